@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace forkrun {
+
+/// Root of every error thrown by forkrun's C++ libraries. The text says what was wrong, where, and
+/// what to do about it.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The job as described cannot run: unknown product, wrong type, cycle, bad parameter.
+/// Carries every problem found, so that a user mends them all at once.
+class ScheduleError : public Error {
+ public:
+  explicit ScheduleError(std::vector<std::string> problems);
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::vector<std::string> problems_;
+};
+
+/// An input file is missing, truncated, changed since it was indexed, or of a form we do not read.
+class InputError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// An output file cannot be written, closed or verified.
+class OutputError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace forkrun

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include <forkrun/core/block.hpp>
+#include <forkrun/core/histogram.hpp>
+#include <forkrun/core/parameters.hpp>
+#include <forkrun/core/unit_of_work.hpp>
+
+namespace forkrun {
+
+/// How many blocks a module may work on at once.
+enum class Concurrency : std::uint8_t {
+  reentrant,  ///< any number
+  one,        ///< one block at a time
+  unsafe,     ///< never together with any other unsafe module
+};
+
+class Construction;
+
+/// Base of all modules. Modules are constructed once, in the parent, and live in every child.
+/// The messages below come from one thread at a time, never while a block is being processed.
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  virtual void pre_fork() {}
+  virtual void post_fork(int /*child*/) {}
+  virtual void begin_job() {}
+  virtual void end_job() {}
+  virtual void begin_run(std::uint32_t /*run*/) {}
+  virtual void end_run(std::uint32_t /*run*/) {}
+  virtual void begin_lumi(LumiId /*lumi*/) {}
+  virtual void end_lumi(LumiId /*lumi*/) {}
+};
+
+/// Makes its products; runs at most once per block, and only if somebody needs one of them.
+class Producer : public Module {
+ public:
+  virtual void produce(const EventBlock& block) = 0;
+};
+
+/// Sets `accept` (all ones on entry) to 0 for the events that it refuses; (n_events,).
+class Filter : public Module {
+ public:
+  virtual void filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+};
+
+/// Reads. `selected` are the events that the filters before it on its path have left; an analyzer
+/// on no path sees all. Called in block order, one block at a time, unless declared reentrant, so
+/// that what it accumulates does not depend on the number of threads.
+class Analyzer : public Module {
+ public:
+  virtual void analyze(const EventBlock& block, Mask selected) = 0;
+};
+
+/// Lets an output module use idle threads for parts of its work.
+class Parallel {
+ public:
+  virtual ~Parallel() = default;
+  /// Calls body(0) … body(n - 1), in any order and on any threads, and returns when all are done.
+  virtual void for_each(std::size_t n, const std::function<void(std::size_t)>& body) = 0;
+};
+
+/// On an end path: after all paths, writes the events that its paths accepted. Called in block
+/// order, one block at a time; also for blocks of which no event is selected.
+class OutputModule : public Module {
+ public:
+  /// Begin of a unit of work: make the temporary file.
+  virtual void open(const UnitOfWork& unit, const std::string& path) = 0;
+  virtual void write(const EventBlock& block, Mask selected, Parallel& parallel) = 0;
+  /// End of a unit: everything is on disk (synced) when this returns.
+  virtual OutputSummary close(Parallel& parallel) = 0;
+  /// The unit failed: close and remove what was written. Never throws.
+  virtual void abandon() noexcept = 0;
+};
+
+/// How to make and destroy one product of a lane.
+struct ProductType {
+  std::type_index cpp_type;
+  ColumnType column{};  ///< meaningful when cpp_type is Column
+  void* (*create)(ColumnType);
+  void (*destroy)(void*);
+};
+
+/// What a module sees while it is constructed: its label, its parameters, and the means to declare
+/// what it consumes and produces. Problems (missing product, wrong type) are collected and reported
+/// together when the schedule is compiled.
+class Construction {
+ public:
+  virtual ~Construction() = default;
+
+  [[nodiscard]] virtual const std::string& label() const = 0;
+  [[nodiscard]] virtual const Parameters& parameters() const = 0;
+  /// Default: reentrant for producers and filters, one for analyzers.
+  virtual void set_concurrency(Concurrency concurrency) = 0;
+
+  template <typename T>
+  Input<T> consumes(const std::string& name) { return {consume(name, cpp_product<T>())}; }
+  template <typename T>
+  ScalarInput<T> consumes_scalar(const std::string& name) {
+    return {consume_column(name, {element_type_of<T>, Shape::scalar})};
+  }
+  template <typename T>
+  JaggedInput<T> consumes_jagged(const std::string& name) {
+    return {consume_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+  template <typename T>
+  Output<T> produces(const std::string& name) { return {produce(name, cpp_product<T>())}; }
+  template <typename T>
+  ScalarOutput<T> produces_scalar(const std::string& name) {
+    return {produce_column(name, {element_type_of<T>, Shape::scalar})};
+  }
+  template <typename T>
+  JaggedOutput<T> produces_jagged(const std::string& name) {
+    return {produce_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+
+  /// For callers that know the type only at run time (the Python side).
+  virtual std::uint32_t consume_any_column(const std::string& name) = 0;
+  std::uint32_t consume_column(const std::string& name, ColumnType type) {
+    return consume(name, column_product(type));
+  }
+  std::uint32_t produce_column(const std::string& name, ColumnType type) {
+    return produce(name, column_product(type));
+  }
+
+  /// Books a histogram of an analyzer; written with every unit, summed by the merge in plan order.
+  /// The reference stays valid as long as the module; emptied at the end of each unit.
+  virtual Histogram& book(const std::string& name, const std::string& title,
+                          std::vector<Axis> axes) = 0;
+
+  [[nodiscard]] static ProductType column_product(ColumnType type);
+
+ protected:
+  virtual std::uint32_t consume(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
+
+ private:
+  template <typename T>
+  static ProductType cpp_product() {
+    return {typeid(T), {}, [](ColumnType) -> void* { return new T{}; },
+            [](void* product) { delete static_cast<T*>(product); }};
+  }
+};
+
+/// Makes modules from the name of their class; filled by FORKRUN_REGISTER_MODULE when a plugin
+/// library is loaded.
+using ModuleFactory = std::unique_ptr<Module> (*)(Construction&);
+void register_module_class(const std::string& class_name, ModuleFactory factory);
+/// Registered names, sorted.
+[[nodiscard]] std::vector<std::string> registered_module_classes();
+/// nullptr if there is none of that name.
+[[nodiscard]] ModuleFactory find_module_class(const std::string& class_name);
+/// Loads a plugin library (dlopen). \throws Error with the loader's message.
+void load_plugin(const std::string& path);
+
+#define FORKRUN_REGISTER_MODULE(Class)                                                   \
+  static const bool forkrun_registered_##Class = [] {                                    \
+    ::forkrun::register_module_class(#Class, [](::forkrun::Construction& construction) { \
+      return std::unique_ptr<::forkrun::Module>{new Class{construction}};                \
+    });                                                                                  \
+    return true;                                                                         \
+  }()
+
+}  // namespace forkrun

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <forkrun/core/schedule.hpp>
+#include <forkrun/core/source.hpp>
+#include <forkrun/core/status_board.hpp>
+#include <forkrun/core/unit_of_work.hpp>
+
+namespace forkrun {
+
+enum class ExecutorKind : std::uint8_t { serial, tbb };
+
+struct ProcessorConfig {
+  ExecutorKind executor = ExecutorKind::serial;
+  std::size_t threads = 1;            ///< 1 for serial
+  std::size_t concurrent_blocks = 1;  ///< lanes; 1 for serial
+  std::size_t block_size = 0;         ///< events; 0: the source chooses
+};
+
+/// Drives blocks of events through a compiled schedule. Made in the child: starts threads.
+class Processor {
+ public:
+  /// `status` may be null.
+  Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
+  ~Processor();
+
+  /// Processes all events of a unit and closes its outputs; sends begin/end of run and lumi as
+  /// they change from the unit before. `outputs`: path of the temporary file by output label.
+  /// All blocks of the unit have ended when this returns or throws.
+  /// \throws Error with module label, (run, lumi, events first…last of the block) and cause; the
+  /// outputs of the unit are then abandoned.
+  UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
+
+  /// Ends the open lumi and run.
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace forkrun

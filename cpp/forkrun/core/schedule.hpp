@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module.hpp>
+#include <forkrun/core/source.hpp>
+
+namespace forkrun {
+
+struct ModuleDescription {
+  std::string label;
+  Parameters parameters;
+};
+
+struct PathDescription {
+  std::string name;
+  std::vector<std::string> labels;  ///< filters and analyzers, in order
+};
+
+struct OutputDescription {
+  std::string label;
+  std::vector<std::string> paths;     ///< none: every event
+  std::vector<std::string> products;  ///< produced columns that it writes
+};
+
+class Schedule;
+
+/// Collects the modules of a job and checks them against each other.
+class ScheduleBuilder {
+ public:
+  /// `source_columns`: what the input offers, in the order of `Source::columns()`.
+  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns);
+  ~ScheduleBuilder();
+
+  /// Constructs the module at once. What the constructor throws is kept as a problem of the module.
+  void add_module(const ModuleDescription& module,
+                  const std::function<std::unique_ptr<Module>(Construction&)>& make);
+  void add_path(const PathDescription& path);
+  /// `make` gets the products the output writes, by name and product number, through `Construction`.
+  void add_output(const OutputDescription& output,
+                  const std::function<std::unique_ptr<OutputModule>(Construction&)>& make);
+
+  /// Name and type of every column that modules produce, sorted by name.
+  [[nodiscard]] std::vector<ColumnDescription> produced_columns() const;
+
+  /// Source columns that some module or output consumes (directly), sorted by name.
+  [[nodiscard]] std::vector<std::string> consumed_source_columns() const;
+
+  /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
+  /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
+  /// path; a producer on a path.
+  [[nodiscard]] std::unique_ptr<Schedule> compile();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace forkrun

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace forkrun {
+
+/// What one child is doing, in memory shared with the parent. The child writes, the parent reads;
+/// each field is atomic by itself, together they are a snapshot good enough for people.
+struct alignas(64) StatusSlot {
+  std::atomic<std::uint64_t> n_events_done{};
+  std::atomic<std::uint64_t> n_units_done{};
+  std::atomic<std::uint64_t> unit{};         ///< number of the unit in work
+  std::atomic<std::uint32_t> run{};
+  std::atomic<std::uint32_t> lumi{};
+  std::atomic<std::uint64_t> first_event{};  ///< event number of the first event of the last block begun
+  std::atomic<std::uint64_t> last_event{};   ///< and of its last event
+  std::atomic<std::int64_t> heartbeat_ns{};  ///< CLOCK_MONOTONIC at the last block begun or ended
+  std::atomic<std::uint32_t> state{};        ///< ChildState
+};
+
+enum class ChildState : std::uint32_t { not_started, starting, processing, finishing, done, failed };
+
+/// An anonymous shared mapping with one slot per child, made by the parent before the fork.
+class StatusBoard {
+ public:
+  explicit StatusBoard(std::size_t n_children);
+  ~StatusBoard();
+  StatusBoard(const StatusBoard&) = delete;
+  StatusBoard& operator=(const StatusBoard&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
+  [[nodiscard]] StatusSlot& operator[](std::size_t child) { return slots_[child]; }
+
+ private:
+  std::span<StatusSlot> slots_;
+};
+
+}  // namespace forkrun

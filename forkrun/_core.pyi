@@ -1,0 +1,245 @@
+"""Types of the C++ extension. Paths are str; entry ranges are half-open; sizes are in bytes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+# --- errors ---------------------------------------------------------------------------------------
+class Error(RuntimeError): ...
+
+class ScheduleError(Error):
+    problems: list[str]
+
+class InputError(Error): ...
+class OutputError(Error): ...
+
+# --- ids and digests ------------------------------------------------------------------------------
+class EventDigest:
+    """Count and order-independent digest of a set of event ids; `a + b` is that of the union."""
+
+    count: int
+    hex: str
+    def __init__(self, count: int = 0, hex: str = "0" * 32) -> None: ...
+    def add(self, run: int, lumi: int, events: npt.NDArray[np.uint64]) -> None: ...
+    def __add__(self, other: EventDigest) -> EventDigest: ...
+    def __eq__(self, other: object) -> bool: ...
+
+# --- reading the input's shape (call in a helper process, never in the parent) ----------------------
+def index_tree(
+    path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0
+) -> dict[str, Any]:
+    """Index of one file, JSON-ready:
+
+    `{"uuid": str, "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
+      "ranges": [[run, lumi, first, last, digest_hex], …],   # maximal runs of entries of one lumi
+      "branches": [[name, type, counter], …]}`
+    where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
+    that can only be passed through; counter is the counting branch or "".
+    With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event
+    entry number. Raises InputError: missing or truncated file, no such tree (names those there are),
+    no such branch (names the nearest one).
+    """
+
+def read_columns(
+    path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
+) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:
+    """Columns of a tree: values for scalar columns, (offsets, values) for jagged ones."""
+
+# --- describing a job -------------------------------------------------------------------------------
+class ScheduleBuilder:
+    def __init__(self, source_columns: Sequence[tuple[str, str]]) -> None:
+        """Name and type ("float32[]") of each column the input offers."""
+    def add_cpp_module(self, label: str, class_name: str, params: Mapping[str, Any]) -> None: ...
+    def add_python_module(
+        self,
+        label: str,
+        kind: Literal["producer", "filter", "analyzer"],
+        module: object,
+        consumes: Sequence[str],
+        produces: Mapping[str, str],
+    ) -> None:
+        """`module` is called with a `Block`: `produce(block) -> Mapping[str, array]`,
+        `filter(block) -> mask`, `analyze(block) -> None`; it may also have any of the messages
+        pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
+        begin_lumi(run, lumi), end_lumi(run, lumi)."""
+    def add_path(self, name: str, labels: Sequence[str]) -> None: ...
+    def add_output(
+        self,
+        label: str,
+        paths: Sequence[str],
+        branches: Sequence[str],
+        products: Sequence[str],
+        compression: str,
+        tree: str,
+    ) -> None:
+        """`branches`: input branches to keep; `products`: produced columns to write;
+        `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none"."""
+    def produced_columns(self) -> list[tuple[str, str]]: ...
+    def consumed_source_columns(self) -> list[str]: ...
+    def compile(self) -> Schedule:
+        """Raises ScheduleError with every problem. The builder is empty afterwards."""
+
+class Schedule:
+    """A checked job: modules, paths, outputs. Made in the parent, used in the children."""
+
+    def pre_fork(self) -> None: ...
+    def post_fork(self, child: int) -> None: ...
+    def begin_job(self) -> None: ...
+    def end_job(self) -> None: ...
+    def histograms(self) -> list[Histogram]:
+        """Of the C++ modules, in booking order; a snapshot."""
+    def clear_histograms(self) -> None: ...
+
+class Histogram:
+    """`values`, `variances`: (n_bins + 2, …) float64 with flow bins, one dimension per axis."""
+
+    module: str
+    name: str
+    title: str
+    axes: list[tuple[str, int, float, float, str]]  # name, n_bins, low, high, title
+    values: npt.NDArray[np.float64]
+    variances: npt.NDArray[np.float64]
+
+class Block:
+    """What a Python module sees of an event block. Arrays are read-only views of the core's memory
+    and stay valid as long as they are held."""
+
+    run: int
+    lumi: int
+    n_events: int
+    events: npt.NDArray[np.uint64]  # (n_events,) event numbers
+    mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
+    def column(self, name: str) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """A declared column: values, or (offsets, values) when jagged. KeyError names the
+        declared columns."""
+
+# --- running ----------------------------------------------------------------------------------------
+class TreeSource:
+    def __init__(
+        self,
+        files: Sequence[str],
+        tree: str,
+        run_branch: str,
+        lumi_branch: str,
+        event_branch: str,
+        columns: Sequence[tuple[str, str]],
+        clusters: Sequence[Sequence[int]],
+    ) -> None:
+        """`columns` as given to ScheduleBuilder; `clusters` per file as in the index.
+        Opens nothing."""
+
+class Processor:
+    """Starts threads: make it in the child."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        source: TreeSource,
+        executor: Literal["serial", "tbb"],
+        threads: int,
+        concurrent_blocks: int,
+        block_size: int,
+        board: StatusBoard | None = None,
+        child: int = 0,
+    ) -> None: ...
+    def process(
+        self,
+        number: int,
+        run: int,
+        lumi: int,
+        ranges: Sequence[tuple[int, int, int]],
+        outputs: Mapping[str, str],
+    ) -> UnitResult:
+        """Processes one unit: ranges are (file, first, last). Releases the GIL."""
+    def finish(self) -> None: ...
+
+class UnitResult:
+    read: EventDigest
+    outputs: list[OutputSummary]
+    wall_s: float
+    cpu_s: float
+    read_calls: int
+    read_bytes: int
+
+class OutputSummary:
+    label: str
+    path: str
+    written: EventDigest
+    n_bytes: int
+
+class StatusBoard:
+    """Shared memory: one row per child. Make it before the fork."""
+
+    def __init__(self, n_children: int) -> None: ...
+    def __len__(self) -> int: ...
+    def read(self, child: int) -> ChildStatus: ...
+    def set_state(
+        self,
+        child: int,
+        state: Literal["not_started", "starting", "processing", "finishing", "done", "failed"],
+    ) -> None: ...
+
+class ChildStatus:
+    state: str
+    n_events_done: int
+    n_units_done: int
+    unit: int
+    run: int
+    lumi: int
+    first_event: int
+    last_event: int
+    heartbeat_ns: int
+
+# --- writing and merging ------------------------------------------------------------------------------
+class TreeWriter:
+    """Writes columns to a new tree of a new file (the sample generator, tests)."""
+
+    def __init__(
+        self, path: str, tree: str, columns: Sequence[tuple[str, str]], compression: str, title: str = "",
+        append_tree: bool = False,
+    ) -> None:
+        """A jagged column "Muon_pt" gets the counter branch "nMuon" (the part before the first "_"),
+        shared by all columns of that prefix. append_tree: a further tree of an existing file."""
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """One cluster. Values, or (offsets, values) for jagged columns; counters are made here."""
+    def close(self) -> None: ...
+
+def merge_trees(
+    inputs: Sequence[str],
+    output: str,
+    trees: Sequence[str] | None = None,
+    compression: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, int]:
+    """Joins trees (all when None) of `inputs` in the given order into the new file `output` by copying
+    baskets; sums histograms; other objects come from the first input that has them. Returns entries by
+    tree. `progress` gets the number of inputs done. Raises InputError / OutputError."""
+
+def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) -> list[str]:
+    """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`:
+    trees joined in order, histograms summed, other objects once. Returns the names."""
+
+def tree_digest(path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str) -> EventDigest: ...
+
+def write_histogram(
+    path: str,
+    name: str,
+    title: str,
+    edges: Sequence[npt.NDArray[np.float64]],
+    values: npt.NDArray[np.float64],
+    variances: npt.NDArray[np.float64],
+    axis_titles: Sequence[str],
+) -> None:
+    """Adds a TH1D, TH2D or TH3D (with flow bins) to a file, new or existing; name may have folders
+    ("dimuon/mass")."""
+
+# --- process ------------------------------------------------------------------------------------------
+def load_plugin(path: str) -> list[str]:
+    """Loads a library of C++ modules; returns the class names it registered."""
+
+def registered_module_classes() -> list[str]: ...
+def warm_up(compression: str = "zstd:5") -> None:
+    """Loads ROOT's libraries, dictionaries and interpreter, so that children share them."""
+def root_version() -> str: ...

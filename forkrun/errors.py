@@ -1,0 +1,51 @@
+"""Errors for people: what was wrong, where, what to do. The class carries the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ForkrunError(Exception):
+    """Root of every error that forkrun raises on purpose; shown without a traceback."""
+
+    exit_code = 1
+
+
+class ConfigError(ForkrunError):
+    """The job's description is wrong. Carries every problem of it."""
+
+    exit_code = 2
+
+    def __init__(self, problems: str | Sequence[str]) -> None:
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class InputError(ForkrunError):
+    """An input file is missing, truncated, changed, or of a form that cannot be read."""
+
+    exit_code = 3
+
+
+class OutputError(ForkrunError):
+    """An output, or the run directory, cannot be written."""
+
+    exit_code = 4
+
+
+class JobError(ForkrunError):
+    """Processing failed: a module raised, or a child died."""
+
+    exit_code = 5
+
+
+class VerificationError(ForkrunError):
+    """What was written is not what was processed."""
+
+    exit_code = 6
+
+
+class ForkSafetyError(ForkrunError):
+    """The parent cannot fork safely: it has other threads or open remote connections."""
+
+    exit_code = 7
