@@ -1,0 +1,53 @@
+# How every target of the project is built. To add a source file, name it in its folder's
+# CMakeLists.txt; a test `x_test.cpp` goes into that folder's forkrun_test(...).
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
+
+# DT_RPATH, not DT_RUNPATH: libraries that ours load must be found beside ROOT's, too.
+add_link_options(-Wl,--disable-new-dtags)
+set(CMAKE_INSTALL_RPATH "")
+
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${FORKRUN_WERROR}>:-Werror>)
+if(FORKRUN_SANITIZE)
+  add_compile_options(-fsanitize=${FORKRUN_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${FORKRUN_SANITIZE})
+  if(FORKRUN_SANITIZE MATCHES undefined)
+    add_compile_options(-fno-sanitize=vptr)
+  endif()
+endif()
+
+# forkrun_test(NAME LIBRARIES a b SOURCES x_test.cpp …): one gtest executable, registered with ctest.
+function(forkrun_test name)
+  cmake_parse_arguments(TEST "" "" "LIBRARIES;SOURCES" ${ARGN})
+  if(FORKRUN_TESTS AND TEST_SOURCES)
+    add_executable(${name} ${TEST_SOURCES})
+    target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name})
+  endif()
+endfunction()
+
+# Where ROOT is when the package is not beside it (editable installs): an extra run path.
+set(FORKRUN_EXTRA_RPATH "" CACHE STRING "Appended to the run path of installed libraries")
+
+# forkrun_install_library(TARGET FOLDER RPATH): into the Python package.
+function(forkrun_install_library target folder rpath)
+  if(FORKRUN_EXTRA_RPATH)
+    string(APPEND rpath ":${FORKRUN_EXTRA_RPATH}")
+  endif()
+  string(REPLACE ":" ";" rpath "${rpath}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
+  install(TARGETS ${target} LIBRARY DESTINATION ${folder})
+endfunction()
