@@ -1,0 +1,56 @@
+"""The parent's timeline: what happened when, as `monitoring/events.jsonl`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Literal
+
+from forkrun.monitoring.jsonl import JsonLines
+
+TimelineEvent = Literal[
+    "job_start",
+    "index_done",
+    "modules_built",
+    "fork",
+    "child_started",
+    "child_first_event",
+    "child_exit",
+    "merge_start",
+    "merge_end",
+    "job_end",
+]
+
+
+class Timeline:
+    """Writes `RUNDIR/monitoring/events.jsonl`. Safe across a fork: nothing is buffered."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._lines = JsonLines(run_dir / "monitoring" / "events.jsonl")
+
+    def record(
+        self,
+        event: TimelineEvent,
+        *,
+        child: int | None = None,
+        pid: int | None = None,
+        time_s: float | None = None,
+        **details: str | int | float | bool | None,
+    ) -> None:
+        """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
+        shows: `command=`, `outcome=` ("ok", or words of what failed) of "job_end", `status=`
+        (words) and `exit_code=` (0 is good; negative: signal) of "child_exit"."""
+        self._lines.append(
+            [
+                {
+                    "time_s": time.time() if time_s is None else time_s,
+                    "event": event,
+                    "child": child,
+                    "pid": pid,
+                    **details,
+                }
+            ]
+        )
+
+    def close(self) -> None:
+        self._lines.close()
