@@ -1,0 +1,62 @@
+"""Relative paths: those named in a file are relative to that file's folder, those of the command
+line to the current directory. After this step all are absolute."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
+_PYTHON_FILE = re.compile(r"^python:([^:]+\.py):(\w+)$")
+
+
+def is_url(path: str) -> bool:
+    """Whether a path is to be opened remotely (root://, https://)."""
+    return bool(_URL.match(path))
+
+
+def anchored(path: str, folder: Path) -> str:
+    """`path` made absolute; ~ is the home folder; URLs stay."""
+    return path if is_url(path) else str(folder / Path(path).expanduser())
+
+
+def anchored_type(kind: str, folder: Path) -> str:
+    """`python:modules.py:Class` with an absolute file; other forms stay."""
+    match = _PYTHON_FILE.match(kind)
+    return f"python:{anchored(match[1], folder)}:{match[2]}" if match else kind
+
+
+_ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
+    ("job", "plugins"): anchored,
+    ("source", "files"): anchored,
+    ("source", "list"): anchored,
+    ("source", "lumi_mask"): anchored,
+    ("conditions", "file"): anchored,
+    ("conditions", "type"): anchored_type,
+    ("modules", "type"): anchored_type,
+}
+
+
+def anchor(section: str, key: str, value: Any, folder: Path) -> Any:
+    """The value of one key with its paths absolute; anything but text (or a list of it) stays."""
+    make = _ANCHORS.get((section, key))
+    if make is None:
+        return value
+    if isinstance(value, list):
+        return [make(v, folder) if isinstance(v, str) else v for v in value]
+    return make(value, folder) if isinstance(value, str) else value
+
+
+def anchor_all(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A copy of a whole configuration with its paths absolute."""
+    return {section: _anchor_section(section, value, folder) for section, value in raw.items()}
+
+
+def _anchor_section(section: str, value: Any, folder: Path) -> Any:
+    if isinstance(value, list):
+        return [_anchor_section(section, item, folder) for item in value]
+    if isinstance(value, dict):
+        return {key: anchor(section, key, v, folder) for key, v in value.items()}
+    return value

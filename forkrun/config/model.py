@@ -1,0 +1,155 @@
+"""The sections of a configuration, with their defaults."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Distribution(StrEnum):
+    """How events are shared among children."""
+
+    LUMI = "lumi"
+    ROUND_ROBIN = "round-robin"
+    CONTIGUOUS = "contiguous"
+
+
+class Executor(StrEnum):
+    """What runs the tasks of a child."""
+
+    SERIAL = "serial"
+    TBB = "tbb"
+
+
+class MergeOrder(StrEnum):
+    """Order of lumis in the plan and in merged files."""
+
+    INPUT = "input"
+    LUMI = "lumi"
+
+
+def _one_or_many(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+Count = Annotated[int, Field(strict=True, ge=0)]
+Positive = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+# Labels become names of files and of folders in ROOT files.
+Label = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+ModuleType = Annotated[str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+)$")]
+ConditionType = Annotated[str, Field(pattern=r"^(npz|npy|json|toml|pickle|python:[^:]+:\w+)$")]
+Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
+
+
+class Section(BaseModel):
+    """What all sections have in common: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class JobSection(Section):
+    """[job]"""
+
+    name: Label = "job"
+    seed: Count = 0
+    plugins: Texts = ()
+    """Libraries of C++ modules, loaded in the parent."""
+
+
+class SourceConfig(Section):
+    """[source]: which events to read."""
+
+    files: Texts = ()
+    """Paths, globs and URLs (root://…), in input order."""
+    list: str | None = None
+    """A file with one path, glob or URL per line; # starts a comment."""
+    tree: str = "Events"
+    run_branch: str = "run"
+    lumi_branch: str = "luminosityBlock"
+    """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
+    event_branch: str = "event"
+    lumi_mask: str | None = None
+    """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
+    max_events: Count | None = None
+    """At most so many events, counted after the lumi mask and skip_events."""
+    skip_events: Count = 0
+
+
+class ForkingConfig(Section):
+    """[forking]: the children."""
+
+    children: Count = 1
+    """0: process in the parent's own process."""
+    distribution: Distribution = Distribution.LUMI
+    events_per_turn: Positive = 100
+    """round-robin: consecutive events that a child takes per turn."""
+    cpu_affinity: Flag = False
+    """Bind each child to CPUs of its own, threads.per_child of them."""
+
+
+class ThreadsConfig(Section):
+    """[threads]: inside each child."""
+
+    per_child: Positive = 1
+    concurrent_blocks: Count = 0
+    """Event blocks in work at the same time; 0: one per thread."""
+    executor: Executor = Executor.TBB
+    block_size: Count = 0
+    """Events per block; 0: the source chooses."""
+
+
+class ConditionConfig(Section):
+    """[[conditions]]: loaded in the parent, shared by all children."""
+
+    label: Label
+    type: ConditionType
+    file: str | None = None
+
+
+class ModuleConfig(Section):
+    """[[modules]]: a producer, filter or analyzer."""
+
+    label: Label
+    type: ModuleType
+    params: dict[str, Any] = {}
+
+
+class OutputConfig(Section):
+    """[[outputs]]: one temporary file per unit of work, merged to output/LABEL.root."""
+
+    label: Label
+    paths: Texts = ()
+    """Write events that one of these paths accepts; none: every event."""
+    keep: Texts = ("*",)
+    """Patterns of input branches and of produced columns."""
+    drop: Texts = ()
+    compression: Compression = "zstd:5"
+
+
+class MergeConfig(Section):
+    """[merge]"""
+
+    enabled: Flag = True
+    keep_temporary: Flag = False
+    """Keep RUNDIR/units after a verified merge."""
+    order: MergeOrder = MergeOrder.INPUT
+    carry: Flag = True
+    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, once."""
+
+
+class JobConfig(Section):
+    """A whole configuration."""
+
+    job: JobSection = JobSection()
+    source: SourceConfig = SourceConfig()
+    forking: ForkingConfig = ForkingConfig()
+    threads: ThreadsConfig = ThreadsConfig()
+    conditions: tuple[ConditionConfig, ...] = ()
+    modules: tuple[ModuleConfig, ...] = ()
+    paths: dict[Label, Texts] = {}
+    outputs: tuple[OutputConfig, ...] = ()
+    merge: MergeConfig = MergeConfig()

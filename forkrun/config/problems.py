@@ -1,0 +1,131 @@
+"""Says what is wrong with a configuration: one line each, with key and nearest right name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from forkrun.config.model import JobConfig
+from forkrun.config.nearest import suggestion
+
+Location = tuple[int | str, ...]
+Raw = Mapping[str, Any]
+
+_FORMS = {
+    "modules.type": '"python:FILE.py:CLASS", "python:PACKAGE.MODULE:CLASS" or "cpp:CLASS"',
+    "conditions.type": 'npz, npy, json, toml, pickle or "python:FILE.py:FUNCTION"',
+    "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
+}
+_LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
+
+
+def schema_problems(error: ValidationError) -> Iterator[tuple[Location, str]]:
+    """Where and what, for each error found by the model."""
+    for detail in error.errors():
+        yield detail["loc"], _explain(detail["loc"], detail["type"], detail)
+
+
+def _explain(location: Location, kind: str, detail: Any) -> str:
+    if kind == "extra_forbidden":
+        return "there is no such key" + suggestion(str(location[-1]), _keys_at(location[:-1]))
+    if kind == "missing":
+        return "this key is required"
+    if kind == "string_pattern_mismatch":
+        form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), _LABEL_FORM)
+        return f"{detail['input']!r} is not of the form {form}"
+    message = str(detail["msg"])
+    text = message.replace("Input should be", "should be").replace("Input", "this")
+    if kind == "enum" and isinstance(detail["input"], str):
+        choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
+        text += suggestion(detail["input"], choices)
+    return f"{text}, not {detail['input']!r}" if kind != "enum" else text
+
+
+def _keys_at(location: Location) -> list[str]:
+    model: type[BaseModel] = JobConfig
+    for part in location:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _section_of(model.model_fields[part].annotation) or model
+    return list(model.model_fields)
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    candidates = [annotation, *get_args(annotation)]
+    models = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
+    return models[0] if models else None
+
+
+def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
+    """Duplicate labels and names that lead nowhere. Takes what pydantic has not seen yet, so that
+    these appear in the same list as wrong keys; parts of a wrong type are left to pydantic."""
+    for section in ("conditions", "modules", "outputs"):
+        yield from _duplicates(section, raw)
+    modules, paths = _labels(raw, "modules"), raw.get("paths", {})
+    if not isinstance(paths, Mapping):
+        return
+    for path, labels in paths.items():
+        for number, label in enumerate(_texts(labels)):
+            if label not in modules:
+                what = f'no module has the label "{label}"'
+                yield ("paths", path, number), what + suggestion(label, modules)
+    for index, output in enumerate(_tables(raw, "outputs")):
+        for number, path in enumerate(_texts(output.get("paths", []))):
+            if path not in paths:
+                what = f'there is no path "{path}"'
+                yield ("outputs", index, "paths", number), what + suggestion(path, paths)
+        if not _texts(output.get("keep", ["*"])):
+            yield ("outputs", index, "keep"), 'the output keeps nothing; keep = ["*"] keeps all'
+    yield from _condition_files(raw)
+
+
+def _condition_files(raw: Raw) -> Iterator[tuple[Location, str]]:
+    for index, condition in enumerate(_tables(raw, "conditions")):
+        kind = str(condition.get("type", ""))
+        if kind and not kind.startswith("python:") and not condition.get("file"):
+            yield ("conditions", index, "file"), f"a condition of type {kind} needs a file"
+
+
+def _duplicates(section: str, raw: Raw) -> Iterator[tuple[Location, str]]:
+    counts = Counter(_labels(raw, section))
+    seen: set[str] = set()
+    for index, table in enumerate(_tables(raw, section)):
+        label = table.get("label")
+        if isinstance(label, str):
+            if label in seen:
+                yield (section, index, "label"), f'the label "{label}" is used {counts[label]} times'
+            seen.add(label)
+
+
+def _tables(raw: Raw, section: str) -> Sequence[Raw]:
+    tables = raw.get(section, [])
+    return [t if isinstance(t, Mapping) else {} for t in tables] if isinstance(tables, list) else []
+
+
+def _labels(raw: Raw, section: str) -> list[str]:
+    labels = [table.get("label") for table in _tables(raw, section)]
+    return [label for label in labels if isinstance(label, str)]
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list | tuple) else []
+
+
+def dotted(location: Location, raw: Raw) -> str:
+    """`modules[1].params (label "dimuon")`."""
+    text, label = "", ""
+    for depth, part in enumerate(location):
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        if depth == 1 and isinstance(part, int):
+            label = _label_of(raw, str(location[0]), part)
+    return text + label
+
+
+def _label_of(raw: Raw, section: str, index: int) -> str:
+    tables = _tables(raw, section)
+    label = tables[index].get("label") if index < len(tables) else None
+    return f' (label "{label}")' if isinstance(label, str) else ""

@@ -1,0 +1,76 @@
+"""Reads a configuration file into a JobConfig, or says everything that is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from forkrun.config.anchor import anchor_all
+from forkrun.config.model import JobConfig
+from forkrun.config.problems import dotted, reference_problems, schema_problems
+from forkrun.config.settings import apply_setting
+from forkrun.errors import ConfigError
+
+
+def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
+    """The configuration in a TOML or JSON file, with `settings` (dotted key, value) replacing
+    what it says. Raises ConfigError with every problem found."""
+    path = Path(file)
+    raw = anchor_all(_parse(path), path.resolve().parent)
+    for key, value in settings:
+        apply_setting(raw, key, value)
+    return validate(raw, str(file), [key for key, _ in settings])
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        raw = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such configuration file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise ConfigError(f"{path}: not valid {kind}: {error}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: a configuration is a table of sections")
+    return raw
+
+
+def validate(
+    raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()
+) -> JobConfig:
+    """The model of a raw configuration. `file` names it in messages; `settings` are the keys that
+    came from the command line instead."""
+    problems = []
+    config = None
+    try:
+        config = JobConfig.model_validate(raw)
+    except ValidationError as error:
+        problems += schema_problems(error)
+    problems += reference_problems(raw)
+    if config is None or problems:
+        raise ConfigError([_line(raw, file, settings, *problem) for problem in problems])
+    return config
+
+
+def _line(
+    raw: Mapping[str, Any],
+    file: str,
+    settings: Sequence[str],
+    location: tuple[int | str, ...],
+    what: str,
+) -> str:
+    key = ".".join(str(part) for part in location)
+    origin = "command line" if any(_covers(setting, key) for setting in settings) else file
+    return f"{origin}: {dotted(location, raw)}: {what}"
+
+
+def _covers(setting: str, key: str) -> bool:
+    return key == setting or key.startswith(setting + ".")

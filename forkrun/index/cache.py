@@ -1,0 +1,73 @@
+"""Indexes kept on disk, so that a second job over the same files starts at once.
+
+FORKRUN_CACHE names the folder ("" or "0": keep nothing); else it is $XDG_CACHE_HOME/forkrun or
+~/.cache/forkrun. A cache that cannot be written is no error: it only costs time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forkrun.config.anchor import is_url
+
+_VERSION = 1
+
+
+def cache_folder() -> Path | None:
+    """Where indexes are kept; None: nowhere."""
+    named = os.environ.get("FORKRUN_CACHE")
+    if named is not None:
+        return Path(named) / "index" if named not in ("", "0") else None
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "forkrun" / "index"
+
+
+@dataclass(frozen=True)
+class IndexCache:
+    """`folder`: None for a cache that keeps nothing."""
+
+    folder: Path | None
+
+    def find(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """The index asked for, if the file is as it was then."""
+        place = self._place(request)
+        if place is None:
+            return None
+        try:
+            kept: dict[str, Any] = json.loads(place.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return kept
+
+    def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
+        """Written beside and renamed, so that jobs at the same time see all of it or nothing."""
+        place = self._place(request)
+        if place is None:
+            return
+        beside = place.with_suffix(f".{os.getpid()}.part")
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps(index, separators=(",", ":")))
+            beside.replace(place)
+        with contextlib.suppress(OSError):
+            beside.unlink()
+
+    def _place(self, request: dict[str, Any]) -> Path | None:
+        """None for remote files: nobody tells cheaply whether they have changed."""
+        if self.folder is None or is_url(request["path"]):
+            return None
+        try:
+            stat = os.stat(request["path"])
+        except OSError:
+            return None
+        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns}
+        if request["lumi_branch"]:
+            del key["file_number"]  # only stands for a lumi that the file does not name
+        name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self.folder / name[:2] / f"{name}.json"

@@ -1,0 +1,60 @@
+"""Which files a job reads: globs, list files and URLs, in input order."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import Counter
+from pathlib import Path
+
+from forkrun.config import SourceConfig
+from forkrun.config.anchor import anchored, is_url
+from forkrun.errors import InputError
+
+
+def input_files(source: SourceConfig) -> list[str]:
+    """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError
+    with every file that is missing, unreadable or named twice."""
+    patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
+    if not patterns:
+        raise InputError(
+            "no input: name files in source.files or source.list, or on the command line"
+        )
+    problems: list[str] = []
+    files = [file for pattern in patterns for file in _expand(pattern, problems)]
+    problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
+    if problems:
+        raise InputError("\n".join(problems))
+    return files
+
+
+def _listed(path: Path) -> list[str]:
+    """Lines of a list file without comments; relative paths are relative to its folder."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: cannot read source.list: {error.strerror}") from None
+    names = [line.split("#", 1)[0].strip() if "://" not in line else line.strip() for line in lines]
+    return [anchored(name, path.parent) for name in names if name and not name.startswith("#")]
+
+
+def _expand(pattern: str, problems: list[str]) -> list[str]:
+    if is_url(pattern):
+        return [pattern]
+    if not os.path.exists(pattern) and glob.has_magic(pattern):
+        found = sorted(glob.glob(pattern, recursive=True))
+        if not found:
+            problems.append(f"{pattern}: no file matches this pattern")
+        return [os.path.abspath(file) for file in found]
+    problem = _unreadable(pattern)
+    if problem:
+        problems.append(f"{pattern}: {problem}")
+    return [os.path.abspath(pattern)]
+
+
+def _unreadable(path: str) -> str:
+    if not os.path.exists(path):
+        return "there is no such file"
+    if os.path.isdir(path):
+        return f"this is a folder; for its files write {path}/*.root"
+    return "" if os.access(path, os.R_OK) else "no permission to read it"

@@ -1,0 +1,17 @@
+"""What became of a process, in words."""
+
+from __future__ import annotations
+
+import signal
+
+
+def describe_status(exit_code: int) -> str:
+    """Of an exit code as `os.waitstatus_to_exitcode` and `subprocess` give it: negative for
+    signals. `killed by signal 11 (SIGSEGV)`, `exit code 5`."""
+    if exit_code >= 0:
+        return f"exit code {exit_code}"
+    try:
+        name = signal.Signals(-exit_code).name
+    except ValueError:
+        name = "unknown"
+    return f"killed by signal {-exit_code} ({name})"
