@@ -1,0 +1,309 @@
+#include <forkrun/root_io/basket.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <Compression.h>
+#include <RZip.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/big_endian.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+// The key of a basket, in its form for large files (64-bit places).
+constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_time = 10,
+                      at_key_length = 14, at_cycle = 16, at_seek_key = 18, at_seek_directory = 26,
+                      end_of_fixed_key = 34;
+constexpr std::int16_t key_version = 1004, basket_version = 3;
+constexpr std::uint32_t reproducible_time = 1;
+constexpr int zip_header_size = 9, max_zip_block = 0xffffff;
+
+unsigned char* unsigned_bytes(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* unsigned_bytes(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+std::size_t skip_string(std::span<const std::byte> record, std::size_t at) {
+  if (at >= record.size()) {
+    throw Error("the header of a basket is cut short");
+  }
+  const auto length = std::to_integer<std::size_t>(record[at]);
+  if (length < 255) {
+    return at + 1 + length;
+  }
+  if (at + 5 > record.size()) {
+    throw Error("the header of a basket is cut short");
+  }
+  return at + 5 + big_endian<std::uint32_t>(&record[at + 1]);
+}
+
+void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
+  while (!into.empty()) {
+    int n_from = 0;
+    int n_into = 0;
+    if (from.size() < zip_header_size || R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
+        static_cast<std::size_t>(n_from) > from.size() || static_cast<std::size_t>(n_into) > into.size()) {
+      throw Error("a basket is damaged: its compressed data do not fit its size");
+    }
+    int n_done = 0;
+    R__unzip(&n_from, unsigned_bytes(from.data()), &n_into, unsigned_bytes(into.data()), &n_done);
+    if (n_done != n_into) {
+      throw Error("a basket is damaged: it cannot be uncompressed");
+    }
+    from = from.subspan(static_cast<std::size_t>(n_from));
+    into = into.subspan(static_cast<std::size_t>(n_into));
+  }
+}
+
+/// Compressed data, or nothing if compressing does not make them smaller.
+std::size_t zip(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
+  std::size_t n_total = 0;
+  const auto algorithm = static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm);
+  while (!from.empty()) {
+    int n_from = static_cast<int>(std::min<std::size_t>(from.size(), max_zip_block));
+    int n_into = static_cast<int>(std::min<std::size_t>(into.size() - n_total, max_zip_block));
+    int n_done = 0;
+    R__zipMultipleAlgorithm(compression.level, &n_from, reinterpret_cast<const char*>(from.data()), &n_into,
+                            reinterpret_cast<char*>(into.data() + n_total), &n_done, algorithm);
+    if (n_done == 0 || n_done >= n_from) {
+      return 0;
+    }
+    n_total += static_cast<std::size_t>(n_done);
+    from = from.subspan(static_cast<std::size_t>(n_from));
+  }
+  return n_total;
+}
+
+class RecordWriter {
+ public:
+  explicit RecordWriter(std::vector<std::byte>& record) : record_{record} {}
+  template <typename T>
+  void put(T value) {
+    const auto at = record_.size();
+    record_.resize(at + sizeof(T));
+    put_big_endian(&record_[at], value);
+  }
+  void put(const std::string& text) {
+    if (text.size() < 255) {
+      put(static_cast<std::uint8_t>(text.size()));
+    } else {
+      put(std::uint8_t{255});
+      put(static_cast<std::int32_t>(text.size()));
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    record_.insert(record_.end(), bytes, bytes + text.size());
+  }
+
+ private:
+  std::vector<std::byte>& record_;
+};
+
+std::int16_t header_length(const std::string& name, const std::string& title) {
+  const auto length_of = [](const std::string& text) { return text.size() + (text.size() < 255 ? 1U : 5U); };
+  return static_cast<std::int16_t>(end_of_fixed_key + 1 + std::strlen("TBasket") + length_of(name) +
+                                   length_of(title) + 2 + 4 * sizeof(std::int32_t) + 1);
+}
+
+void write_header(RecordWriter& writer, const BasketHeader& header, const std::string& name,
+                  const std::string& title, std::int16_t cycle) {
+  writer.put(header.n_bytes);
+  writer.put(key_version);
+  writer.put(header.object_length);
+  writer.put(reproducible_time);
+  writer.put(header.key_length);
+  writer.put(cycle);
+  writer.put(std::int64_t{0});
+  writer.put(std::int64_t{0});
+  writer.put(std::string{"TBasket"});
+  writer.put(name);
+  writer.put(title);
+  writer.put(basket_version);
+  writer.put(std::max(header.last, header.key_length + header.object_length));
+  writer.put(header.entry_size);
+  writer.put(header.n_entries);
+  writer.put(header.last);
+  writer.put(std::uint8_t{0});
+}
+
+/// Entries, then ROOT's array of offsets: its length, one offset per entry, one unused.
+std::vector<std::byte> basket_object(std::span<const std::byte> entries, std::span<const std::int32_t> offsets,
+                                     std::int16_t key_length) {
+  const std::size_t n_offset_bytes = offsets.empty() ? 0 : sizeof(std::int32_t) * (offsets.size() + 2);
+  std::vector<std::byte> object(entries.size() + n_offset_bytes);
+  std::copy(entries.begin(), entries.end(), object.begin());
+  if (!offsets.empty()) {
+    auto* at = object.data() + entries.size();
+    put_big_endian(at, static_cast<std::int32_t>(offsets.size() + 1));
+    for (const auto offset : offsets) {
+      put_big_endian(at += sizeof(offset), offset + key_length);
+    }
+    put_big_endian(at + sizeof(std::int32_t), std::int32_t{0});
+  }
+  return object;
+}
+
+}  // namespace
+
+std::span<std::byte> Bytes::resize(std::size_t n) {
+  if (n > capacity_) {
+    size_ = 0;
+    grow(n);
+  }
+  size_ = n;
+  return view();
+}
+
+std::byte* Bytes::extend(std::size_t n) {
+  if (size_ + n > capacity_) {
+    grow(std::max(2 * capacity_, size_ + n));
+  }
+  size_ += n;
+  return data_.get() + size_ - n;
+}
+
+void Bytes::grow(std::size_t capacity) {
+  auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
+  if (size_ > 0) {
+    std::memcpy(larger.get(), data_.get(), size_);
+  }
+  data_ = std::move(larger);
+  capacity_ = capacity;
+}
+
+std::span<const std::byte> Basket::entries(std::int64_t first, std::int64_t last) const {
+  const auto from = static_cast<std::size_t>(first - first_entry);
+  const auto to = static_cast<std::size_t>(last - first_entry);
+  if (offsets.empty()) {
+    return data.subspan(from * entry_size, (to - from) * entry_size);
+  }
+  const auto begin = static_cast<std::size_t>(offsets[from]);
+  return data.subspan(begin, static_cast<std::size_t>(offsets[to]) - begin);
+}
+
+BasketHeader parse_basket_header(std::span<const std::byte> record) {
+  if (record.size() < end_of_fixed_key) {
+    throw Error("the header of a basket is cut short");
+  }
+  const auto at = [&](std::size_t offset) { return record.data() + offset; };
+  const bool large = big_endian<std::int16_t>(at(at_version)) > 1000;
+  std::size_t next = large ? end_of_fixed_key : at_seek_key + 8;
+  for (int i = 0; i < 3; ++i) {  // class name, name, title
+    next = skip_string(record, next);
+  }
+  BasketHeader header;
+  header.n_bytes = big_endian<std::int32_t>(at(at_n_bytes));
+  header.object_length = big_endian<std::int32_t>(at(at_object_length));
+  header.key_length = big_endian<std::int16_t>(at(at_key_length));
+  if (next + 18 > record.size() || header.key_length < 0 || header.object_length < 0) {
+    throw Error("the header of a basket is cut short");
+  }
+  header.entry_size = big_endian<std::int32_t>(at(next + 6));
+  if (header.entry_size < 0) {  // marks a byte of I/O features that follows
+    header.entry_size = -header.entry_size;
+    ++next;
+  }
+  header.n_entries = big_endian<std::int32_t>(at(next + 10));
+  header.last = big_endian<std::int32_t>(at(next + 14));
+  return header;
+}
+
+namespace {
+
+void decode_offsets(const BasketHeader& header, std::span<const std::byte> object, Basket& basket) {
+  const auto end = static_cast<std::size_t>(header.last - header.key_length);
+  const auto n = static_cast<std::size_t>(header.n_entries);
+  if (end + sizeof(std::int32_t) * (n + 1) > object.size()) {
+    throw Error("a basket has no offsets of its entries");
+  }
+  basket.offsets.resize(n + 1);
+  swap_copy(reinterpret_cast<std::byte*>(basket.offsets.data()), object.data() + end + sizeof(std::int32_t), n,
+            sizeof(std::int32_t));
+  for (std::size_t i = 0; i < n; ++i) {
+    basket.offsets[i] -= header.key_length;
+  }
+  basket.offsets[n] = static_cast<std::int32_t>(end);
+  if (!std::is_sorted(basket.offsets.begin(), basket.offsets.end()) || basket.offsets[0] < 0) {
+    throw Error("a basket is damaged: the offsets of its entries are not in order");
+  }
+}
+
+}  // namespace
+
+void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory, Basket& basket) {
+  const auto header = parse_basket_header(record);
+  const auto key_length = static_cast<std::size_t>(header.key_length);
+  const auto n_object = static_cast<std::size_t>(header.object_length);
+  const auto n_entries_bytes = header.last - header.key_length;
+  if (key_length > record.size() || n_entries_bytes < 0 || static_cast<std::size_t>(n_entries_bytes) > n_object) {
+    throw Error("a basket is damaged: its sizes do not agree");
+  }
+  const auto payload = record.subspan(key_length);
+  const auto object = memory.resize(n_object);
+  if (payload.size() >= n_object) {
+    std::copy_n(payload.begin(), n_object, object.begin());
+  } else {
+    unzip(payload, object);
+  }
+  basket.n_entries = header.n_entries;
+  basket.data = object.first(static_cast<std::size_t>(n_entries_bytes));
+  basket.offsets.clear();
+  if (has_offsets) {
+    decode_offsets(header, object, basket);
+  } else {
+    basket.entry_size = header.n_entries == 0 ? 0 : basket.data.size() / static_cast<std::size_t>(header.n_entries);
+  }
+}
+
+Compression Compression::parse(const std::string& text) {
+  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
+  const std::pair<const char*, int> algorithms[] = {
+      {"zlib", Algorithm::kZLIB}, {"lzma", Algorithm::kLZMA}, {"lz4", Algorithm::kLZ4}, {"zstd", Algorithm::kZSTD}};
+  if (text == "none") {
+    return {Algorithm::kZLIB, 0};
+  }
+  const auto colon = text.find(':');
+  const auto digit = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
+  for (const auto& [name, algorithm] : algorithms) {
+    if (text.substr(0, colon) == name && digit.size() == 1 && digit[0] >= '1' && digit[0] <= '9') {
+      return {algorithm, digit[0] - '0'};
+    }
+  }
+  throw Error("compression \"" + text + "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
+}
+
+BasketRecord encode_basket(const std::string& name, const std::string& title, std::span<const std::byte> entries,
+                           std::span<const std::int32_t> offsets, std::int32_t entry_size, std::int32_t n_entries,
+                           std::int16_t cycle, Compression compression) {
+  BasketRecord basket;
+  auto& header = basket.header;
+  header.key_length = header_length(name, title);
+  const auto object = basket_object(entries, offsets, header.key_length);
+  header.object_length = static_cast<std::int32_t>(object.size());
+  header.entry_size = offsets.empty() ? entry_size : static_cast<std::int32_t>(offsets.size() + 1);
+  header.n_entries = n_entries;
+  header.last = header.key_length + static_cast<std::int32_t>(entries.size());
+
+  std::vector<std::byte> zipped(compression.level == 0 ? 0 : object.size() + object.size() / 64 + 64);
+  const auto n_zipped = compression.level == 0 ? 0 : zip(object, compression, zipped);
+  const auto payload = n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped) : std::span{object};
+  header.n_bytes = header.key_length + static_cast<std::int32_t>(payload.size());
+  basket.record.reserve(static_cast<std::size_t>(header.n_bytes));
+  RecordWriter writer{basket.record};
+  write_header(writer, header, name, title, cycle);
+  basket.record.insert(basket.record.end(), payload.begin(), payload.end());
+  return basket;
+}
+
+void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory) {
+  if (record.size() < end_of_fixed_key || big_endian<std::int16_t>(&record[at_version]) <= 1000) {
+    throw Error("a basket has a key of an old form");
+  }
+  put_big_endian(&record[at_time], reproducible_time);
+  put_big_endian(&record[at_seek_key], seek_key);
+  put_big_endian(&record[at_seek_directory], seek_directory);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace forkrun::root_io {
+
+/// Uninitialised, growing memory that keeps its capacity.
+class Bytes {
+ public:
+  std::span<std::byte> resize(std::size_t n);
+  /// Adds n uninitialised bytes at the end, keeping what is there.
+  std::byte* extend(std::size_t n);
+  void clear() { size_ = 0; }
+  [[nodiscard]] std::span<const std::byte> view() const { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<std::byte> view() { return {data_.get(), size_}; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  void grow(std::size_t capacity);
+  std::unique_ptr<std::byte[]> data_;
+  std::size_t size_{};
+  std::size_t capacity_{};
+};
+
+/// The uncompressed entries of one branch for a range of entries, as they are on disk: big-endian.
+struct Basket {
+  std::int64_t first_entry{};
+  std::int64_t n_entries{};
+  std::span<const std::byte> data;
+  /// Where each entry begins in `data`, n_entries + 1 values; empty if every entry has `entry_size`.
+  std::vector<std::int32_t> offsets;
+  std::size_t entry_size{};
+
+  [[nodiscard]] bool contains(std::int64_t entry) const {
+    return entry >= first_entry && entry < first_entry + n_entries;
+  }
+  [[nodiscard]] std::span<const std::byte> entries(std::int64_t first, std::int64_t last) const;
+};
+
+/// What precedes a basket's data on file: the key (always the form for large files, as ROOT writes
+/// baskets) and the basket's own header.
+struct BasketHeader {
+  std::int32_t n_bytes{};        ///< header and compressed data
+  std::int32_t object_length{};  ///< uncompressed data
+  std::int16_t key_length{};     ///< header
+  std::int32_t entry_size{};     ///< or length of the offset array
+  std::int32_t n_entries{};
+  std::int32_t last{};           ///< end of the entries, counted from the begin of the header
+};
+
+/// \throws Error if the bytes are not a basket.
+[[nodiscard]] BasketHeader parse_basket_header(std::span<const std::byte> record);
+
+/// Uncompresses the record of one basket into `basket`, whose data live in `memory`.
+/// `has_offsets`: the branch's entries differ in size. \throws Error if the bytes are damaged.
+void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory, Basket& basket);
+
+/// A basket about to be written: `record` is complete but for the place on file.
+struct BasketRecord {
+  std::vector<std::byte> record;
+  BasketHeader header;
+  std::int64_t first_entry{};
+};
+
+/// "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none". \throws Error naming these forms.
+struct Compression {
+  int algorithm{};
+  int level{};
+  [[nodiscard]] static Compression parse(const std::string& text);
+  /// ROOT's number: 100 * algorithm + level.
+  [[nodiscard]] int settings() const { return level == 0 ? 0 : algorithm * 100 + level; }
+};
+
+/// Makes the record of a basket from its entries' bytes. `offsets`: n_entries begins of entries, or
+/// empty with a fixed `entry_size`.
+[[nodiscard]] BasketRecord encode_basket(const std::string& name, const std::string& title,
+                                         std::span<const std::byte> entries,
+                                         std::span<const std::int32_t> offsets,
+                                         std::int32_t entry_size, std::int32_t n_entries,
+                                         std::int16_t cycle, Compression compression);
+
+/// Writes place of the record and of its directory into the record's key, and the fixed time that
+/// makes files reproducible.
+void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,135 @@
+#include <forkrun/root_io/input_file.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <TError.h>
+#include <TFile.h>
+#include <TKey.h>
+#include <TROOT.h>
+#include <TTree.h>
+
+#include <forkrun/core/errors.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+thread_local int capture_depth = 0;
+thread_local std::string first_message;
+ErrorHandlerFunc_t earlier_handler = nullptr;
+
+void capture(int level, Bool_t abort, const char* location, const char* message) {
+  if (capture_depth == 0 || abort) {
+    earlier_handler(level, abort, location, message);
+  } else if (level >= kWarning && first_message.empty()) {
+    first_message = message;
+  }
+}
+
+void install_capture() {
+  static const bool installed = [] {
+    earlier_handler = SetErrorHandler(capture);
+    return true;
+  }();
+  static_cast<void>(installed);
+}
+
+std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
+
+bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
+
+std::string tree_names(TFile& file) {
+  std::string names;
+  for (TObject* object : *file.GetListOfKeys()) {
+    const auto* key = static_cast<TKey*>(object);
+    if (std::strcmp(key->GetClassName(), "TTree") == 0) {
+      names += (names.empty() ? "" : ", ") + std::string{key->GetName()};
+    }
+  }
+  return names.empty() ? "there is no tree in it" : "its trees are: " + names;
+}
+
+}  // namespace
+
+CapturedMessages::CapturedMessages() {
+  install_capture();
+  if (capture_depth++ == 0) {
+    first_message.clear();
+  }
+}
+
+CapturedMessages::~CapturedMessages() { --capture_depth; }
+
+std::string CapturedMessages::first() const { return first_message; }
+
+InputFile::InputFile(const std::string& path) : path_{path} {
+  const CapturedMessages messages;
+  if (is_local(path)) {
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) {
+      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+    }
+  }
+  file_.reset(TFile::Open(path.c_str(), "READ"));
+  if (!file_ || file_->IsZombie()) {
+    if (descriptor_ >= 0) {
+      ::close(descriptor_);
+    }
+    throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
+  }
+  if (file_->TestBit(TFile::kRecovered)) {
+    ::close(descriptor_);
+    throw InputError(path + ": is truncated or was not closed properly" + because(messages.first()) +
+                     "; make it again, or copy it again");
+  }
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+TTree& InputFile::tree(const std::string& name) const {
+  const CapturedMessages messages;
+  auto* tree = file_->Get<TTree>(name.c_str());
+  if (tree == nullptr) {
+    throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
+  }
+  return *tree;
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
+  ++read_calls_;
+  read_bytes_ += static_cast<std::int64_t>(into.size());
+  if (descriptor_ < 0) {
+    return read_remote(offset, into);
+  }
+  while (!into.empty()) {
+    const auto n = ::pread(descriptor_, into.data(), into.size(), offset);
+    if (n < 0 && errno == EINTR) {
+      continue;
+    }
+    if (n <= 0) {
+      throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) + ": " +
+                       (n == 0 ? "the file ends before" : std::strerror(errno)));
+    }
+    into = into.subspan(static_cast<std::size_t>(n));
+    offset += n;
+  }
+}
+
+void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
+  const std::lock_guard lock{remote_};
+  const CapturedMessages messages;
+  if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset, static_cast<int>(into.size()))) {
+    throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) + because(messages.first()));
+  }
+}
+
+}  // namespace forkrun::root_io

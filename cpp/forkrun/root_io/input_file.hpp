@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+class TFile;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// A ROOT file opened for reading. Metadata come from ROOT; the bytes of baskets are read by
+/// `read`, with pread(2) for a local file, through TFile for a remote one.
+class InputFile {
+ public:
+  /// \throws InputError if the file is missing, is not a ROOT file, or was not closed properly.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] TFile& file() const { return *file_; }
+  /// \throws InputError naming the trees there are.
+  [[nodiscard]] TTree& tree(const std::string& name) const;
+
+  /// Fills `into` from this offset of the file. Any thread. \throws InputError
+  void read(std::int64_t offset, std::span<std::byte> into);
+
+  [[nodiscard]] std::int64_t read_calls() const { return read_calls_; }
+  [[nodiscard]] std::int64_t read_bytes() const { return read_bytes_; }
+
+ private:
+  void read_remote(std::int64_t offset, std::span<std::byte> into);
+
+  std::string path_;
+  std::unique_ptr<TFile> file_;
+  int descriptor_ = -1;
+  std::mutex remote_;
+  std::atomic<std::int64_t> read_calls_{};
+  std::atomic<std::int64_t> read_bytes_{};
+};
+
+/// Keeps ROOT's own messages off the terminal while it lives, and gives them as text for an error.
+class CapturedMessages {
+ public:
+  CapturedMessages();
+  ~CapturedMessages();
+  CapturedMessages(const CapturedMessages&) = delete;
+  CapturedMessages& operator=(const CapturedMessages&) = delete;
+
+  /// The first error or warning of this thread since construction; "" if there was none.
+  [[nodiscard]] std::string first() const;
+};
+
+}  // namespace forkrun::root_io
