@@ -1,0 +1,116 @@
+#include <forkrun/root_io/branch_layout.hpp>
+
+#include <cstring>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TClass.h>
+#include <TLeaf.h>
+#include <TLeafObject.h>
+#include <TTree.h>
+#include <TVirtualCollectionProxy.h>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::size_t vector_header_bytes = 10;  // byte count, version, size
+
+std::optional<ElementType> element_of(EDataType type) {
+  switch (type) {
+    case kBool_t: return ElementType::boolean;
+    case kChar_t: return ElementType::int8;
+    case kUChar_t: return ElementType::uint8;
+    case kShort_t: return ElementType::int16;
+    case kUShort_t: return ElementType::uint16;
+    case kInt_t: return ElementType::int32;
+    case kUInt_t: return ElementType::uint32;
+    case kLong_t:
+    case kLong64_t: return ElementType::int64;
+    case kULong_t:
+    case kULong64_t: return ElementType::uint64;
+    case kFloat_t: return ElementType::float32;
+    case kDouble_t: return ElementType::float64;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<ElementType> element_of(const TLeaf& leaf) {
+  const bool is_unsigned = leaf.IsUnsigned();
+  switch (leaf.IsA()->GetName()[5]) {  // TLeafX, the whole name is checked by the caller
+    case 'O': return ElementType::boolean;
+    case 'B': return is_unsigned ? ElementType::uint8 : ElementType::int8;
+    case 'S': return is_unsigned ? ElementType::uint16 : ElementType::int16;
+    case 'I': return is_unsigned ? ElementType::uint32 : ElementType::int32;
+    case 'L':
+    case 'G': return is_unsigned ? ElementType::uint64 : ElementType::int64;
+    case 'F': return ElementType::float32;
+    case 'D': return ElementType::float64;
+    default: return std::nullopt;
+  }
+}
+
+/// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
+bool is_arithmetic(const TLeaf& leaf) { return std::strlen(leaf.IsA()->GetName()) == 6; }
+
+void describe_leaves(TBranch& branch, BranchLayout& layout) {
+  const auto& leaves = *branch.GetListOfLeaves();
+  auto& leaf = static_cast<TLeaf&>(*leaves.At(0));
+  if (TLeaf* count = leaf.GetLeafCount()) {
+    layout.counter = count->GetBranch()->GetName();
+  }
+  layout.has_offsets = branch.GetEntryOffsetLen() != 0;
+  layout.type_name = leaf.GetTypeName();
+  if (leaves.GetEntriesFast() > 1 || leaf.GetLenStatic() != 1 || !is_arithmetic(leaf)) {
+    layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
+    return;
+  }
+  if (const auto element = element_of(leaf)) {
+    layout.column = ColumnType{*element, layout.counter.empty() ? Shape::scalar : Shape::jagged};
+  }
+}
+
+void describe_object(TBranchElement& branch, BranchLayout& layout) {
+  layout.type_name = branch.GetClassName();
+  layout.has_offsets = branch.GetEntryOffsetLen() != 0;
+  TClass* type = TClass::GetClass(branch.GetClassName());
+  TVirtualCollectionProxy* collection = type != nullptr ? type->GetCollectionProxy() : nullptr;
+  const bool is_leaf = branch.GetListOfBranches()->GetEntriesFast() == 0 && branch.GetID() < 0;
+  if (!is_leaf || collection == nullptr || collection->GetCollectionType() != ROOT::kSTLvector ||
+      collection->GetValueClass() != nullptr || collection->HasPointers()) {
+    return;
+  }
+  if (const auto element = element_of(collection->GetType())) {
+    layout.column = ColumnType{*element, Shape::jagged};
+    layout.header_bytes = vector_header_bytes;
+    layout.relocatable = true;
+  }
+}
+
+}  // namespace
+
+std::string BranchLayout::described_type() const { return column ? column->name() : "other:" + type_name; }
+
+BranchLayout layout_of(TBranch& branch) {
+  BranchLayout layout;
+  layout.name = branch.GetName();
+  if (auto* element = dynamic_cast<TBranchElement*>(&branch)) {
+    describe_object(*element, layout);
+  } else if (branch.IsA() == TBranch::Class() && branch.GetListOfLeaves()->GetEntriesFast() > 0) {
+    describe_leaves(branch, layout);
+    layout.relocatable = true;
+  } else {
+    layout.type_name = branch.GetClassName();
+  }
+  return layout;
+}
+
+std::vector<BranchLayout> layouts_of(TTree& tree) {
+  std::vector<BranchLayout> layouts;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    layouts.push_back(layout_of(static_cast<TBranch&>(*branch)));
+  }
+  return layouts;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,172 @@
+#include <forkrun/root_io/branch_writer.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <TBranch.h>
+#include <TLeaf.h>
+#include <TLeafB.h>
+#include <TLeafI.h>
+#include <TLeafL.h>
+#include <TLeafS.h>
+#include <TTree.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/big_endian.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+TLeaf* only_leaf(TBranch& branch) {
+  const auto* leaves = branch.GetListOfLeaves();
+  return leaves->GetEntriesFast() == 1 ? static_cast<TLeaf*>(leaves->At(0)) : nullptr;
+}
+
+/// The range of `leaf` when it counts the values of other branches.
+bool counts_others(TBranch& branch) {
+  const TLeaf* leaf = only_leaf(branch);
+  return leaf != nullptr && leaf->IsRange();
+}
+
+std::int64_t counted(const std::byte* entry, std::size_t size) {
+  switch (size) {
+    case 1: return std::to_integer<std::int64_t>(*entry);
+    case 2: return big_endian<std::int16_t>(entry);
+    case 4: return big_endian<std::int32_t>(entry);
+    default: return big_endian<std::int64_t>(entry);
+  }
+}
+
+template <typename Leaf, typename Value>
+bool raise_maximum_of(TLeaf& leaf, std::int64_t largest) {
+  auto* typed = dynamic_cast<Leaf*>(&leaf);
+  if (typed != nullptr && largest > typed->GetMaximum()) {
+    typed->SetMaximum(static_cast<Value>(largest));
+  }
+  return typed != nullptr;
+}
+
+/// The largest value that a counting branch had: readers make room for as many values.
+void raise_maximum(TLeaf& leaf, std::int64_t largest) {
+  static_cast<void>(raise_maximum_of<TLeafI, Int_t>(leaf, largest) || raise_maximum_of<TLeafS, Short_t>(leaf, largest) ||
+                    raise_maximum_of<TLeafB, Char_t>(leaf, largest) || raise_maximum_of<TLeafL, Long64_t>(leaf, largest));
+}
+
+}  // namespace
+
+BranchWriter::BranchWriter(TBranch& branch, Compression compression)
+    : branch_{branch},
+      compression_{compression},
+      has_offsets_{branch.GetEntryOffsetLen() != 0},
+      is_counter_{counts_others(branch)} {}
+
+void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
+  const auto n_from = pending_.size();
+  for (auto run : runs) {
+    while (run.first < run.last) {
+      const Basket& basket = reader.basket_at(run.first);
+      const EntryRun part{run.first, std::min(run.last, basket.first_entry + basket.n_entries)};
+      if (has_offsets_) {
+        copy_varying(basket, part);
+      } else {
+        copy_fixed(basket, part);
+      }
+      n_pending_ += static_cast<std::int32_t>(part.last - part.first);
+      run.first = part.last;
+    }
+  }
+  note_counts(n_from);
+}
+
+void BranchWriter::copy_fixed(const Basket& basket, EntryRun run) {
+  const auto bytes = basket.entries(run.first, run.last);
+  entry_size_ = static_cast<std::int32_t>(basket.entry_size);
+  std::byte* to = pending_.extend(bytes.size());
+  std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
+  const auto bytes = basket.entries(run.first, run.last);
+  const auto* at = basket.offsets.data() + (run.first - basket.first_entry);
+  const auto shift = static_cast<std::int32_t>(pending_.size()) - *at;
+  for (auto entry = run.first; entry < run.last; ++entry, ++at) {
+    offsets_.push_back(*at + shift);
+  }
+  std::memcpy(pending_.extend(bytes.size()), bytes.data(), bytes.size());
+}
+
+void BranchWriter::note_counts(std::size_t n_from) {
+  if (!is_counter_ || entry_size_ == 0) {
+    return;
+  }
+  const auto size = static_cast<std::size_t>(entry_size_);
+  for (auto at = n_from; at < pending_.size(); at += size) {
+    largest_count_ = std::max(largest_count_, counted(pending_.view().data() + at, size));
+  }
+}
+
+void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
+  const auto size = size_of(column.type().element);
+  const auto bytes = column.values<std::byte>().data();
+  const bool is_jagged = column.type().shape == Shape::jagged;
+  const auto offsets = column.offsets();
+  entry_size_ = static_cast<std::int32_t>(size);
+  for (const auto& run : runs) {
+    auto first = static_cast<std::size_t>(run.first);
+    auto last = static_cast<std::size_t>(run.last);
+    if (is_jagged) {
+      const auto base = static_cast<std::int64_t>(pending_.size()) - offsets[first] * static_cast<std::int64_t>(size);
+      for (auto event = first; event < last; ++event) {
+        offsets_.push_back(static_cast<std::int32_t>(base + offsets[event] * static_cast<std::int64_t>(size)));
+      }
+      first = static_cast<std::size_t>(offsets[first]);
+      last = static_cast<std::size_t>(offsets[last]);
+    }
+    swap_copy(pending_.extend((last - first) * size), bytes + first * size, last - first, size);
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+}
+
+void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> runs) {
+  const auto offsets = column.offsets();
+  const auto n_from = pending_.size();
+  entry_size_ = sizeof(std::int32_t);
+  for (const auto& run : runs) {
+    for (auto event = static_cast<std::size_t>(run.first); event < static_cast<std::size_t>(run.last); ++event) {
+      put_big_endian(pending_.extend(sizeof(std::int32_t)),
+                     static_cast<std::int32_t>(offsets[event + 1] - offsets[event]));
+    }
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+  note_counts(n_from);
+}
+
+void BranchWriter::encode() {
+  if (n_pending_ == 0) {
+    return;
+  }
+  encoded_ = encode_basket(branch_.GetName(), branch_.GetTree()->GetName(), pending_.view(), offsets_, entry_size_,
+                           n_pending_, n_baskets_++, compression_);
+  encoded_->first_entry = n_written_;
+  n_written_ += n_pending_;
+  n_pending_ = 0;
+  pending_.clear();
+  offsets_.clear();
+}
+
+void BranchWriter::write(OutputFile& file) {
+  if (encoded_) {
+    file.append(branch_, encoded_->record, encoded_->header, encoded_->first_entry);
+    encoded_.reset();
+  }
+}
+
+void BranchWriter::finish() {
+  if (is_counter_) {
+    raise_maximum(*only_leaf(branch_), largest_count_);
+  }
+  branch_.AddLastBasket(n_written_);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,96 @@
+#include <forkrun/root_io/event_ids.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/core/nearest_name.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::vector<std::string> branch_names(TTree& tree) {
+  std::vector<std::string> names;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    names.emplace_back(branch->GetName());
+  }
+  return names;
+}
+
+template <typename To, typename From>
+void widen(const Column& column, std::vector<To>& into) {
+  const auto values = column.values<From>();
+  into.resize(values.size());
+  std::ranges::transform(values, into.begin(), [](From value) { return static_cast<To>(value); });
+}
+
+template <typename To>
+void widen_any(const Column& column, std::vector<To>& into) {
+  switch (column.type().element) {
+    case ElementType::int16: return widen<To, std::int16_t>(column, into);
+    case ElementType::uint16: return widen<To, std::uint16_t>(column, into);
+    case ElementType::int32: return widen<To, std::int32_t>(column, into);
+    case ElementType::uint32: return widen<To, std::uint32_t>(column, into);
+    case ElementType::int64: return widen<To, std::int64_t>(column, into);
+    default: return widen<To, std::uint64_t>(column, into);
+  }
+}
+
+bool is_integer(const ColumnType& type) {
+  return type.shape == Shape::scalar && type.element >= ElementType::int16 && type.element <= ElementType::uint64;
+}
+
+}  // namespace
+
+TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file) {
+  auto* branch = static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+  if (branch == nullptr) {
+    throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" has no branch \"" + name + "\"" +
+                     nearest_name_hint(name, branch_names(tree)));
+  }
+  return *branch;
+}
+
+template <typename T>
+EventIds::IdColumn<T>::IdColumn(TTree& tree, InputFile& file, const std::string& name) {
+  if (name.empty()) {
+    return;
+  }
+  reader = std::make_unique<BranchReader>(find_branch(tree, name, file), file);
+  const auto& layout = reader->layout();
+  if (!layout.column || !is_integer(*layout.column)) {
+    throw InputError(file.path() + ": branch \"" + name + "\" is " + layout.described_type() +
+                     "; an id branch holds one integer per event");
+  }
+}
+
+template <typename T>
+void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
+  if (reader) {
+    reader->read(first, last, column);
+    widen_any(column, values);
+  }
+}
+
+EventIds::EventIds(TTree& tree, InputFile& file, const IdBranches& names, std::uint32_t file_number)
+    : file_number_{file_number},
+      runs_{tree, file, names.run},
+      lumis_{tree, file, names.lumi},
+      events_{tree, file, names.event} {}
+
+void EventIds::load(std::int64_t first, std::int64_t last) {
+  const auto n = static_cast<std::size_t>(last - first);
+  runs_.values.assign(n, 1);
+  lumis_.values.assign(n, file_number_ + 1);
+  events_.values.resize(n);
+  std::iota(events_.values.begin(), events_.values.end(), static_cast<std::uint64_t>(first));
+  runs_.load(first, last);
+  lumis_.load(first, last);
+  events_.load(first, last);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <forkrun/core/column.hpp>
+#include <forkrun/core/source.hpp>
+#include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/branch_reader.hpp>
+#include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/output_file.hpp>
+
+class TBranch;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Name of the branch that counts the values of a jagged column: "nMuon" for "Muon_pt", "njets" for
+/// "jets".
+[[nodiscard]] std::string counter_name(const std::string& column);
+
+/// Adds a branch for a column; a jagged one needs its counter branch in the tree.
+TBranch& add_branch(TTree& tree, const ColumnDescription& column);
+/// Adds a counting branch.
+TBranch& add_counter(TTree& tree, const std::string& name);
+
+/// An empty copy, in `output`, of a tree with some of its branches, and the counters these need.
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, OutputFile& output);
+
+}  // namespace forkrun::root_io

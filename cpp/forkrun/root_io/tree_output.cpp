@@ -1,0 +1,270 @@
+#include <forkrun/root_io/tree_output.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/output_schema.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Uncompressed bytes that an output collects before it writes baskets: a cluster.
+constexpr std::size_t cluster_bytes = 32U << 20U;
+
+/// Runs of selected events, counted from `first`.
+std::vector<EntryRun> runs_of(Mask selected, std::int64_t first) {
+  std::vector<EntryRun> runs;
+  const auto n = static_cast<std::int64_t>(selected.size());
+  const auto is_selected = [&](std::int64_t i) { return selected[static_cast<std::size_t>(i)] != 0; };
+  for (std::int64_t i = 0; i < n;) {
+    if (!is_selected(i)) {
+      ++i;
+      continue;
+    }
+    const auto begin = i;
+    while (i < n && is_selected(i)) {
+      ++i;
+    }
+    runs.push_back({first + begin, first + i});
+  }
+  return runs;
+}
+
+EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
+  EventDigest digest;
+  for (const auto& run : runs) {
+    const auto first = static_cast<std::size_t>(run.first);
+    digest.add(block.lumi(), block.events().subspan(first, static_cast<std::size_t>(run.last) - first));
+  }
+  return digest;
+}
+
+TBranch& branch_of(TTree& tree, const std::string& name) {
+  return static_cast<TBranch&>(*tree.GetListOfBranches()->FindObject(name.c_str()));
+}
+
+std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange& range, Column& column,
+                                          std::vector<std::int64_t>& counts) {
+  reader.read(range.first, range.last, column);
+  const auto size = size_of(column.type().element);
+  const auto* bytes = column.values<std::byte>().data();
+  counts.resize(column.n_events());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    std::uint64_t value = 0;
+    std::copy_n(bytes + i * size, size, reinterpret_cast<std::byte*>(&value));  // little-endian host
+    counts[i] = static_cast<std::int64_t>(value);
+  }
+  return counts;
+}
+
+[[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter, const EventBlock& block,
+                                      std::size_t event, std::int64_t n_values, std::int64_t n_counted) {
+  throw OutputError("column \"" + column + "\" has " + std::to_string(n_values) + " values in event " +
+                    std::to_string(block.lumi().run) + ":" + std::to_string(block.lumi().lumi) + ":" +
+                    std::to_string(block.events()[event]) + ", where its counter \"" + counter + "\" is " +
+                    std::to_string(n_counted) + "; give the column another prefix");
+}
+
+}  // namespace
+
+TreeOutput::TreeOutput(TreeOutputConfig config, TreeSourceConfig source)
+    : config_{std::move(config)}, source_{std::move(source)}, template_{source_} {}
+
+TreeOutput::~TreeOutput() { abandon(); }
+
+void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
+  template_.open(0);  // the first file gives the structure, whatever unit this is
+  file_ = std::make_unique<OutputFile>(path, config_.compression);
+  tree_ = &copy_structure(template_.tree(), config_.branches, *file_);
+  keep_branches(template_.tree());
+  add_products();
+}
+
+void TreeOutput::keep_branches(TTree& input) {
+  kept_.reserve(static_cast<std::size_t>(tree_->GetListOfBranches()->GetEntriesFast()));
+  for (TObject* object : *tree_->GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (layout_of(branch_of(input, branch.GetName())).relocatable) {
+      kept_.push_back({branch.GetName(), BranchWriter{branch, config_.compression}});
+    } else {
+      objects_.emplace_back(branch.GetName());
+    }
+  }
+}
+
+void TreeOutput::add_products() {
+  for (std::size_t i = 0; i < config_.products.size(); ++i) {
+    add_product(config_.products[i], config_.product_numbers[i]);
+  }
+}
+
+void TreeOutput::add_product(const ColumnDescription& column, std::uint32_t product) {
+  if (column.type.shape == Shape::jagged) {
+    const auto name = counter_name(column.name);
+    const auto made = counters_.find(name);
+    if (made != counters_.end()) {
+      shared_.push_back({column.name, product, name, made->second.product, false});
+    } else if (tree_->GetListOfBranches()->FindObject(name.c_str()) != nullptr) {
+      shared_.push_back({column.name, product, name, 0, true});
+    } else {
+      counters_.emplace(name, NewCounter{product, BranchWriter{add_counter(*tree_, name), config_.compression}});
+    }
+  }
+  columns_.push_back({column, product, BranchWriter{add_branch(*tree_, column), config_.compression}});
+}
+
+TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
+  auto& readers = readers_[&lane];
+  if (readers.generation == lane.generation() && readers.kept.size() == kept_.size()) {
+    return readers;
+  }
+  readers.generation = lane.generation();
+  readers.kept.clear();
+  readers.counters.clear();
+  for (const auto& kept : kept_) {
+    readers.kept.push_back(
+        std::make_unique<BranchReader>(find_branch(lane.tree(), kept.name, lane.file()), lane.file()));
+  }
+  for (const auto& shared : shared_) {
+    if (shared.is_of_input) {
+      readers.counters[shared.counter] =
+          std::make_unique<BranchReader>(find_branch(lane.tree(), shared.counter, lane.file()), lane.file());
+    }
+  }
+  return readers;
+}
+
+void TreeOutput::write(const EventBlock& block, Mask selected, Parallel& parallel) {
+  const auto events = runs_of(selected, 0);
+  if (events.empty()) {
+    return;
+  }
+  auto& readers = readers_of(dynamic_cast<TreeLane&>(block.source()));
+  check_counts(block, readers);
+  const auto entries = runs_of(selected, block.range().first);
+  copy_kept(readers, entries, parallel);
+  add_columns(block, events);
+  fill_objects(block, entries);
+  written_ += digest_of(block, events);
+  std::size_t n_pending = 0;
+  for (const auto* writer : writers()) {
+    n_pending += writer->n_pending_bytes();
+  }
+  if (n_pending >= cluster_bytes) {
+    flush(parallel);
+  }
+}
+
+void TreeOutput::check_counts(const EventBlock& block, LaneReaders& readers) const {
+  Column column;
+  std::vector<std::int64_t> counts;
+  for (const auto& shared : shared_) {
+    const auto offsets = block.column(shared.product).offsets();
+    if (shared.is_of_input) {
+      counts_from(*readers.counters.at(shared.counter), block.range(), column, counts);
+    } else {
+      const auto others = block.column(shared.counted_product).offsets();
+      counts.resize(block.n_events());
+      std::ranges::transform(others.first(counts.size()), others.last(counts.size()), counts.begin(),
+                             [](auto begin, auto end) { return end - begin; });
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (offsets[i + 1] - offsets[i] != counts[i]) {
+        throw_counts_differ(shared.column, shared.counter, block, i, offsets[i + 1] - offsets[i], counts[i]);
+      }
+    }
+  }
+}
+
+void TreeOutput::copy_kept(LaneReaders& readers, std::span<const EntryRun> runs, Parallel& parallel) {
+  parallel.for_each(kept_.size(), [&](std::size_t i) { kept_[i].writer.copy(*readers.kept[i], runs); });
+}
+
+void TreeOutput::add_columns(const EventBlock& block, std::span<const EntryRun> runs) {
+  for (auto& [name, counter] : counters_) {
+    counter.writer.add_counts(block.column(counter.product), runs);
+  }
+  for (auto& column : columns_) {
+    column.writer.add(block.column(column.product), runs);
+  }
+}
+
+void TreeOutput::fill_objects(const EventBlock& block, std::span<const EntryRun> runs) {
+  if (objects_.empty()) {
+    return;
+  }
+  const auto generation = template_.generation();
+  template_.open(block.range().file);
+  if (template_.generation() != generation) {
+    template_.tree().CopyAddresses(tree_);
+  }
+  for (const auto& name : objects_) {
+    auto& from = branch_of(template_.tree(), name);
+    auto& to = branch_of(*tree_, name);
+    for (const auto& run : runs) {
+      for (auto entry = run.first; entry < run.last; ++entry) {
+        if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
+          throw OutputError(file_->path() + ": branch \"" + name + "\" cannot be copied");
+        }
+      }
+    }
+  }
+}
+
+std::vector<BranchWriter*> TreeOutput::writers() {
+  std::vector<BranchWriter*> writers;
+  for (auto& kept : kept_) {
+    writers.push_back(&kept.writer);
+  }
+  for (auto& [name, counter] : counters_) {
+    writers.push_back(&counter.writer);
+  }
+  for (auto& column : columns_) {
+    writers.push_back(&column.writer);
+  }
+  return writers;
+}
+
+void TreeOutput::flush(Parallel& parallel) {
+  const auto all = writers();
+  parallel.for_each(all.size(), [&](std::size_t i) { all[i]->encode(); });
+  for (auto* writer : all) {
+    writer->write(*file_);
+  }
+}
+
+OutputSummary TreeOutput::close(Parallel& parallel) {
+  flush(parallel);
+  for (auto* writer : writers()) {
+    writer->finish();
+  }
+  tree_->SetEntries(static_cast<std::int64_t>(written_.count()));
+  OutputSummary summary{config_.label, file_->path(), written_, 0};
+  summary.n_bytes = file_->close();
+  forget_unit();
+  return summary;
+}
+
+void TreeOutput::abandon() noexcept {
+  if (file_) {
+    file_->abandon();
+  }
+  forget_unit();
+}
+
+void TreeOutput::forget_unit() {
+  kept_.clear();
+  columns_.clear();
+  counters_.clear();
+  shared_.clear();
+  objects_.clear();
+  tree_ = nullptr;
+  file_.reset();
+  written_ = {};
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module.hpp>
+#include <forkrun/root_io/branch_writer.hpp>
+#include <forkrun/root_io/output_file.hpp>
+#include <forkrun/root_io/tree_source.hpp>
+
+namespace forkrun::root_io {
+
+struct TreeOutputConfig {
+  std::string label;
+  std::vector<std::string> branches;  ///< input branches to keep; their counters are kept with them
+  std::vector<ColumnDescription> products;
+  std::vector<std::uint32_t> product_numbers;  ///< of `products`, in the job
+  Compression compression;
+};
+
+/// Writes the selected events of each unit of work to a tree of its own file. Entries of kept
+/// branches are copied as bytes from basket to basket; branches of objects whose bytes cannot be
+/// moved are read and filled by ROOT.
+class TreeOutput : public OutputModule {
+ public:
+  TreeOutput(TreeOutputConfig config, TreeSourceConfig source);
+  ~TreeOutput() override;
+
+  void open(const UnitOfWork& unit, const std::string& path) override;
+  void write(const EventBlock& block, Mask selected, Parallel& parallel) override;
+  OutputSummary close(Parallel& parallel) override;
+  void abandon() noexcept override;
+
+ private:
+  struct KeptBranch {
+    std::string name;
+    BranchWriter writer;
+  };
+  struct NewColumn {
+    ColumnDescription column;
+    std::uint32_t product{};
+    BranchWriter writer;
+  };
+  struct NewCounter {
+    std::uint32_t product{};  ///< a jagged column whose values it counts
+    BranchWriter writer;
+  };
+  /// A new jagged column that shares the counter of another: their counts must agree.
+  struct SharedCounter {
+    std::string column;
+    std::uint32_t product{};
+    std::string counter;
+    std::uint32_t counted_product{};  ///< of the column that made the counter, if not of the input
+    bool is_of_input{};
+  };
+  struct LaneReaders {
+    std::uint64_t generation{};
+    std::vector<std::unique_ptr<BranchReader>> kept;
+    std::map<std::string, std::unique_ptr<BranchReader>> counters;
+  };
+
+  void keep_branches(TTree& input);
+  void add_products();
+  void add_product(const ColumnDescription& column, std::uint32_t product);
+  LaneReaders& readers_of(TreeLane& lane);
+  void check_counts(const EventBlock& block, LaneReaders& readers) const;
+  void copy_kept(LaneReaders& readers, std::span<const EntryRun> runs, Parallel& parallel);
+  void add_columns(const EventBlock& block, std::span<const EntryRun> runs);
+  void fill_objects(const EventBlock& block, std::span<const EntryRun> runs);
+  void flush(Parallel& parallel);
+  [[nodiscard]] std::vector<BranchWriter*> writers();
+  void forget_unit();
+
+  TreeOutputConfig config_;
+  TreeSourceConfig source_;
+  TreeLane template_;  ///< gives the structure of the tree, and the objects that ROOT copies
+  std::unique_ptr<OutputFile> file_;
+  TTree* tree_ = nullptr;
+  std::vector<KeptBranch> kept_;
+  std::vector<NewColumn> columns_;
+  std::map<std::string, NewCounter> counters_;
+  std::vector<SharedCounter> shared_;
+  std::vector<std::string> objects_;
+  std::map<const TreeLane*, LaneReaders> readers_;
+  EventDigest written_;
+};
+
+}  // namespace forkrun::root_io
