@@ -49,3 +49,12 @@ class ForkSafetyError(ForkrunError):
     """The parent cannot fork safely: it has other threads or open remote connections."""
 
     exit_code = 7
+
+
+class StoppedError(ForkrunError):
+    """The job was asked to stop by a signal; what was committed is kept."""
+
+    def __init__(self, message: str, signal_number: int = 15) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+        self.exit_code = 128 + signal_number

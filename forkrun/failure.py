@@ -1,0 +1,41 @@
+"""An error on its way from one process to another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from forkrun import errors
+from forkrun.errors import ForkrunError, StoppedError
+
+
+def to_record(error: ForkrunError) -> dict[str, Any]:
+    """JSON-ready."""
+    return {
+        "error": type(error).__name__,
+        "message": str(error),
+        "signal": getattr(error, "signal_number", None),
+    }
+
+
+def from_record(record: dict[str, Any]) -> ForkrunError:
+    """The same class with the same text."""
+    if record["error"] == StoppedError.__name__:
+        return StoppedError(record["message"], record["signal"])
+    kind = getattr(errors, record["error"], ForkrunError)
+    error: ForkrunError = kind(record["message"])
+    return error
+
+
+def write_failure(path: Path, error: ForkrunError) -> None:
+    """Leaves the error for the process that waits."""
+    path.write_text(json.dumps(to_record(error)), encoding="utf-8")
+
+
+def read_failure(path: Path) -> ForkrunError | None:
+    """What a process left, None if it ended without an error of ours."""
+    try:
+        return from_record(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None

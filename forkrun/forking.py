@@ -1,0 +1,89 @@
+"""The only place that forks."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import gc
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from forkrun.errors import ForkSafetyError
+
+_PR_SET_PDEATHSIG = 1
+
+
+def check_safe_to_fork() -> None:
+    """Raises ForkSafetyError naming every other thread of this process: a lock that one of them
+    holds would stay locked in the child for ever."""
+    tasks = [task for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
+    python = {str(t.native_id): t.name for t in threading.enumerate()}
+    names = [python.get(task) or _comm(task) for task in tasks]
+    if names:
+        raise ForkSafetyError(
+            f"cannot fork: the parent has {len(names)} other thread(s): {', '.join(sorted(names))};"
+            " find the module, condition or library that starts them and start them in"
+            " post_fork(child) or begin_job() instead"
+        )
+
+
+def _comm(task: str) -> str:
+    try:
+        name = Path(f"/proc/self/task/{task}/comm").read_text().strip()
+    except OSError:
+        return "(ended)"
+    return f"{name} (a thread of a library)"
+
+
+def freeze_memory() -> None:
+    """Keeps the garbage collector from writing to objects that children share with the parent."""
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+
+
+def fork_process(body: Callable[[], int], log: Path) -> int:
+    """Runs `body` in a child whose output goes to `log`; it ends with the code that `body` returns.
+    Gives the pid, in the parent."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        _settle(parent, log)
+        code = body()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _settle(parent: int, log: Path) -> None:
+    """No child outlives its parent, answers to the parent's signals or writes to its terminal."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent stops its children
+    fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for target, source in ((0, null), (1, fd), (2, fd)):
+        os.dup2(source, target)
+    os.close(fd)
+    os.close(null)
+    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
+    faulthandler.enable(sys.stderr)
+    gc.enable()

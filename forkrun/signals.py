@@ -1,0 +1,67 @@
+"""Signals as a queue: a handler does nothing, its number waits to be read."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from types import TracebackType
+from typing import Any
+
+_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class SignalQueue:
+    """While open, signals of a stop and ends of children are queued. For the main thread."""
+
+    def __init__(self) -> None:
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> SignalQueue:
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        for number in (*_STOP, signal.SIGCHLD):
+            self._before[number] = signal.signal(number, _ignore)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self._read)
+        os.close(self._write)
+
+    def wait(self, timeout_s: float) -> list[int]:
+        """Numbers that came, at once if there are some, else within `timeout_s`. SIGCHLD only ends
+        the wait."""
+        select.select([self._read], [], [], timeout_s)
+        try:
+            numbers = os.read(self._read, 4096)
+        except BlockingIOError:
+            return []
+        return [number for number in numbers if number != signal.SIGCHLD]
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """The wakeup descriptor has the number already."""
+
+
+class StopFlag:
+    """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.number = 0
+        self._before = {number: signal.signal(number, self._note) for number in numbers}
+
+    def _note(self, number: int, _frame: object) -> None:
+        self.number = number
+
+    def restore(self) -> None:
+        """Back to the handlers before."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

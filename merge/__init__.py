@@ -1,0 +1,18 @@
+"""Joins the temporary outputs of a run, in plan order, and proves that nothing is missing or twice."""
+
+from forkrun.merge.files import merge_files
+from forkrun.merge.ledger import Commit, OutputPart, read_ledgers
+from forkrun.merge.order import merge_order
+from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
+
+__all__ = [
+    "Commit",
+    "MergeSummary",
+    "MergedOutput",
+    "OutputPart",
+    "Planned",
+    "merge_files",
+    "merge_order",
+    "merge_run",
+    "read_ledgers",
+]

@@ -1,0 +1,48 @@
+"""Which commits are merged, in which order. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from forkrun.errors import VerificationError
+from forkrun.merge.ledger import Commit
+
+
+class PlannedUnit(Protocol):
+    """What the merge needs to know of a unit of the plan."""
+
+    @property
+    def number(self) -> int:
+        """In merge order."""
+
+    @property
+    def n_events(self) -> int:
+        """To be read."""
+
+
+def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list[Commit]:
+    """The commits in plan order. Raises VerificationError unless each unit of the plan was committed
+    exactly once, with all of its events."""
+    commits = list(commits)
+    by_unit = {commit.unit: commit for commit in commits}
+    planned = {unit.number for unit in units}
+    problems = [
+        f"unit {number} was committed {n} times"
+        for number, n in Counter(commit.unit for commit in commits).items()
+        if n > 1
+    ]
+    problems += [f"unit {n} is not in the plan" for n in sorted(by_unit.keys() - planned)]
+    missing = sorted(planned - by_unit.keys())
+    if missing:
+        shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        problems.append(f"{len(missing)} of {len(planned)} units were not committed: {shown}")
+    problems += [
+        f"unit {unit.number}: {by_unit[unit.number].n_events} events were read, not {unit.n_events}"
+        for unit in units
+        if unit.number in by_unit and by_unit[unit.number].n_events != unit.n_events
+    ]
+    if problems:
+        raise VerificationError("\n".join(problems))
+    return [by_unit[unit.number] for unit in units]

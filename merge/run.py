@@ -1,0 +1,116 @@
+"""Merges a run: every output, the histograms, and what the input has beside events."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forkrun import _core
+from forkrun.config import JobConfig, OutputConfig
+from forkrun.merge.histograms import sum_histograms, write_histograms
+from forkrun.merge.ledger import Commit, OutputPart
+from forkrun.merge.order import PlannedUnit, merge_order
+from forkrun.merge.publish import written_beside
+from forkrun.merge.verify import check_merged, check_read, total_digest
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read."""
+
+    units: Sequence[PlannedUnit]
+    files: Sequence[str]
+    n_events: int
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class MergedOutput:
+    """`digest`: read back from the file; None if the file does not hold the event ids."""
+
+    label: str
+    file: str
+    n_events: int
+    digest: str | None
+    n_bytes: int
+
+
+@dataclass(frozen=True)
+class MergeSummary:
+    """`n_events` and `digest`: of the events that children read."""
+
+    n_events: int
+    digest: str
+    outputs: list[MergedOutput]
+    n_histograms: int
+
+
+def merge_run(
+    folder: Path,
+    config: JobConfig,
+    planned: Planned,
+    commits: Sequence[Commit],
+    progress: Progress | None = None,
+) -> MergeSummary:
+    """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
+    of its parts done. Raises VerificationError, InputError or OutputError; then nothing is under the
+    name of the output that failed."""
+    ordered = merge_order(planned.units, commits)
+    read = total_digest((commit.n_events, commit.digest) for commit in ordered)
+    check_read(read, planned.n_events, planned.digest)
+    outputs = [
+        _merge_output(folder, config, output, ordered, planned.files, progress)
+        for output in config.outputs
+    ]
+    n_histograms = _merge_histograms(folder, ordered)
+    if not config.merge.keep_temporary:
+        shutil.rmtree(folder / "units", ignore_errors=True)
+    return MergeSummary(read.count, read.hex, outputs, n_histograms)
+
+
+def _merge_output(
+    folder: Path,
+    config: JobConfig,
+    output: OutputConfig,
+    commits: Sequence[Commit],
+    inputs: Sequence[str],
+    progress: Progress | None,
+) -> MergedOutput:
+    parts = [commit.outputs[output.label] for commit in commits]
+    final = folder / "output" / f"{output.label}.root"
+    report = None if progress is None else lambda n: progress(output.label, n)
+    tree = config.source.tree
+    with written_beside(final) as beside:
+        sources = _parts_to_join(folder, parts)
+        entries = _core.merge_trees(sources, str(beside), [tree], None, report)
+        if config.merge.carry:
+            _core.carry_objects(list(inputs), str(beside), [tree])
+        written = total_digest((part.n_events, part.digest) for part in parts)
+        digest = check_merged(
+            beside, entries[tree], written, config.source, _branches(sources[0], tree)
+        )
+        n_bytes = beside.stat().st_size
+    return MergedOutput(output.label, str(final), written.count, digest, n_bytes)
+
+
+def _parts_to_join(folder: Path, parts: Sequence[OutputPart]) -> list[str]:
+    """Files with events; the first one if there are none, for its branches."""
+    filled = [part for part in parts if part.n_events] or parts[:1]
+    return [str(folder / part.file) for part in filled]
+
+
+def _branches(file: str, tree: str) -> set[str]:
+    index = _core.index_tree(file, tree, "", "", "")
+    return {branch[0] for branch in index["branches"]}
+
+
+def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> int:
+    files = [folder / commit.histograms for commit in commits if commit.histograms]
+    if not files:
+        return 0
+    with written_beside(folder / "output" / "histograms.root") as beside:
+        return write_histograms(beside, sum_histograms(files))

@@ -1,0 +1,47 @@
+"""Counts and digests: what was read is what was planned, what is merged is what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from forkrun._core import EventDigest, tree_digest
+from forkrun.config import SourceConfig
+from forkrun.errors import VerificationError
+
+
+def total_digest(parts: Iterable[tuple[int, str]]) -> EventDigest:
+    """Of the union of sets of events given by (count, digest)."""
+    total = EventDigest()
+    for count, digest in parts:
+        total = total + EventDigest(count, digest)
+    return total
+
+
+def check_read(read: EventDigest, n_planned: int, planned: str | None) -> None:
+    """`planned`: the digest that the index knows, None if it does not."""
+    if read.count != n_planned or (planned is not None and read.hex != planned):
+        raise VerificationError(
+            f"children read {read.count} events (digest {read.hex}), the plan has {n_planned}"
+            f" (digest {planned or 'not known'}); did an input file change during the job?"
+        )
+
+
+def check_merged(
+    file: Path, n_entries: int, written: EventDigest, source: SourceConfig, branches: set[str]
+) -> str | None:
+    """The digest read back from a merged file; None if the ids are not in it: then only the number
+    of events was checked. `branches`: kept in the file."""
+    if n_entries != written.count:
+        raise VerificationError(
+            f"{file}: {n_entries} events were merged, but children wrote {written.count}"
+        )
+    ids = (source.run_branch, source.lumi_branch, source.event_branch)
+    if not (all(ids) and set(ids) <= branches):
+        return None
+    merged = tree_digest(str(file), source.tree, *ids)
+    if merged != written:
+        raise VerificationError(
+            f"{file}: the digest of the merged events is {merged.hex}, children wrote {written.hex}"
+        )
+    return merged.hex
