@@ -162,6 +162,12 @@ void BranchWriter::write(OutputFile& file) {
   }
 }
 
+void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
+  enter_basket(branch_, header, place, n_written_);
+  n_written_ += header.n_entries;
+  ++n_baskets_;
+}
+
 void BranchWriter::finish() {
   if (is_counter_) {
     raise_maximum(*only_leaf(branch_), largest_count_);

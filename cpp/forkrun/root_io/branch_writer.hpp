@@ -39,6 +39,8 @@ class BranchWriter {
   void encode();
   /// Writes what `encode` made.
   void write(OutputFile& file);
+  /// Enters a basket that is on file already; nothing may be pending.
+  void enter(const BasketHeader& header, std::int64_t place);
   /// The branch is complete.
   void finish();
 

@@ -33,20 +33,6 @@ class WrittenBasket : public TBasket {
   }
 };
 
-/// Takes room for a record at the end of the file.
-std::int64_t allocate(TFile& file, std::size_t n_bytes) {
-  constexpr std::int64_t room = 1'000'000'000;  // by which ROOT, too, extends its last free segment
-  const auto place = file.GetEND();
-  const auto end = place + static_cast<std::int64_t>(n_bytes);
-  auto& free = static_cast<TFree&>(*file.GetListOfFree()->Last());
-  file.SetEND(end);
-  free.SetFirst(end);
-  if (end > free.GetLast()) {
-    free.SetLast(free.GetLast() + room);
-  }
-  return place;
-}
-
 void sync(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool ok = descriptor >= 0 && ::fsync(descriptor) == 0;
@@ -61,9 +47,10 @@ void sync(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, Compression compression) : path_{path} {
+OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode) : path_{path} {
   const CapturedMessages messages;
-  file_.reset(TFile::Open((path + "?reproducible=forkrun").c_str(), "RECREATE", "", compression.settings()));
+  const char* option = mode == OutputMode::create ? "RECREATE" : "UPDATE";
+  file_.reset(TFile::Open((path + "?reproducible=forkrun").c_str(), option, "", compression.settings()));
   if (!file_ || file_->IsZombie()) {
     throw OutputError(path + ": cannot be created: " + messages.first());
   }
@@ -74,12 +61,34 @@ OutputFile::~OutputFile() = default;
 
 void OutputFile::append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
                         std::int64_t first_entry) {
-  const auto place = allocate(*file_, record.size());
+  const auto place = allocate(record.size());
   place_basket(record, place, seek_directory_);
+  write(place, record);
+  enter_basket(branch, header, place, first_entry);
+}
+
+std::int64_t OutputFile::allocate(std::size_t n_bytes) {
+  constexpr std::int64_t room = 1'000'000'000;  // by which ROOT, too, extends its last free segment
+  const auto place = file_->GetEND();
+  const auto end = place + static_cast<std::int64_t>(n_bytes);
+  auto& free = static_cast<TFree&>(*file_->GetListOfFree()->Last());
+  file_->SetEND(end);
+  free.SetFirst(end);
+  if (end > free.GetLast()) {
+    free.SetLast(free.GetLast() + room);
+  }
+  return place;
+}
+
+void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes) {
+  const CapturedMessages messages;
   file_->Seek(place);
-  if (file_->WriteBuffer(reinterpret_cast<const char*>(record.data()), static_cast<int>(record.size()))) {
+  if (file_->WriteBuffer(reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size()))) {
     check();
   }
+}
+
+void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place, std::int64_t first_entry) {
   WrittenBasket basket{header, place};
   branch.AddBasket(basket, true, first_entry);
 }

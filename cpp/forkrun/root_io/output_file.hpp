@@ -13,11 +13,13 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// A new ROOT file whose bytes depend on its contents alone: no time, no random UUID.
+enum class OutputMode { create, update };
+
+/// A ROOT file being written, whose bytes depend on its contents alone: no time, no random UUID.
 class OutputFile {
  public:
   /// \throws OutputError
-  OutputFile(const std::string& path, Compression compression);
+  OutputFile(const std::string& path, Compression compression, OutputMode mode = OutputMode::create);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -27,6 +29,12 @@ class OutputFile {
 
   /// Writes the record of a basket and enters it into its branch. The record gets its place.
   void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header, std::int64_t first_entry);
+  /// Takes room for so many bytes at the end of the file; gives the place.
+  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
+  /// Writes bytes at their allocated place. \throws OutputError
+  void write(std::int64_t place, std::span<const std::byte> bytes);
+  /// Place of the file's top directory, as keys note it.
+  [[nodiscard]] std::int64_t seek_directory() const { return seek_directory_; }
 
   /// Writes the trees' own records, closes and syncs; gives the size. \throws OutputError
   std::int64_t close();
@@ -42,5 +50,8 @@ class OutputFile {
   std::int64_t seek_directory_{};
 };
 
+
+/// Enters a basket that is on file at `place` into its branch.
+void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place, std::int64_t first_entry);
 
 }  // namespace forkrun::root_io

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/branch_writer.hpp>
+#include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/output_file.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Joins trees of one structure, in the order in which they are added, by copying their baskets as
+/// they are: large reads, large writes, nothing uncompressed.
+class TreeMerger {
+ public:
+  /// `recompress`: write all baskets anew with this compression.
+  TreeMerger(OutputFile& output, std::optional<Compression> recompress);
+
+  /// \throws InputError naming the branches in which the tree differs from the first one.
+  void add(TTree& tree, InputFile& file);
+  /// The merged tree is complete; gives its entries.
+  std::int64_t finish();
+
+ private:
+  struct BasketPlace {
+    std::size_t branch{};
+    std::int64_t seek{};
+    std::int64_t n_bytes{};
+    std::int64_t first_entry{};
+    BasketHeader header;        ///< once read
+    std::int64_t new_place{};   ///< once written
+  };
+
+  void start(TTree& tree);
+  void check_structure(TTree& tree, const InputFile& file) const;
+  void include_ranges(TTree& tree);
+  void copy_baskets(TTree& tree, InputFile& file);
+  [[nodiscard]] std::vector<BasketPlace> places_of(TTree& tree) const;
+  void copy_chunk(InputFile& file, std::span<BasketPlace> chunk);
+  void rewrite(TTree& tree, InputFile& file, std::size_t branch, std::int64_t first);
+  void rewrite_all(TTree& tree, InputFile& file);
+
+  OutputFile& output_;
+  std::optional<Compression> recompress_;
+  TTree* tree_ = nullptr;
+  std::string first_path_;
+  std::vector<std::string> names_;
+  bool is_relocatable_ = true;
+  std::int64_t n_entries_{};
+  std::vector<BranchWriter> writers_;
+  Bytes chunk_;
+};
+
+}  // namespace forkrun::root_io
