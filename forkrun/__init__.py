@@ -1,0 +1,72 @@
+"""forkrun: event data processed in forked children that share memory.
+
+    import forkrun
+    result = forkrun.load("job.toml").run(children=4)
+
+Modules derive from `forkrun.Producer`, `forkrun.Filter` or `forkrun.Analyzer`. Names are imported
+when they are first used: the command line must first keep NumPy's libraries from making threads.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forkrun.api import Job, load, merge_files
+    from forkrun.errors import (
+        ConfigError,
+        ForkrunError,
+        ForkSafetyError,
+        InputError,
+        JobError,
+        OutputError,
+        StoppedError,
+        VerificationError,
+    )
+    from forkrun.modules import Analyzer, EventBlock, Filter, Producer
+    from forkrun.result import Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "forkrun.api": ("Job", "load", "merge_files"),
+    "forkrun.errors": (
+        "ConfigError",
+        "ForkSafetyError",
+        "ForkrunError",
+        "InputError",
+        "JobError",
+        "OutputError",
+        "StoppedError",
+        "VerificationError",
+    ),
+    "forkrun.modules": ("Analyzer", "EventBlock", "Filter", "Producer"),
+    "forkrun.result": ("Result",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Analyzer",
+    "ConfigError",
+    "EventBlock",
+    "Filter",
+    "ForkSafetyError",
+    "ForkrunError",
+    "InputError",
+    "Job",
+    "JobError",
+    "OutputError",
+    "Producer",
+    "Result",
+    "StoppedError",
+    "VerificationError",
+    "load",
+    "merge_files",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'forkrun' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME_OF[name]), name)

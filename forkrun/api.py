@@ -1,0 +1,95 @@
+"""The public API: load a job, run it, merge files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forkrun.config import JobConfig, read_config, validate
+from forkrun.errors import JobError
+from forkrun.failure import read_failure
+from forkrun.merge import merge_files
+from forkrun.result import Result
+from forkrun.wait_status import describe_status
+
+__all__ = ["Job", "default_run_directory", "load", "merge_files"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked configuration, ready to run."""
+
+    config: JobConfig
+
+    def run(
+        self,
+        children: int | None = None,
+        *,
+        threads: int | None = None,
+        output: str | Path | None = None,
+        force: bool = False,
+        quiet: bool = False,
+    ) -> Result:
+        """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
+        `output`: the run directory, NAME-run if not given. Raises the same errors as the command
+        stops with."""
+        config = self._with(children, threads)
+        folder = Path(output) if output is not None else default_run_directory(config)
+        if config.forking.children == 0:
+            from forkrun.job import run_job  # needs the extension, a clean parent does not
+
+            return run_job(config, folder, force, quiet)
+        return _run_in_clean_parent(config, folder.absolute(), force, quiet)
+
+    def _with(self, children: int | None, threads: int | None) -> JobConfig:
+        raw = self.config.model_dump(mode="json")
+        if children is not None:
+            raw["forking"]["children"] = children
+        if threads is not None:
+            raw["threads"]["per_child"] = threads
+        return validate(raw, "Job.run")
+
+
+def load(file: str | Path, **sections: Any) -> Job:
+    """The job described by a TOML or JSON file. Keywords replace what it says:
+    `load("x.toml", source={"files": ["a.root"]})`. Raises ConfigError with every problem."""
+    return Job(read_config(file, _settings(sections)))
+
+
+def _settings(sections: dict[str, Any]) -> Sequence[tuple[str, Any]]:
+    settings: list[tuple[str, Any]] = []
+    for section, value in sections.items():
+        if isinstance(value, dict):
+            settings += [(f"{section}.{key}", item) for key, item in value.items()]
+        else:
+            settings.append((section, value))
+    return settings
+
+
+def default_run_directory(config: JobConfig) -> Path:
+    """NAME-run in the current directory."""
+    return Path(f"{config.job.name}-run")
+
+
+def _run_in_clean_parent(config: JobConfig, folder: Path, force: bool, quiet: bool) -> Result:
+    """This program may have threads, and only a process with a single one may fork."""
+    with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
+        config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
+        config_file.write_text(json.dumps(config.model_dump(mode="json")))
+        command = [sys.executable, "-m", "forkrun", "run", str(config_file), "-o", str(folder)]
+        command += ["--force"] * force + ["--quiet"] * quiet
+        environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(failure)}
+        status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+        error = read_failure(failure)
+    if error:
+        raise error
+    if status:
+        raise JobError(f"the clean parent process ended: {describe_status(status)}")
+    return Result.read(folder)

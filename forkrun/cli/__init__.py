@@ -1,0 +1,54 @@
+"""The `forkrun` command: one file per subcommand. `main` prints, `main_inner` raises."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from forkrun.errors import ConfigError, ForkrunError
+from forkrun.failure import write_failure
+from forkrun.single_thread import limit_library_threads
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and gives the exit code of the process (docs/architecture.md lists them)."""
+    try:
+        return main_inner(sys.argv[1:] if arguments is None else arguments)
+    except ForkrunError as error:
+        _tell(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("forkrun: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `forkrun plan … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except Exception:
+        traceback.print_exc()
+        print("forkrun: this is an internal error; please report it", file=sys.stderr)
+        return 1
+
+
+def main_inner(arguments: Sequence[str]) -> int:
+    """Runs a command. Raises ForkrunError for people's errors."""
+    limit_library_threads()
+    from forkrun.cli.parser import make_parser  # imports NumPy
+
+    options = make_parser().parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+def _tell(error: ForkrunError) -> None:
+    """One line for one problem, a list for several."""
+    problems = error.problems if isinstance(error, ConfigError) else [str(error)]
+    if len(problems) > 1:
+        problems = [f"{len(problems)} problems in the configuration:", *problems]
+    print("forkrun: " + "\n  ".join("\n".join(problems).splitlines()), file=sys.stderr)
+    # Set by forkrun.load(…).run(), which raises the same error in its own process.
+    place = os.environ.get("FORKRUN_FAILURE_FILE")
+    if place:
+        write_failure(Path(place), error)

@@ -1,0 +1,71 @@
+"""Options that several commands share, and the configuration that follows from them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from forkrun.config import Distribution, Executor, JobConfig, read_config
+from forkrun.config.anchor import anchored
+from forkrun.config.settings import parse_setting
+
+_FLAGS = {
+    "children": "forking.children",
+    "distribution": "forking.distribution",
+    "events_per_turn": "forking.events_per_turn",
+    "threads": "threads.per_child",
+    "executor": "threads.executor",
+    "max_events": "source.max_events",
+    "skip_events": "source.skip_events",
+    "lumi_mask": "source.lumi_mask",
+}
+
+
+def add_config_options(parser: argparse.ArgumentParser) -> None:
+    """CONFIG [FILES…] and what overrides it."""
+    parser.add_argument("config", metavar="CONFIG", help="the job, a TOML or JSON file")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="input files, globs or URLs, instead of source.files (relative to this directory)",
+    )
+    job = parser.add_argument_group("what overrides the configuration")
+    job.add_argument("--children", type=int, metavar="N", help="children to fork; 0: none")
+    job.add_argument("--threads", type=int, metavar="N", help="threads of each child")
+    job.add_argument("--distribution", choices=[d.value for d in Distribution])
+    job.add_argument("--events-per-turn", type=int, metavar="N", help="for round-robin")
+    job.add_argument("--executor", choices=[e.value for e in Executor])
+    job.add_argument("--max-events", type=int, metavar="N")
+    job.add_argument("--skip-events", type=int, metavar="N")
+    job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')
+    job.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="any key, in TOML syntax: --set forking.children=8,"
+        " --set modules.dimuon.params.pt_min=7.5",
+    )
+
+
+def config_of(options: argparse.Namespace) -> JobConfig:
+    """The configuration file with everything on the command line applied."""
+    return read_config(options.config, settings_of(options))
+
+
+def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
+    """Dotted keys and values, those of --set last."""
+    settings: list[tuple[str, Any]] = []
+    if options.files:
+        settings += [
+            ("source.files", [anchored(file, Path.cwd()) for file in options.files]),
+            ("source.list", None),
+        ]
+    for flag, key in _FLAGS.items():
+        value = getattr(options, flag)
+        if value is not None:
+            settings.append((key, value))
+    return settings + [parse_setting(text) for text in options.settings]

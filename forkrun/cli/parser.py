@@ -1,0 +1,26 @@
+"""The arguments of all commands."""
+
+from __future__ import annotations
+
+import argparse
+
+import forkrun
+from forkrun.cli import check, merge, plan, report, run, sample
+
+_COMMANDS = (run, check, plan, merge, report, sample)
+_EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
+4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Of `forkrun COMMAND …`."""
+    parser = argparse.ArgumentParser(
+        prog="forkrun",
+        description="Process event data in forked children that share memory.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
+    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        command.add_parser(subparsers)
+    return parser

@@ -1,0 +1,83 @@
+"""`forkrun plan`: which child will process which events."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from forkrun.cli.options import add_config_options, config_of
+from forkrun.plan import Plan, Unit
+from forkrun.preparation import index_input, plan_of
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "plan",
+        help="show the units of work without running them",
+        description="Index the input and print the units of work, in merge order.",
+    )
+    add_config_options(parser)
+    parser.add_argument("--json", action="store_true", help="as in plan.json of a run directory")
+    parser.add_argument("--units", type=int, default=40, metavar="N", help="show so many (40)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Needs neither modules nor conditions."""
+    config = config_of(options)
+    plan = plan_of(config, index_input(config))
+    if options.json:
+        json.dump(plan.to_json(), sys.stdout)
+        print()
+        return 0
+    console = Console()
+    console.print(units_table(plan, options.units))
+    console.print(children_table(plan))
+    return 0
+
+
+def units_table(plan: Plan, n_shown: int) -> Table:
+    """The first units, a row each."""
+    shown = plan.units[:n_shown]
+    rest = len(plan.units) - len(shown)
+    table = Table(
+        title=f"{plan.n_events:,} events, {plan.n_lumis:,} lumis, {len(plan.units):,} units"
+        f" ({plan.distribution})",
+        caption=f"and {rest:,} more units (--units {len(plan.units)} shows all)" if rest else None,
+    )
+    for column in ("unit", "child", "run", "lumi", "events"):
+        table.add_column(column, justify="right")
+    table.add_column("entries, file:[first, last)")
+    for unit in shown:
+        cells = (unit.number, unit.child, unit.run, unit.lumi, f"{unit.n_events:,}", _ranges(unit))
+        table.add_row(*map(str, cells))
+    return table
+
+
+def _ranges(unit: Unit) -> str:
+    parts = [f"{r.file}:\\[{r.first}, {r.last})" for r in unit.ranges[:3]]
+    more = len(unit.ranges) - len(parts)
+    return " ".join(parts) + (f" and {more} more" if more else "")
+
+
+def children_table(plan: Plan) -> Table:
+    """How the work is balanced."""
+    table = Table(title="children")
+    for column in ("child", "units", "events", "share"):
+        table.add_column(column, justify="right")
+    units = [0] * max(plan.children, 1)
+    for unit in plan.units:
+        units[unit.child] += 1
+    for child, n_events in enumerate(plan.events_by_child()):
+        share = f"{n_events / plan.n_events:.1%}" if plan.n_events else "-"
+        table.add_row(str(child), f"{units[child]:,}", f"{n_events:,}", share)
+    return table

@@ -1,0 +1,31 @@
+"""A child's ledger: what is in it has been done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from forkrun.merge.ledger import Commit
+from forkrun.run_directory import output_errors
+
+
+class Ledger:
+    """Appends to one child's own file; each line is on disk when `append` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with output_errors(path):
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def append(self, commit: Commit) -> None:
+        """One write per line: a reader sees all of it, or a line without its end."""
+        line = commit.to_line().encode()
+        with output_errors(self._path):
+            n_written = os.write(self._fd, line)
+            if n_written < len(line):  # the disk is full: the rest says why
+                os.write(self._fd, line[n_written:])
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Nothing is pending."""
+        os.close(self._fd)

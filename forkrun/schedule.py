@@ -1,0 +1,156 @@
+"""From a configuration and an index to a compiled schedule, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forkrun import _core
+from forkrun.branches import all_branches, disagreements, kept, pattern_problems, with_counters
+from forkrun.config import JobConfig, OutputConfig, SourceConfig, ThreadsConfig
+from forkrun.errors import ConfigError, ForkrunError, InputError
+from forkrun.index import Branch, FileIndex
+from forkrun.merge.histograms import BookedHistogram, Named
+from forkrun.modules import PythonModule, load_module
+
+
+@dataclass(frozen=True)
+class JobSchedule:
+    """The compiled job with what a child needs to run it. `modules`: those in Python, by label."""
+
+    core: _core.Schedule
+    source: _core.TreeSource
+    modules: Mapping[str, PythonModule]
+    consumed: Sequence[str]
+
+    def make_processor(
+        self, threads: ThreadsConfig, board: _core.StatusBoard, child: int
+    ) -> _core.Processor:
+        """Starts threads: call it in the child."""
+        serial = threads.executor.value == "serial"
+        n_threads = 1 if serial else threads.per_child
+        lanes = 1 if serial else threads.concurrent_blocks or n_threads
+        return _core.Processor(
+            self.core, self.source, threads.executor.value, n_threads, lanes,
+            threads.block_size, board, child,
+        )  # fmt: skip
+
+    def take_histograms(self) -> list[Named]:
+        """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
+        taken: list[Named] = [
+            (h.module, h.name, BookedHistogram(h.title, h.axes, h.values, h.variances))
+            for h in self.core.histograms()
+        ]
+        for label, module in self.modules.items():
+            taken += [(label, name, h.copy()) for name, h in module.histograms().items()]
+        self.clear_histograms()
+        return taken
+
+    def clear_histograms(self) -> None:
+        """Empties all."""
+        self.core.clear_histograms()
+        for module in self.modules.values():
+            module.clear()
+
+
+def build_schedule(
+    config: JobConfig, index: Sequence[FileIndex], conditions: Mapping[str, Any]
+) -> JobSchedule:
+    """Constructs all modules and checks them against each other and against the input. Raises
+    ConfigError with every problem; InputError if files disagree about branches that are used."""
+    branches = all_branches(index)
+    columns = [(b.name, b.type) for b in branches.values() if b.readable]
+    builder = _core.ScheduleBuilder(columns)
+    problems = _load_plugins(config)
+    modules, module_problems = _add_modules(builder, config, conditions)
+    problems += module_problems
+    for name, labels in config.paths.items():
+        builder.add_path(name, labels)
+    for output in config.outputs:
+        problems += _add_output(builder, config.source.tree, output, branches)
+    consumed = builder.consumed_source_columns()
+    core = _compile(builder, problems)
+    _check_files(config, index, consumed, branches)
+    return JobSchedule(core, _source(config.source, index, columns), modules, consumed)
+
+
+def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
+    try:
+        core = builder.compile()
+    except _core.ScheduleError as error:
+        raise ConfigError([*problems, *error.problems]) from None
+    if problems:
+        raise ConfigError(problems)
+    return core
+
+
+def _load_plugins(config: JobConfig) -> list[str]:
+    problems = []
+    for plugin in config.job.plugins:
+        try:
+            _core.load_plugin(plugin)
+        except _core.Error as error:
+            problems.append(f"job.plugins: {error}")
+    return problems
+
+
+def _add_modules(
+    builder: _core.ScheduleBuilder, config: JobConfig, conditions: Mapping[str, Any]
+) -> tuple[dict[str, PythonModule], list[str]]:
+    modules: dict[str, PythonModule] = {}
+    problems: list[str] = []
+    for entry in config.modules:
+        language, _, name = entry.type.partition(":")
+        if language == "cpp":
+            builder.add_cpp_module(entry.label, name, entry.params)
+            continue
+        try:
+            module = load_module(entry.label, name, entry.params, conditions)
+        except ForkrunError as error:
+            problems += str(error).splitlines()
+            continue
+        modules[entry.label] = module
+        builder.add_python_module(
+            entry.label, module.kind, module, module.consumes, module.produces
+        )
+    return modules, problems
+
+
+def _add_output(
+    builder: _core.ScheduleBuilder, tree: str, output: OutputConfig, branches: dict[str, Branch]
+) -> list[str]:
+    produced = [name for name, _ in builder.produced_columns()]
+    problems = pattern_problems(output, [*branches, *produced])
+    builder.add_output(
+        output.label,
+        output.paths,
+        with_counters(kept(branches, output), branches),
+        kept(produced, output),
+        output.compression,
+        tree,
+    )
+    return problems
+
+
+def _check_files(
+    config: JobConfig, index: Sequence[FileIndex], consumed: Sequence[str], branches: Mapping[str, Branch]
+) -> None:
+    used = set(consumed).union(*(kept(branches, output) for output in config.outputs))
+    problems = disagreements(index, used)
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _source(
+    source: SourceConfig, index: Sequence[FileIndex], columns: Sequence[tuple[str, str]]
+) -> _core.TreeSource:
+    return _core.TreeSource(
+        [file.path for file in index],
+        source.tree,
+        source.run_branch,
+        source.lumi_branch,
+        source.event_branch,
+        columns,
+        [file.clusters for file in index],
+    )

@@ -1,0 +1,21 @@
+"""Keeps libraries from starting threads in the parent. Call before NumPy is imported."""
+
+from __future__ import annotations
+
+import os
+
+_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def limit_library_threads() -> None:
+    """One thread each, whatever the environment says: forkrun's own threads do the work, and the
+    parent cannot fork beside others."""
+    for name in _VARIABLES:
+        os.environ[name] = "1"
