@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.jsonl import JsonLines
 from forkrun.monitoring.process_reading import PROC, read_process
 
@@ -57,6 +58,7 @@ class Sampler:
         self._due_s = 0.0
         self._cost_s = 0.0
         self._n_samples = 0
+        _write_json(run_dir / "monitoring" / "host.json", describe_host())
 
     @property
     def cost_s(self) -> float:
@@ -88,8 +90,7 @@ class Sampler:
         self._sample({None: self._parent_pid}, now_s, {})
         self._lines.close()
         cost = sampler_cost(self._cost_s, self._elapsed_s(now_s), self._n_samples)
-        path = self._run_dir / "monitoring" / "sampler.json"
-        path.write_text(json.dumps(cost, indent=1) + "\n", encoding="utf-8")
+        _write_json(self._run_dir / "monitoring" / "sampler.json", cost)
 
     def _sample(
         self, processes: Mapping[int | None, int], now_s: float, n_events_done: Mapping[int, int]
@@ -135,6 +136,10 @@ def sampler_cost(cost_s: float, elapsed_s: float, n_samples: int) -> dict[str, A
         "cpu_fraction": fraction,
         "n_samples": n_samples,
     }
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
 def _samples_path(run_dir: Path) -> Path:

@@ -1,0 +1,162 @@
+"""What each child did, and how evenly: utilization and dispersion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forkrun.monitoring.phases import first_events, last_commits
+from forkrun.monitoring.records import Committed, RunRecords, Sample
+
+
+@dataclass(frozen=True)
+class ChildSummary:
+    """One child. `processing_s` is the sum of its units' times; first event and end count from the
+    job's start; memory is that of its samples (None: none was taken)."""
+
+    child: int
+    pids: tuple[int, ...]
+    status: str
+    failed: bool
+    n_units_planned: int
+    n_units: int
+    n_events: int
+    first_event_s: float | None
+    end_s: float | None
+    processing_s: float
+    rate_events_per_s: float | None
+    cpu_s: float
+    cpu_efficiency: float | None
+    read_calls: int
+    read_bytes: int
+    peak_pss_bytes: int | None
+    peak_uss_bytes: int | None
+    end_pss_bytes: int | None
+    end_uss_bytes: int | None
+    end_shared_bytes: int | None
+    end_rss_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Spread of one value over the children. `relative_std`: population standard deviation over
+    mean."""
+
+    min_s: float
+    max_s: float
+    range_s: float
+    mean_s: float
+    relative_std: float | None
+
+
+@dataclass(frozen=True)
+class Balance:
+    """Utilization is 1 when all children are busy until the last one ends."""
+
+    utilization: float | None
+    processing_times: Spread | None
+    end_times: Spread | None
+
+
+def summarize_children(records: RunRecords) -> tuple[ChildSummary, ...]:
+    """One summary per child of the job, also of those that had nothing to do."""
+    numbers = set(range(records.n_children)) | {unit.child for unit in records.ledger}
+    first, last = first_events(records), last_commits(records)
+    start_s = min(records.times("job_start"), default=min(first.values(), default=0.0))
+    return tuple(
+        _summarize(
+            records, child, _since(first.get(child), start_s), _since(last.get(child), start_s)
+        )
+        for child in sorted(numbers)
+    )
+
+
+def measure_balance(children: Sequence[ChildSummary]) -> Balance:
+    """utilization = (sum of processing times) / (longest) / (number of children)."""
+    times = [child.processing_s for child in children]
+    ends = [child.end_s for child in children if child.end_s is not None]
+    return Balance(utilization(times), spread(times) if any(times) else None, spread(ends))
+
+
+def utilization(processing_s: Sequence[float]) -> float | None:
+    """Of children with these processing times; None if nothing was processed."""
+    longest = max(processing_s, default=0.0)
+    return sum(processing_s) / longest / len(processing_s) if longest > 0 else None
+
+
+def spread(values_s: Sequence[float]) -> Spread | None:
+    """None of no values."""
+    if not values_s:
+        return None
+    low, high, mean = min(values_s), max(values_s), math.fsum(values_s) / len(values_s)
+    std = math.sqrt(math.fsum((value - mean) ** 2 for value in values_s) / len(values_s))
+    return Spread(low, high, high - low, mean, std / mean if mean > 0 else None)
+
+
+def _summarize(
+    records: RunRecords, child: int, first_event_s: float | None, end_s: float | None
+) -> ChildSummary:
+    units = [unit for unit in records.ledger if unit.child == child]
+    processing_s = math.fsum(unit.duration_s for unit in units)
+    cpu_s = math.fsum(unit.cpu_s for unit in units)
+    threads = int(records.config.get("threads", {}).get("per_child", 1))
+    n_events = sum(unit.n_events for unit in units)
+    status, failed = _status(records, child)
+    return ChildSummary(
+        child=child,
+        pids=_pids(records, child, units),
+        status=status,
+        failed=failed,
+        n_units_planned=sum(unit["child"] == child for unit in records.plan.get("units", [])),
+        n_units=len(units),
+        n_events=n_events,
+        first_event_s=first_event_s,
+        end_s=end_s,
+        processing_s=processing_s,
+        rate_events_per_s=n_events / processing_s if processing_s > 0 else None,
+        cpu_s=cpu_s,
+        cpu_efficiency=cpu_s / processing_s / threads if processing_s > 0 else None,
+        read_calls=sum(unit.read_calls for unit in units),
+        read_bytes=sum(unit.read_bytes for unit in units),
+        **_memory(samples_of(records, child)),
+    )
+
+
+def samples_of(records: RunRecords, child: int) -> list[Sample]:
+    """Samples of one child; of a job without children: of the parent, which does its work."""
+    who = None if records.plan.get("children") == 0 else child
+    return [sample for sample in records.samples if sample.child == who]
+
+
+def _memory(samples: Sequence[Sample]) -> dict[str, Any]:
+    end = samples[-1] if samples else None
+    return {
+        "peak_pss_bytes": max((sample.pss_bytes for sample in samples), default=None),
+        "peak_uss_bytes": max((sample.uss_bytes for sample in samples), default=None),
+        "end_pss_bytes": end and end.pss_bytes,
+        "end_uss_bytes": end and end.uss_bytes,
+        "end_shared_bytes": end and end.shared_bytes,
+        "end_rss_bytes": end and end.rss_bytes,
+    }
+
+
+def _status(records: RunRecords, child: int) -> tuple[str, bool]:
+    """Words, and whether they are bad news."""
+    exits = [t for t in records.timeline if t.event == "child_exit" and t.child == child]
+    if not exits:
+        return ("-" if records.last("job_end") else "running", False)
+    code = exits[-1].details.get("exit_code", 0)
+    status = exits[-1].details.get("status")
+    return str(status or (f"exit code {code}" if code else "done")), code != 0
+
+
+def _pids(records: RunRecords, child: int, units: Sequence[Committed]) -> tuple[int, ...]:
+    seen = [unit.pid for unit in units]
+    seen += [sample.pid for sample in records.samples if sample.child == child]
+    return tuple(dict.fromkeys(seen))
+
+
+def _since(time_s: float | None, start_s: float) -> float | None:
+    return None if time_s is None else time_s - start_s

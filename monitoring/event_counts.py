@@ -1,0 +1,107 @@
+"""How many events were planned, read and written, and whether the digests prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from forkrun.monitoring.records import RunRecords, Written
+
+DIGEST_MODULUS = 1 << 128
+
+
+@dataclass(frozen=True)
+class OutputCounts:
+    """One output: what the units committed, and what the merged file holds (None: not merged)."""
+
+    label: str
+    n_events_written: int
+    digest_written: str
+    n_bytes_written: int
+    n_events_merged: int | None
+    digest_merged: str | None
+    n_bytes_merged: int | None
+    agree: bool | None
+
+
+@dataclass(frozen=True)
+class EventCounts:
+    """Counts and digests of a job. None where the job did not get so far as to know."""
+
+    n_events_planned: int | None
+    n_events_read: int
+    n_units_planned: int | None
+    n_units_committed: int
+    n_lumis_planned: int | None
+    n_lumis_committed: int
+    n_files: int | None
+    digest_planned: str | None
+    digest_read: str
+    digests_agree: bool | None
+    outputs: tuple[OutputCounts, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Every planned event was read, and what was merged is what was written."""
+        return (
+            self.n_events_read == self.n_events_planned
+            and self.digests_agree is not False
+            and all(output.agree is not False for output in self.outputs)
+        )
+
+
+def count_events(records: RunRecords) -> EventCounts:
+    """Adds up the ledgers and compares them with the plan and the merge."""
+    plan, ledger = records.plan, records.ledger
+    n_read = sum(line.n_events for line in ledger)
+    digest = add_digests(line.digest for line in ledger)
+    planned, n_planned = plan.get("digest"), plan.get("n_events")
+    return EventCounts(
+        n_events_planned=n_planned,
+        n_events_read=n_read,
+        n_units_planned=len(plan["units"]) if plan else None,
+        n_units_committed=len(ledger),
+        n_lumis_planned=plan.get("n_lumis"),
+        n_lumis_committed=len({(line.run, line.lumi) for line in ledger}),
+        n_files=len(plan["files"]) if plan else None,
+        digest_planned=planned,
+        digest_read=digest,
+        digests_agree=None if planned is None else (planned, n_planned) == (digest, n_read),
+        outputs=tuple(_output(records, label) for label in _labels(records)),
+    )
+
+
+def add_digests(digests: Iterable[str]) -> str:
+    """Digest of the union of disjoint sets of events: the sum modulo 2**128, as 32 hex digits."""
+    return f"{sum(int(digest, 16) for digest in digests) % DIGEST_MODULUS:032x}"
+
+
+def _labels(records: RunRecords) -> list[str]:
+    """In the configuration's order, then those only a ledger knows."""
+    configured = [str(output["label"]) for output in records.config.get("outputs", [])]
+    written = [label for line in records.ledger for label in line.outputs]
+    return list(dict.fromkeys(configured + written))
+
+
+def _output(records: RunRecords, label: str) -> OutputCounts:
+    parts = [line.outputs[label] for line in records.ledger if label in line.outputs]
+    n_events = sum(part.n_events for part in parts)
+    digest = add_digests(part.digest for part in parts)
+    merged = _merged(records).get(label)
+    return OutputCounts(
+        label=label,
+        n_events_written=n_events,
+        digest_written=digest,
+        n_bytes_written=sum(part.n_bytes for part in parts),
+        n_events_merged=merged.n_events if merged else None,
+        digest_merged=merged.digest if merged else None,
+        n_bytes_merged=merged.n_bytes if merged else None,
+        agree=(merged.n_events, merged.digest) == (n_events, digest) if merged else None,
+    )
+
+
+def _merged(records: RunRecords) -> Mapping[str, Written]:
+    """What "merge_end" says of each output."""
+    end = records.last("merge_end")
+    outputs = end.details.get("outputs") if end else None
+    return {k: Written.from_json(v) for k, v in (outputs or {}).items()}

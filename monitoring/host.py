@@ -1,0 +1,53 @@
+"""Where and with what a job ran: written at its start, since a report may be made elsewhere."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from forkrun.monitoring.process_reading import KIB, PROC
+
+PACKAGES = ("forkrun", "root", "numpy", "awkward")
+
+
+def describe_host(proc: Path = PROC) -> dict[str, Any]:
+    """Host, command line and versions, JSON-ready."""
+    return {
+        "name": platform.node(),
+        "cpu": _field(proc / "cpuinfo", "model name") or platform.machine(),
+        "n_cpus": len(os.sched_getaffinity(0)),
+        "memory_bytes": _memory_bytes(proc),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "directory": str(Path.cwd()),
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _memory_bytes(proc: Path) -> int | None:
+    total = _field(proc / "meminfo", "MemTotal")
+    return int(total.split()[0]) * KIB if total else None
+
+
+def _field(path: Path, name: str) -> str | None:
+    """Value of the first line `name : value` of a file."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    pairs = (line.partition(":") for line in lines)
+    return next((value.strip() for key, _, value in pairs if key.strip() == name), None)

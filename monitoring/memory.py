@@ -1,0 +1,74 @@
+"""Memory of parent and children together, against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from forkrun.monitoring.records import RunRecords, Sample
+
+
+@dataclass(frozen=True)
+class MemoryTotals:
+    """All processes of the job at one time. `time_s` since the epoch. Only `pss_bytes` and
+    `private_bytes` are sizes of real memory; `shared_bytes` = PSS - private is what the processes
+    have in common, counted once; `rss_bytes` counts it once per process."""
+
+    time_s: float
+    n_processes: int
+    pss_bytes: int
+    private_bytes: int
+    shared_bytes: int
+    rss_bytes: int
+
+
+@dataclass(frozen=True)
+class MemorySummary:
+    """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
+    need in addition if they shared nothing."""
+
+    peak: MemoryTotals
+    end: MemoryTotals
+    saving_bytes: int
+    saving_fraction: float
+    parent_peak_pss_bytes: int
+
+
+def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
+    """One value per complete look at all processes: those that include the parent."""
+    ordered = sorted(samples, key=lambda sample: sample.time_s)
+    looks = (list(group) for _, group in groupby(ordered, key=lambda sample: sample.time_s))
+    return [add_up(look) for look in looks if any(sample.child is None for sample in look)]
+
+
+def add_up(samples: Sequence[Sample]) -> MemoryTotals:
+    """Totals of processes looked at together."""
+    pss = sum(sample.pss_bytes for sample in samples)
+    private = sum(sample.private_bytes for sample in samples)
+    return MemoryTotals(
+        time_s=samples[0].time_s,
+        n_processes=len(samples),
+        pss_bytes=pss,
+        private_bytes=private,
+        shared_bytes=pss - private,
+        rss_bytes=sum(sample.rss_bytes for sample in samples),
+    )
+
+
+def summarize_memory(records: RunRecords) -> MemorySummary | None:
+    """None if nothing was sampled. "End" is the last look while a child was alive."""
+    totals = memory_against_time(records.samples)
+    if not totals:
+        return None
+    peak = max(totals, key=lambda look: look.pss_bytes)
+    with_children = [look for look in totals if look.n_processes > 1]
+    saving = peak.rss_bytes - peak.pss_bytes
+    parents = [sample.pss_bytes for sample in records.samples if sample.child is None]
+    return MemorySummary(
+        peak=peak,
+        end=(with_children or totals)[-1],
+        saving_bytes=saving,
+        saving_fraction=saving / peak.rss_bytes,
+        parent_peak_pss_bytes=max(parents),
+    )

@@ -1,0 +1,95 @@
+"""Start-up, processing and shut-down of a job, and their parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forkrun.monitoring.records import RunRecords
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Durations [s]; None where an end is not known.
+
+    startup: job start to the last child's first event; shutdown: the first child's end to the job's
+    end; processing: between them, when all children work. They may overlap in a very short job:
+    processing is 0 then. startup = index + modules + fork + first_event; of shutdown are named
+    `last_children_s` (the first child's end to the last one's) and `merge_s`."""
+
+    start_s: float | None
+    wall_s: float | None
+    startup_s: float | None
+    processing_s: float | None
+    shutdown_s: float | None
+    index_s: float | None
+    modules_s: float | None
+    fork_s: float | None
+    first_event_s: float | None
+    last_children_s: float | None
+    merge_s: float | None
+    event_loop_s: float | None
+    """From the first event of any child to the end of the last one."""
+
+
+def measure_phases(records: RunRecords) -> Phases:
+    """From the timeline, and the ledger for first and last events."""
+    start = _first(records, "job_start")
+    end = _end(records)
+    index, modules = _first(records, "index_done"), _first(records, "modules_built")
+    forked = max(records.times("child_started") + records.times("fork"), default=None)
+    first, last = first_events(records), last_commits(records)
+    all_busy, one_idle = max(first.values(), default=None), min(last.values(), default=None)
+    processing = _between(all_busy, one_idle)
+    return Phases(
+        start_s=start,
+        wall_s=_between(start, end),
+        startup_s=_between(start, all_busy),
+        processing_s=None if processing is None else max(processing, 0.0),
+        shutdown_s=_between(one_idle, end),
+        index_s=_between(start, index),
+        modules_s=_between(index, modules),
+        fork_s=_between(modules, forked),
+        first_event_s=_between(forked, all_busy),
+        last_children_s=_between(one_idle, max(last.values(), default=None)),
+        merge_s=_between(_first(records, "merge_start"), _last(records, "merge_end")),
+        event_loop_s=_between(min(first.values(), default=None), max(last.values(), default=None)),
+    )
+
+
+def first_events(records: RunRecords) -> dict[int, float]:
+    """By child, when it began its first event: from the ledger, or, if it committed nothing, when
+    the parent saw it [s since the epoch]."""
+    seen: dict[int, float] = {}
+    for line in records.timeline:
+        if line.event == "child_first_event" and line.child is not None:
+            seen.setdefault(line.child, line.time_s)
+    for unit in reversed(records.ledger):
+        seen[unit.child] = unit.start_s
+    return seen
+
+
+def last_commits(records: RunRecords) -> dict[int, float]:
+    """By child, when it committed its last unit [s since the epoch]."""
+    last: dict[int, float] = {}
+    for unit in records.ledger:
+        last[unit.child] = max(unit.end_s, last.get(unit.child, unit.end_s))
+    return last
+
+
+def _first(records: RunRecords, event: str) -> float | None:
+    return min(records.times(event), default=None)
+
+
+def _last(records: RunRecords, event: str) -> float | None:
+    return max(records.times(event), default=None)
+
+
+def _end(records: RunRecords) -> float | None:
+    """Of the job; of a job that was cut off: the last thing that is known of it."""
+    end = _last(records, "job_end")
+    known = [line.time_s for line in records.timeline] + [s.time_s for s in records.samples[-1:]]
+    return max(known, default=None) if end is None else end
+
+
+def _between(start_s: float | None, end_s: float | None) -> float | None:
+    return None if start_s is None or end_s is None else end_s - start_s

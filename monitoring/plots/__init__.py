@@ -1,0 +1,28 @@
+"""Plots of a job. Importing this package loads matplotlib: do it where nothing forks any more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from forkrun.monitoring.plots.activity import draw_activity
+from forkrun.monitoring.plots.memory import draw_memory
+from forkrun.monitoring.plots.style import save
+from forkrun.monitoring.records import RunRecords
+
+
+def write_plots(folder: Path, records: RunRecords) -> list[Path]:
+    """Writes `memory` and `activity` as PNG and SVG; leaves out what has no data."""
+    figures = {"memory": draw_memory(records), "activity": draw_activity(records)}
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        path for name, figure in figures.items() if figure for path in _save(figure, folder / name)
+    ]
+
+
+def _save(figure: Figure, stem: Path) -> list[Path]:
+    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    for path in paths:
+        save(figure, path)
+    return paths

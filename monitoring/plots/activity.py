@@ -1,0 +1,119 @@
+"""The children's units of work as bars against time; white is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from forkrun.monitoring.children import ChildSummary, measure_balance, summarize_children
+from forkrun.monitoring.plots.style import (
+    GRID,
+    INK,
+    MUTED,
+    RUN_SHADES,
+    mark_phases,
+    new_figure,
+    start_of,
+)
+from forkrun.monitoring.quantities import percent, seconds
+from forkrun.monitoring.records import Committed, RunRecords
+
+BAR_HEIGHT = 0.72
+MAX_VECTOR_BARS = 5000
+MAX_RUNS_IN_LEGEND = 4
+
+
+def draw_activity(records: RunRecords) -> Figure | None:
+    """One row per child. Colours tell runs apart, shades alternate from lumi to lumi."""
+    if not records.ledger:
+        return None
+    children = summarize_children(records)
+    figure, axes = new_figure(
+        8, min(1.7 + 0.32 * len(children), 12), "Activity of the children", _subtitle(children)
+    )
+    _draw(axes, records, [child.child for child in children])
+    _finish(axes, records, children)
+    mark_phases(axes, records)
+    return figure
+
+
+def _subtitle(children: Sequence[ChildSummary]) -> str:
+    balance = measure_balance(children)
+    ends = balance.end_times
+    spread = f"; the last child ended {seconds(ends.range_s)} s after the first" if ends else ""
+    return f"utilization {percent(balance.utilization)}{spread}"
+
+
+def _draw(axes: Axes, records: RunRecords, children: Sequence[int]) -> None:
+    start_s, many = start_of(records), len(records.ledger) > MAX_VECTOR_BARS
+    shades = _shades(records.ledger)
+    for row, child in enumerate(children):
+        units = [unit for unit in records.ledger if unit.child == child]
+        axes.broken_barh(
+            [(unit.start_s - start_s, unit.duration_s) for unit in units],
+            (row - BAR_HEIGHT / 2, BAR_HEIGHT),
+            facecolors=[shades[unit.run, unit.lumi] for unit in units],
+            linewidth=0,
+            rasterized=many,
+            zorder=2,
+        )
+
+
+def _shades(units: Sequence[Committed]) -> dict[tuple[int, int], str]:
+    """By (run, lumi): lumis of a run alternate in order of their numbers."""
+    shades: dict[tuple[int, int], str] = {}
+    for number, run in enumerate(_runs(units)):
+        lumis = sorted({unit.lumi for unit in units if unit.run == run})
+        pair = RUN_SHADES[number % len(RUN_SHADES)]
+        shades |= {(run, lumi): pair[i % 2] for i, lumi in enumerate(lumis)}
+    return shades
+
+
+def _runs(units: Sequence[Committed]) -> list[int]:
+    return sorted({unit.run for unit in units})
+
+
+def _finish(axes: Axes, records: RunRecords, children: Sequence[ChildSummary]) -> None:
+    axes.set_yticks(range(len(children)), [str(child.child) for child in children])
+    axes.set_ylim(len(children) - 0.4, -0.9)
+    axes.set_ylabel("child", color=INK)
+    axes.set_xlabel("time since job start [s]", color=INK)
+    axes.set_xlim(0, _end(records) - start_of(records))
+    axes.grid(axis="x", color=GRID)
+    for row, child in enumerate(children):
+        if child.failed:
+            axes.text(
+                child.end_s or 0,
+                row,
+                f" ✗ {child.status}",
+                color="#b3261e",
+                fontsize=8,
+                va="center",
+            )
+    _legend(axes, records)
+
+
+def _legend(axes: Axes, records: RunRecords) -> None:
+    runs = _runs(records.ledger)
+    shown = runs[:MAX_RUNS_IN_LEGEND]
+    patches = [
+        Patch(
+            facecolor=RUN_SHADES[i][0], edgecolor=RUN_SHADES[i][1], linewidth=3, label=f"run {run}"
+        )
+        for i, run in enumerate(shown)
+    ]
+    if len(runs) > len(shown):
+        patches.append(Patch(facecolor="none", label=f"and {len(runs) - len(shown)} more"))
+    patches.append(Patch(facecolor="white", edgecolor=MUTED, linewidth=0.8, label="idle"))
+    axes.legend(
+        handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False,
+        fontsize=8.5, labelcolor=INK, title="shades: lumis", title_fontsize=8,
+    )  # fmt: skip
+
+
+def _end(records: RunRecords) -> float:
+    known = [line.time_s for line in records.timeline]
+    return max([*known, *(unit.end_s for unit in records.ledger)])

@@ -1,0 +1,71 @@
+"""The common look: object-oriented matplotlib with the Agg canvas, no global state."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from forkrun.monitoring.records import RunRecords
+
+INK = "#22282f"
+MUTED = "#7b8794"
+GRID = "#e3e8ee"
+SHARED = "#9db7d5"
+PARENT = "#44546a"
+# Two shades per run, for alternating lumis; runs take turns.
+RUN_SHADES = (
+    ("#2f6db3", "#86b1de"),
+    ("#d9822b", "#f2bd86"),
+    ("#3d8f5f", "#93cbab"),
+    ("#8458b3", "#c2a5e0"),
+)
+DPI = 150
+
+
+def new_figure(width_in: float, height_in: float, title: str, subtitle: str) -> tuple[Figure, Axes]:
+    """An empty plot with a title at the left and a line of figures below it."""
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(f"{title}\n", loc="left", fontsize=12, fontweight="bold", color=INK)
+    axes.text(0, 1.02, subtitle, transform=axes.transAxes, fontsize=9, color=MUTED, va="bottom")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(MUTED)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def start_of(records: RunRecords) -> float:
+    """Zero of the time axis: the job's start, else the first thing known [s since the epoch]."""
+    known = [line.time_s for line in records.timeline[:1]]
+    known += [sample.time_s for sample in records.samples[:1]]
+    known += [unit.start_s for unit in records.ledger[:1]]
+    return min(records.times("job_start") or known)
+
+
+def mark_phases(axes: Axes, records: RunRecords) -> None:
+    """Thin lines where the children were forked and where the merge began."""
+    start_s = start_of(records)
+    transform = axes.get_xaxis_transform()
+    for event, word in (("fork", "fork"), ("merge_start", "merge")):
+        times = records.times(event)
+        if times:
+            x = times[0] - start_s
+            axes.axvline(x, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+            axes.text(x, 0.995, f" {word}", transform=transform, fontsize=8, color=MUTED, va="top")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes beside, then renames; text stays text in an SVG."""
+    part = path.with_name(f"{path.stem}.part{path.suffix}")
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "forkrun"}):
+        figure.savefig(part, dpi=DPI, facecolor="white")
+    os.replace(part, path)

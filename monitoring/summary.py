@@ -1,0 +1,153 @@
+"""The whole summary of a job: a pure function of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from forkrun.monitoring.children import (
+    Balance,
+    ChildSummary,
+    measure_balance,
+    summarize_children,
+)
+from forkrun.monitoring.event_counts import EventCounts, count_events
+from forkrun.monitoring.memory import MemorySummary, summarize_memory
+from forkrun.monitoring.phases import Phases, measure_phases
+from forkrun.monitoring.records import RunRecords
+
+SCHEMA_VERSION = 1
+
+
+class Outcome(StrEnum):
+    """How a job stands."""
+
+    DONE = "done"
+    FAILED = "failed"
+    UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True)
+class JobFacts:
+    """What was run, where, and how it ended."""
+
+    name: str
+    outcome: Outcome
+    problem: str | None
+    config_digest: str
+    distribution: str | None
+    children: int
+    threads_per_child: int
+    executor: str | None
+    host: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the children's ledgers, and the sampler's own cost. Rates count events read."""
+
+    rate_events_per_s: float | None
+    event_loop_rate_events_per_s: float | None
+    processing_s: float
+    cpu_s: float
+    cpu_efficiency: float | None
+    read_calls: int
+    read_bytes: int
+    mean_read_bytes: float | None
+    sampler: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What report.json holds."""
+
+    job: JobFacts
+    events: EventCounts
+    phases: Phases
+    totals: Totals
+    balance: Balance
+    memory: MemorySummary | None
+    children: tuple[ChildSummary, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As documented in docs/monitoring.md."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def summarize(records: RunRecords) -> Summary:
+    """Turns a run directory's records into the values of a report."""
+    events, phases = count_events(records), measure_phases(records)
+    children = summarize_children(records)
+    return Summary(
+        job=_job_facts(records, events, children),
+        events=events,
+        phases=phases,
+        totals=_totals(records, events, phases, children),
+        balance=measure_balance(children),
+        memory=summarize_memory(records),
+        children=children,
+    )
+
+
+def _job_facts(
+    records: RunRecords, events: EventCounts, children: tuple[ChildSummary, ...]
+) -> JobFacts:
+    config = records.config
+    threads = config.get("threads", {})
+    outcome, problem = _outcome(records, events, children)
+    return JobFacts(
+        name=config.get("job", {}).get("name", "job"),
+        outcome=outcome,
+        problem=problem,
+        config_digest=records.config_digest,
+        distribution=records.plan.get("distribution"),
+        children=records.plan.get("children", config.get("forking", {}).get("children", 0)),
+        threads_per_child=threads.get("per_child", 1),
+        executor=threads.get("executor"),
+        host=records.host,
+    )
+
+
+def _outcome(
+    records: RunRecords, events: EventCounts, children: tuple[ChildSummary, ...]
+) -> tuple[Outcome, str | None]:
+    """Done only if the job says so and the counts and digests agree."""
+    end = records.last("job_end")
+    said = None if end is None else end.details.get("outcome")
+    failed = [f"child {child.child}: {child.status}" for child in children if child.failed]
+    if failed:
+        return Outcome.FAILED, "; ".join(failed)
+    if said not in (None, "ok"):
+        return Outcome.FAILED, str(said)
+    if end is None:
+        return Outcome.UNFINISHED, "the job has not ended, or was killed"
+    if not events.complete:
+        return Outcome.FAILED, "what was read or written is not what was planned"
+    return Outcome.DONE, None
+
+
+def _totals(
+    records: RunRecords, events: EventCounts, phases: Phases, children: tuple[ChildSummary, ...]
+) -> Totals:
+    processing_s = sum(child.processing_s for child in children)
+    cpu_s = sum(child.cpu_s for child in children)
+    calls = sum(child.read_calls for child in children)
+    read_bytes = sum(child.read_bytes for child in children)
+    threads = int(records.config.get("threads", {}).get("per_child", 1))
+    return Totals(
+        rate_events_per_s=_ratio(events.n_events_read, phases.wall_s),
+        event_loop_rate_events_per_s=_ratio(events.n_events_read, phases.event_loop_s),
+        processing_s=processing_s,
+        cpu_s=cpu_s,
+        cpu_efficiency=_ratio(cpu_s, processing_s * threads),
+        read_calls=calls,
+        read_bytes=read_bytes,
+        mean_read_bytes=_ratio(read_bytes, calls),
+        sampler=records.sampler,
+    )
+
+
+def _ratio(numerator: float, denominator: float | None) -> float | None:
+    return numerator / denominator if denominator else None

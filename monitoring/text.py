@@ -1,0 +1,245 @@
+"""The report as plain text: what a physicist wants to know, in one look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from forkrun.monitoring.children import Balance, ChildSummary
+from forkrun.monitoring.event_counts import EventCounts, OutputCounts
+from forkrun.monitoring.memory import MemorySummary
+from forkrun.monitoring.phases import Phases
+from forkrun.monitoring.quantities import DASH, bar, count, percent, seconds, size
+from forkrun.monitoring.summary import JobFacts, Outcome, Summary, Totals
+
+WIDTH = 96
+MAX_CHILDREN_SHOWN = 32
+
+
+def format_text(summary: Summary) -> str:
+    """The whole report; lines of at most WIDTH characters but for names that are longer."""
+    sections = [
+        _title(summary.job),
+        _job(summary.job, summary.events),
+        _events(summary.events),
+        _time(summary.phases, summary.totals),
+        _children(summary.children, summary.balance),
+        _memory(summary.memory, summary.totals),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _title(job: JobFacts) -> list[str]:
+    words = {
+        Outcome.DONE: "done and verified",
+        Outcome.FAILED: "FAILED",
+        Outcome.UNFINISHED: "UNFINISHED",
+    }
+    title, outcome = f"forkrun · {job.name}", words[job.outcome]
+    lines = [title + outcome.rjust(WIDTH - len(title)), "━" * WIDTH]
+    return [*lines, *(f"  {line}" for line in (job.problem or "").splitlines())]
+
+
+def _job(job: JobFacts, events: EventCounts) -> list[str]:
+    host = job.host or {}
+    threads = f"{job.threads_per_child} thread" + "s" * (job.threads_per_child > 1)
+    children = f"{job.children} child" + "ren" * (job.children != 1)
+    shape = f"{children} × {threads} · {job.executor} · distribution {job.distribution}"
+    data = f"{count(events.n_lumis_planned)} lumis in {count(events.n_files)} files, as {count(events.n_units_planned)} units of work"
+    lines = [_row("Job", shape), _row("", data), _row("", f"config {job.config_digest[:16]}")]
+    if host:
+        lines += [_row("", _command(host)), _row("Host", _machine(host)), _row("", _versions(host))]
+    return lines
+
+
+def _command(host: Mapping[str, Any]) -> str:
+    return " ".join(host["command"])
+
+
+def _machine(host: Mapping[str, Any]) -> str:
+    return f"{host['name']} · {host['n_cpus']} × {host['cpu']} · {size(host['memory_bytes'])} · {host['kernel']}"
+
+
+def _versions(host: Mapping[str, Any]) -> str:
+    return " · ".join(f"{name} {version}" for name, version in host["versions"].items())
+
+
+def _events(events: EventCounts) -> list[str]:
+    read = f"{count(events.n_events_read)} of {count(events.n_events_planned)} planned"
+    lines = [
+        _row(
+            "Events", f"read {read}{_mark(events.digests_agree, 'digests agree', 'DIGESTS DIFFER')}"
+        )
+    ]
+    if events.n_units_committed != events.n_units_planned:
+        units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
+        lines.append(_row("", f"committed {units}, safe in the run directory"))
+    return lines + [_row("", _output(output, events)) for output in events.outputs]
+
+
+def _output(output: OutputCounts, events: EventCounts) -> str:
+    kept = output.n_events_written / events.n_events_read if events.n_events_read else None
+    written = f"output {output.label}: {count(output.n_events_written)} events ({percent(kept)})"
+    n_bytes = output.n_bytes_merged or output.n_bytes_written
+    merged = _mark(output.agree, "merged file agrees", "MERGED FILE DIFFERS") or " · not merged"
+    return f"{written}, {size(n_bytes)}{merged}"
+
+
+def _mark(agree: bool | None, good: str, bad: str) -> str:
+    return "" if agree is None else f" · ✓ {good}" if agree else f" · ✗ {bad}"
+
+
+def _time(phases: Phases, totals: Totals) -> list[str]:
+    loop = totals.event_loop_rate_events_per_s
+    return [
+        _row("Time", _phase("start-up", phases.startup_s, _startup_parts(phases))),
+        _row(
+            "",
+            _phase(
+                "all busy",
+                phases.processing_s,
+                "from the last child's first event to the first child's end",
+            ),
+        ),
+        _row("", _phase("shut-down", phases.shutdown_s, _shutdown_parts(phases))),
+        _row("", _phase("whole job", phases.wall_s, "")),
+        _row(
+            "Rate",
+            f"{_rate(loop)} events/s in the event loops, {_rate(totals.rate_events_per_s)} of the whole job",
+        ),
+    ]
+
+
+def _phase(name: str, duration_s: float | None, parts: str) -> str:
+    return f"{name:<10}{seconds(duration_s):>9} s   {parts}".rstrip()
+
+
+def _startup_parts(phases: Phases) -> str:
+    return _parts(
+        {
+            "index and plan": phases.index_s,
+            "modules": phases.modules_s,
+            "fork": phases.fork_s,
+            "first event": phases.first_event_s,
+        }
+    )
+
+
+def _shutdown_parts(phases: Phases) -> str:
+    return _parts({"waiting for the last child": phases.last_children_s, "merge": phases.merge_s})
+
+
+def _parts(parts: Mapping[str, float | None]) -> str:
+    return " · ".join(f"{name} {seconds(s)}" for name, s in parts.items() if s is not None)
+
+
+def _rate(value: float | None) -> str:
+    return DASH if value is None else count(value) if value >= 100 else f"{value:.3g}"
+
+
+HEADER = (
+    "child", "units", "events", "events/s", "processing", "", "end",
+    "CPU", "peak PSS", "private", "reads",
+)  # fmt: skip
+
+
+def _children(children: Sequence[ChildSummary], balance: Balance) -> list[str]:
+    longest = max((child.processing_s for child in children), default=0.0)
+    shown = _worth_showing(children)
+    rows = [HEADER, *(_child(child, longest) for child in shown)]
+    lines = _table(rows, left={5})
+    if len(shown) < len(children):
+        lines.append(f"  … {len(children) - len(shown)} more children in report.json")
+    lines += [f"  ✗ child {c.child}: {c.status}" for c in children if c.failed]
+    return [*lines, "", *_balance(balance)]
+
+
+def _worth_showing(children: Sequence[ChildSummary]) -> Sequence[ChildSummary]:
+    if len(children) <= MAX_CHILDREN_SHOWN:
+        return children
+    by_time = sorted(children, key=lambda child: child.processing_s)
+    half = MAX_CHILDREN_SHOWN // 2
+    extremes = {child.child for child in by_time[:half] + by_time[-half:]}
+    return [child for child in children if child.child in extremes or child.failed]
+
+
+def _child(child: ChildSummary, longest_s: float) -> tuple[str, ...]:
+    return (
+        str(child.child) + " ✗" * child.failed,
+        count(child.n_units)
+        + (f"/{count(child.n_units_planned)}" if child.n_units != child.n_units_planned else ""),
+        count(child.n_events),
+        _rate(child.rate_events_per_s),
+        f"{seconds(child.processing_s)} s",
+        bar(child.processing_s / longest_s if longest_s else 0.0, 10),
+        f"{seconds(child.end_s)} s",
+        percent(child.cpu_efficiency, 0),
+        size(child.peak_pss_bytes),
+        size(child.end_uss_bytes),
+        size(child.read_bytes),
+    )
+
+
+def _balance(balance: Balance) -> list[str]:
+    times, ends = balance.processing_times, balance.end_times
+    lines = [_row("Balance", f"utilization {percent(balance.utilization)}")]
+    if times and ends:
+        lines += [
+            _row(
+                "",
+                f"processing times: {seconds(times.min_s)} to {seconds(times.max_s)} s, relative spread {percent(times.relative_std)}",
+            ),
+            _row("", f"end times: the last child ended {seconds(ends.range_s)} s after the first"),
+        ]
+    return lines
+
+
+def _memory(memory: MemorySummary | None, totals: Totals) -> list[str]:
+    if memory is None:
+        return [_row("Memory", "not sampled"), *_cost(totals)]
+    peak = memory.peak
+    return [
+        _row(
+            "Memory",
+            f"peak {size(peak.pss_bytes)} (PSS) in {peak.n_processes} processes: {size(peak.shared_bytes)} shared by all + {size(peak.private_bytes)} private",
+        ),
+        _row(
+            "",
+            f"as separate processes {size(peak.rss_bytes)} (RSS): sharing saves {size(memory.saving_bytes)}, {percent(memory.saving_fraction, 0)}",
+        ),
+        *_cost(totals),
+    ]
+
+
+def _cost(totals: Totals) -> list[str]:
+    mean = size(totals.mean_read_bytes)
+    lines = [
+        _row(
+            "Reading", f"{size(totals.read_bytes)} in {count(totals.read_calls)} calls, {mean} each"
+        ),
+        _row(
+            "CPU",
+            f"{seconds(totals.cpu_s)} s in the children, {percent(totals.cpu_efficiency)} of their threads' time",
+        ),
+    ]
+    if totals.sampler:
+        cost = f"{totals.sampler['n_samples']} samples took {seconds(totals.sampler['cpu_s'])} s, {percent(totals.sampler['cpu_fraction'], 2)} of a CPU"
+        lines.append(_row("Sampler", cost))
+    return lines
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<10}{text}"
+
+
+def _table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
+    """Right-aligned columns but those in `left`."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(_pad(cell, widths[i], i in left) for i, cell in enumerate(row)).rstrip()
+        for row in rows
+    ]
+
+
+def _pad(cell: str, width: int, is_left: bool) -> str:
+    return cell.ljust(width) if is_left else cell.rjust(width)
