@@ -71,16 +71,20 @@ std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange
 
 }  // namespace
 
-TreeOutput::TreeOutput(TreeOutputConfig config, TreeSourceConfig source)
-    : config_{std::move(config)}, source_{std::move(source)}, template_{source_} {}
+TreeOutput::TreeOutput(TreeOutputConfig config) : config_{std::move(config)} {}
+
+void TreeOutput::set_source(const TreeSourceConfig& source) {
+  template_ = std::make_unique<TreeLane>(source);
+  readers_.clear();
+}
 
 TreeOutput::~TreeOutput() { abandon(); }
 
 void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
-  template_.open(0);  // the first file gives the structure, whatever unit this is
+  template_->open(0);  // the first file gives the structure, whatever unit this is
   file_ = std::make_unique<OutputFile>(path, config_.compression);
-  tree_ = &copy_structure(template_.tree(), config_.branches, *file_);
-  keep_branches(template_.tree());
+  tree_ = &copy_structure(template_->tree(), config_.branches, *file_);
+  keep_branches(template_->tree());
   add_products();
 }
 
@@ -197,13 +201,13 @@ void TreeOutput::fill_objects(const EventBlock& block, std::span<const EntryRun>
   if (objects_.empty()) {
     return;
   }
-  const auto generation = template_.generation();
-  template_.open(block.range().file);
-  if (template_.generation() != generation) {
-    template_.tree().CopyAddresses(tree_);
+  const auto generation = template_->generation();
+  template_->open(block.range().file);
+  if (template_->generation() != generation) {
+    template_->tree().CopyAddresses(tree_);
   }
   for (const auto& name : objects_) {
-    auto& from = branch_of(template_.tree(), name);
+    auto& from = branch_of(template_->tree(), name);
     auto& to = branch_of(*tree_, name);
     for (const auto& run : runs) {
       for (auto entry = run.first; entry < run.last; ++entry) {

@@ -26,8 +26,11 @@ struct TreeOutputConfig {
 /// moved are read and filled by ROOT.
 class TreeOutput : public OutputModule {
  public:
-  TreeOutput(TreeOutputConfig config, TreeSourceConfig source);
+  explicit TreeOutput(TreeOutputConfig config);
   ~TreeOutput() override;
+
+  /// Where the structure of the tree comes from; before the first `open`.
+  void set_source(const TreeSourceConfig& source);
 
   void open(const UnitOfWork& unit, const std::string& path) override;
   void write(const EventBlock& block, Mask selected, Parallel& parallel) override;
@@ -75,8 +78,7 @@ class TreeOutput : public OutputModule {
   void forget_unit();
 
   TreeOutputConfig config_;
-  TreeSourceConfig source_;
-  TreeLane template_;  ///< gives the structure of the tree, and the objects that ROOT copies
+  std::unique_ptr<TreeLane> template_;  ///< gives the structure of the tree, and the objects that ROOT copies
   std::unique_ptr<OutputFile> file_;
   TTree* tree_ = nullptr;
   std::vector<KeptBranch> kept_;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+// One function per topic; each adds its classes and functions to the module.
+namespace forkrun::bindings {
+
+void register_errors(pybind11::module_& module);
+void register_digest(pybind11::module_& module);
+void register_files(pybind11::module_& module);
+void register_tree_writer(pybind11::module_& module);
+void register_status_board(pybind11::module_& module);
+void register_block(pybind11::module_& module);
+void register_schedule(pybind11::module_& module);
+void register_processor(pybind11::module_& module);
+void register_process(pybind11::module_& module);
+
+}  // namespace forkrun::bindings

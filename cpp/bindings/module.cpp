@@ -1,0 +1,15 @@
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  using namespace forkrun::bindings;
+  module.doc() = "C++ core of forkrun: columns, schedule, event loop, ROOT input and output";
+  register_errors(module);
+  register_digest(module);
+  register_files(module);
+  register_tree_writer(module);
+  register_status_board(module);
+  register_block(module);
+  register_schedule(module);
+  register_processor(module);
+  register_process(module);
+}

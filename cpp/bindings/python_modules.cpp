@@ -1,0 +1,188 @@
+#include "python_modules.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <forkrun/core/errors.hpp>
+
+#include "column_arrays.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+/// A Python object that is released with the GIL held, whatever thread destroys the module.
+class HeldObject {
+ public:
+  explicit HeldObject(py::object object) : object_{std::move(object)} {}
+  ~HeldObject() {
+    const py::gil_scoped_acquire acquire;
+    object_ = py::object{};
+  }
+  HeldObject(const HeldObject&) = delete;
+  HeldObject& operator=(const HeldObject&) = delete;
+  [[nodiscard]] const py::object& get() const { return object_; }
+
+ private:
+  py::object object_;
+};
+
+/// Calls into Python with the GIL held. A Python exception becomes an Error; its traceback goes to
+/// the standard error stream, which is the child's log.
+void call_python(const std::function<void()>& call) {
+  const py::gil_scoped_acquire acquire;
+  try {
+    call();
+  } catch (py::error_already_set& error) {
+    const auto type = error.type().attr("__name__").cast<std::string>();
+    const auto message = py::str(error.value()).cast<std::string>();
+    py::module_::import("traceback").attr("print_exception")(error.value());
+    throw Error(type + (message.empty() ? "" : ": " + message));
+  }
+}
+
+/// Messages and blocks to a Python object, for any kind of module.
+template <typename Kind>
+class PythonModule : public Kind {
+ public:
+  PythonModule(const py::object& module, PythonColumns columns) : module_{module}, columns_{std::move(columns)} {}
+
+  void pre_fork() override { tell("pre_fork"); }
+  void post_fork(int child) override { tell("post_fork", child); }
+  void begin_job() override { tell("begin_job"); }
+  void end_job() override { tell("end_job"); }
+  void begin_run(std::uint32_t run) override { tell("begin_run", run); }
+  void end_run(std::uint32_t run) override { tell("end_run", run); }
+  void begin_lumi(LumiId lumi) override { tell("begin_lumi", lumi.run, lumi.lumi); }
+  void end_lumi(LumiId lumi) override { tell("end_lumi", lumi.run, lumi.lumi); }
+
+ protected:
+  /// Calls `method` with the block, and `use` with what it returns.
+  void process(const char* method, const EventBlock& block, Mask mask,
+               const std::function<void(const py::object&)>& use) {
+    call_python([&] {
+      const auto given = std::make_shared<PythonBlock>(PythonBlock{&block, &columns_, mask});
+      struct Guard {
+        PythonBlock& block;
+        ~Guard() { block = {}; }
+      } const guard{*given};
+      use(module_.get().attr(method)(given));
+    });
+  }
+
+  [[nodiscard]] const PythonColumns& columns() const { return columns_; }
+
+ private:
+  template <typename... Arguments>
+  void tell(const char* message, Arguments... arguments) {
+    call_python([&] {
+      if (py::hasattr(module_.get(), message)) {
+        module_.get().attr(message)(arguments...);
+      }
+    });
+  }
+
+  HeldObject module_;
+  PythonColumns columns_;
+};
+
+class PythonProducer final : public PythonModule<Producer> {
+ public:
+  using PythonModule::PythonModule;
+
+  void produce(const EventBlock& block) override {
+    process("produce", block, {}, [&](const py::object& result) {
+      if (!py::isinstance<py::dict>(result)) {
+        throw Error("produce() returns a dict of columns, not " + type_name(result));
+      }
+      const auto arrays = py::reinterpret_borrow<py::dict>(result);
+      check_names(arrays);
+      for (const auto& [name, product] : columns().produced) {
+        fill_column(block.mutable_column(product), arrays[py::str(name)], static_cast<std::int64_t>(block.n_events()),
+                    "column \"" + name + "\"");
+      }
+    });
+  }
+
+ private:
+  static std::string type_name(const py::object& object) {
+    return py::type::of(object).attr("__name__").cast<std::string>();
+  }
+
+  void check_names(const py::dict& arrays) const {
+    for (const auto& [name, product] : columns().produced) {
+      if (!arrays.contains(name)) {
+        throw Error("produce() did not return column \"" + name + "\"");
+      }
+    }
+    if (arrays.size() != columns().produced.size()) {
+      throw Error("produce() returned columns that the module does not declare in `produces`");
+    }
+  }
+};
+
+class PythonFilter final : public PythonModule<Filter> {
+ public:
+  using PythonModule::PythonModule;
+
+  void filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
+    process("filter", block, {}, [&](const py::object& result) {
+      const auto mask = py::array::ensure(result);
+      if (!mask || mask.ndim() != 1 || mask.dtype().kind() != 'b') {
+        PyErr_Clear();
+        throw Error("filter() returns one bool per event, not " + py::str(py::type::of(result)).cast<std::string>() +
+                    (mask ? " of " + py::str(mask.dtype()).cast<std::string>() : ""));
+      }
+      if (static_cast<std::size_t>(mask.size()) != accept.size()) {
+        throw Error("filter() returned " + std::to_string(mask.size()) + " values for " +
+                    std::to_string(accept.size()) + " events");
+      }
+      const auto values = py::array_t<bool, py::array::c_style | py::array::forcecast>(mask);
+      std::copy_n(values.data(), accept.size(), accept.begin());
+    });
+  }
+};
+
+class PythonAnalyzer final : public PythonModule<Analyzer> {
+ public:
+  using PythonModule::PythonModule;
+
+  void analyze(const EventBlock& block, Mask selected) override {
+    process("analyze", block, selected, [](const py::object&) {});
+  }
+};
+
+PythonColumns declare(Construction& construction, const std::vector<std::string>& consumes,
+                      const std::vector<std::pair<std::string, std::string>>& produces) {
+  PythonColumns columns;
+  for (const auto& name : consumes) {
+    columns.consumed[name] = construction.consume_any_column(name);
+  }
+  for (const auto& [name, type_name] : produces) {
+    columns.produced.emplace_back(name, construction.produce_column(name, ColumnType::parse(type_name)));
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::unique_ptr<Module> make_python_module(Construction& construction, const std::string& kind,
+                                           const py::object& module, const std::vector<std::string>& consumes,
+                                           const std::vector<std::pair<std::string, std::string>>& produces) {
+  auto columns = declare(construction, consumes, produces);
+  construction.set_concurrency(Concurrency::unsafe);
+  if (kind == "producer") {
+    return std::make_unique<PythonProducer>(module, std::move(columns));
+  }
+  if (kind == "filter") {
+    return std::make_unique<PythonFilter>(module, std::move(columns));
+  }
+  if (kind == "analyzer") {
+    return std::make_unique<PythonAnalyzer>(module, std::move(columns));
+  }
+  throw Error("a Python module is a producer, a filter or an analyzer, not \"" + kind + "\"");
+}
+
+}  // namespace forkrun::bindings

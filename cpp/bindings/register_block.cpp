@@ -1,0 +1,62 @@
+#include <pybind11/numpy.h>
+
+#include <forkrun/core/errors.hpp>
+
+#include "bindings.hpp"
+#include "column_arrays.hpp"
+#include "python_modules.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+const EventBlock& open(const PythonBlock& block) {
+  if (block.block == nullptr) {
+    throw Error("this block is over: take what you need of a block while your module is called with it");
+  }
+  return *block.block;
+}
+
+/// Small enough to copy: these live in the lane, not in a column.
+template <typename T, typename U>
+py::array copied(std::span<const U> values) {
+  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), reinterpret_cast<const T*>(values.data()));
+}
+
+py::object column(const PythonBlock& block, const std::string& name) {
+  const auto& opened = open(block);
+  const auto found = block.columns->consumed.find(name);
+  if (found == block.columns->consumed.end()) {
+    std::string names;
+    for (const auto& [declared, product] : block.columns->consumed) {
+      names += (names.empty() ? "" : ", ") + declared;
+    }
+    throw py::key_error("\"" + name + "\" is not in `consumes` of the module, which has: " + names);
+  }
+  return arrays_of(opened.column(found->second));
+}
+
+py::array mask(const PythonBlock& block) {
+  const auto n_events = open(block).n_events();
+  if (block.mask.size() != n_events) {  // not an analyzer: all events
+    return py::module_::import("numpy").attr("ones")(n_events, py::arg("dtype") = "bool");
+  }
+  return copied<bool>(block.mask);
+}
+
+}  // namespace
+
+void register_block(py::module_& module) {
+  py::class_<PythonBlock, std::shared_ptr<PythonBlock>>(module, "Block")
+      .def_property_readonly("run", [](const PythonBlock& block) { return open(block).lumi().run; })
+      .def_property_readonly("lumi", [](const PythonBlock& block) { return open(block).lumi().lumi; })
+      .def_property_readonly("n_events", [](const PythonBlock& block) { return open(block).n_events(); })
+      .def_property_readonly("events",
+                             [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
+      .def_property_readonly("mask", &mask)
+      .def("column", &column, py::arg("name"));
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,33 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include <forkrun/core/module.hpp>
+#include <forkrun/root_io/warm_up.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+std::vector<std::string> load_new_classes(const std::string& path) {
+  const auto before = registered_module_classes();
+  load_plugin(path);
+  auto classes = registered_module_classes();
+  std::erase_if(classes, [&](const auto& name) { return std::ranges::count(before, name) > 0; });
+  return classes;
+}
+
+}  // namespace
+
+void register_process(py::module_& module) {
+  module.def("load_plugin", &load_new_classes, py::arg("path"));
+  module.def("registered_module_classes", &registered_module_classes);
+  module.def("warm_up", &root_io::warm_up);
+  module.def("root_version", &root_io::root_version);
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,143 @@
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/core/nearest_name.hpp>
+
+#include "bindings.hpp"
+#include "descriptions.hpp"
+#include "job_schedule.hpp"
+#include "python_modules.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// A ScheduleBuilder that keeps track of its outputs.
+class JobScheduleBuilder {
+ public:
+  explicit JobScheduleBuilder(const NamesAndTypes& source_columns) : builder_{descriptions_of(source_columns)} {}
+
+  void add_cpp_module(const std::string& label, const std::string& class_name,
+                      const std::map<std::string, ParameterValue>& params) {
+    builder_.add_module({label, Parameters{label, params}}, [&](Construction& construction) {
+      const auto factory = find_module_class(class_name);
+      if (factory == nullptr) {
+        const auto known = registered_module_classes();
+        throw Error("there is no C++ module class \"" + class_name + "\"" + nearest_name_hint(class_name, known) +
+                    "; is its library in job.plugins?");
+      }
+      return factory(construction);
+    });
+  }
+
+  void add_python_module(const std::string& label, const std::string& kind, const py::object& module,
+                         const Strings& consumes, const std::map<std::string, std::string>& produces) {
+    const NamesAndTypes columns{produces.begin(), produces.end()};
+    builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
+      return make_python_module(construction, kind, module, consumes, columns);
+    });
+  }
+
+  void add_path(const std::string& name, const Strings& labels) { builder_.add_path({name, labels}); }
+
+  void add_output(const std::string& label, const Strings& paths, const Strings& branches, const Strings& products,
+                  const std::string& compression, const std::string& /*tree*/) {
+    builder_.add_output({label, paths, products}, [&](Construction& construction) {
+      root_io::TreeOutputConfig config{label, branches, {}, {}, root_io::Compression::parse(compression)};
+      for (const auto& column : builder_.produced_columns()) {
+        if (std::ranges::count(products, column.name) > 0) {
+          config.products.push_back(column);
+          config.product_numbers.push_back(construction.consume_any_column(column.name));
+        }
+      }
+      auto output = std::make_unique<root_io::TreeOutput>(std::move(config));
+      outputs_.push_back(output.get());
+      return output;
+    });
+  }
+
+  [[nodiscard]] NamesAndTypes produced_columns() const { return names_and_types_of(builder_.produced_columns()); }
+  [[nodiscard]] Strings consumed_source_columns() const { return builder_.consumed_source_columns(); }
+  std::unique_ptr<JobSchedule> compile() {
+    return std::make_unique<JobSchedule>(JobSchedule{builder_.compile(), std::move(outputs_)});
+  }
+
+ private:
+  ScheduleBuilder builder_;
+  std::vector<root_io::TreeOutput*> outputs_;
+};
+
+/// A snapshot of a histogram, for Python.
+struct HistogramCopy {
+  std::string module, name, title;
+  std::vector<Axis> axes;
+  std::vector<double> values, variances;
+};
+
+std::vector<HistogramCopy> histograms(const JobSchedule& job) {
+  std::vector<HistogramCopy> copies;
+  for (const auto& [module, histogram] : job.schedule->histograms()) {
+    const auto copy = [](const auto& span) { return std::vector(span.begin(), span.end()); };
+    copies.push_back({*module, histogram->name(), histogram->title(), copy(histogram->axes()),
+                      copy(histogram->values()), copy(histogram->variances())});
+  }
+  return copies;
+}
+
+py::array with_flow(const HistogramCopy& histogram, const std::vector<double>& values) {
+  std::vector<py::ssize_t> shape;
+  for (const auto& axis : histogram.axes) {
+    shape.push_back(static_cast<py::ssize_t>(axis.n_bins + 2));
+  }
+  return py::array_t<double>(shape, values.data());
+}
+
+py::list axes_of(const HistogramCopy& histogram) {
+  py::list axes;
+  for (const auto& axis : histogram.axes) {
+    axes.append(py::make_tuple(axis.name, axis.n_bins, axis.low, axis.high, axis.title));
+  }
+  return axes;
+}
+
+void register_histogram(py::module_& module) {
+  py::class_<HistogramCopy>(module, "Histogram")
+      .def_readonly("module", &HistogramCopy::module)
+      .def_readonly("name", &HistogramCopy::name)
+      .def_readonly("title", &HistogramCopy::title)
+      .def_property_readonly("axes", &axes_of)
+      .def_property_readonly("values", [](const HistogramCopy& copy) { return with_flow(copy, copy.values); })
+      .def_property_readonly("variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
+}
+
+}  // namespace
+
+void register_schedule(py::module_& module) {
+  register_histogram(module);
+  py::class_<JobSchedule>(module, "Schedule")
+      .def("pre_fork", [](JobSchedule& job) { job.schedule->pre_fork(); })
+      .def("post_fork", [](JobSchedule& job, int child) { job.schedule->post_fork(child); }, py::arg("child"))
+      .def("begin_job", [](JobSchedule& job) { job.schedule->begin_job(); })
+      .def("end_job", [](JobSchedule& job) { job.schedule->end_job(); })
+      .def("histograms", &histograms)
+      .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
+  py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
+      .def(py::init<const NamesAndTypes&>(), py::arg("source_columns"))
+      .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"), py::arg("class_name"),
+           py::arg("params"))
+      .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"), py::arg("kind"),
+           py::arg("module"), py::arg("consumes"), py::arg("produces"))
+      .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
+      .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"), py::arg("branches"),
+           py::arg("products"), py::arg("compression"), py::arg("tree"))
+      .def("produced_columns", &JobScheduleBuilder::produced_columns)
+      .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
+      .def("compile", &JobScheduleBuilder::compile);
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,46 @@
+#include <pybind11/stl.h>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/tree_writer.hpp>
+
+#include "bindings.hpp"
+#include "column_arrays.hpp"
+#include "descriptions.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using root_io::TreeWriter;
+
+std::unique_ptr<TreeWriter> make(const std::string& path, const std::string& tree, const NamesAndTypes& columns,
+                                 const std::string& compression, const std::string& title, bool append_tree) {
+  return std::make_unique<TreeWriter>(path, tree, descriptions_of(columns), root_io::Compression::parse(compression),
+                                      title, append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
+}
+
+void write(TreeWriter& writer, const py::dict& arrays) {
+  std::vector<Column> cluster;
+  for (const auto& [name, type] : writer.columns()) {
+    if (!arrays.contains(name)) {
+      throw OutputError("there is no column \"" + name + "\" in what is to be written");
+    }
+    fill_column(cluster.emplace_back(type), arrays[py::str(name)], -1, "column \"" + name + "\"");
+  }
+  const py::gil_scoped_release release;
+  writer.write(cluster);
+}
+
+}  // namespace
+
+void register_tree_writer(py::module_& module) {
+  py::class_<TreeWriter>(module, "TreeWriter")
+      .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"), py::arg("compression"),
+           py::arg("title") = "", py::arg("append_tree") = false)
+      .def("write", &write, py::arg("columns"))
+      .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace forkrun::bindings
