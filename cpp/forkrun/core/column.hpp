@@ -95,14 +95,21 @@ class Column {
   [[nodiscard]] std::size_t n_events() const { return n_events_; }
   [[nodiscard]] std::size_t n_values() const { return n_values_; }
 
+  /// Before a refill, when the type is known only then.
+  void reset(ColumnType type) { type_ = type; }
+
   /// Gives the column a size and writable, uninitialised memory; earlier contents are lost, their
-  /// memory is used again unless somebody still holds it.
+  /// memory is used again unless somebody still holds it. Of a scalar column n_values is n_events.
   std::byte* resize_values(std::size_t n_values);
   std::span<std::int64_t> resize_offsets(std::size_t n_events);
+  /// Has no events until it is filled again: a producer that forgets one is found out.
+  void forget() {
+    n_events_ = 0;
+    n_values_ = 0;
+  }
   /// For scalar columns: n_values = n_events.
   template <typename T>
   std::span<T> fill_scalar(std::size_t n_events) {
-    n_events_ = n_events;
     return {reinterpret_cast<T*>(resize_values(n_events)), n_events};
   }
 

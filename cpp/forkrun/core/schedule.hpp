@@ -27,7 +27,48 @@ struct OutputDescription {
   std::vector<std::string> products;  ///< produced columns that it writes
 };
 
-class Schedule;
+struct Graph;
+struct ModuleRecord;
+
+/// A histogram with the label of the module that booked it.
+struct BookedHistogram {
+  const std::string* module{};
+  const Histogram* histogram{};
+};
+
+/// A checked job: its modules, and how they depend on each other. Made in the parent; the children
+/// drive blocks through it with a `Processor`.
+class Schedule {
+ public:
+  Schedule(std::vector<ModuleRecord> modules, std::unique_ptr<Graph> graph);
+  ~Schedule();
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  /// Messages to all modules, in the order in which they were added.
+  /// \throws Error naming the module that failed.
+  void pre_fork();
+  void post_fork(int child);
+  void begin_job();
+  void end_job();
+  void begin_run(std::uint32_t run);
+  void end_run(std::uint32_t run);
+  void begin_lumi(LumiId lumi);
+  void end_lumi(LumiId lumi);
+
+  /// By module, in booking order; they change with every block.
+  [[nodiscard]] std::vector<BookedHistogram> histograms() const;
+  void clear_histograms();
+
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+
+ private:
+  template <typename Call>
+  void tell_all(const std::string& message, Call call);
+
+  std::vector<ModuleRecord> modules_;
+  std::unique_ptr<Graph> graph_;
+};
 
 /// Collects the modules of a job and checks them against each other.
 class ScheduleBuilder {
@@ -35,6 +76,8 @@ class ScheduleBuilder {
   /// `source_columns`: what the input offers, in the order of `Source::columns()`.
   explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns);
   ~ScheduleBuilder();
+  ScheduleBuilder(ScheduleBuilder&&) noexcept;
+  ScheduleBuilder& operator=(ScheduleBuilder&&) noexcept;
 
   /// Constructs the module at once. What the constructor throws is kept as a problem of the module.
   void add_module(const ModuleDescription& module,
@@ -52,7 +95,7 @@ class ScheduleBuilder {
 
   /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
   /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
-  /// path; a producer on a path.
+  /// path; a producer on a path; parameters that no module asked for. The builder is empty afterwards.
   [[nodiscard]] std::unique_ptr<Schedule> compile();
 
  private:

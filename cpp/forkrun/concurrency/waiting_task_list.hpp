@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <forkrun/concurrency/ready_tasks.hpp>
+#include <forkrun/concurrency/task.hpp>
+
+namespace forkrun {
+
+/// A task that waits for a number of arrivals.
+class WaitingTask : public Task {
+ public:
+  /// Before anyone may arrive.
+  void expect(std::uint32_t n_arrivals) {
+    // Relaxed: whoever arrives got this task through an operation that orders this store.
+    n_missing_.store(n_arrivals, std::memory_order_relaxed);
+  }
+
+  /// True for the last of the expected arrivals, which then owns the task: it sees everything that
+  /// the others did before they arrived.
+  [[nodiscard]] bool arrive() {
+    // When one is missing it is ours, and nobody else changes the count any more.
+    if (n_missing_.load(std::memory_order_acquire) == 1) {
+      return true;
+    }
+    return n_missing_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+ private:
+  std::atomic<std::uint32_t> n_missing_{};
+};
+
+/// The place of a task in a list; a task may wait in several.
+struct WaitingTaskLink {
+  WaitingTask* task{};
+  WaitingTaskLink* next{};
+};
+
+/// Tasks that wait for one thing to be done. Lock-free; each waiting task brings its own link, so
+/// nothing is allocated.
+///
+///     idle ── first add ──▶ asked for ── close ──▶ done ── reset ──▶ idle
+///
+/// Whoever adds first learns it, and has to see to it that the thing is done. Whoever adds after
+/// the end learns that there is nothing to wait for.
+class WaitingTaskList {
+ public:
+  using Link = WaitingTaskLink;
+  enum class Added : std::uint8_t { first, waiting, done };
+
+  /// `link` stays in the list until `close`, unless the answer is `done`.
+  [[nodiscard]] Added add(Link& link) {
+    auto* head = head_.load(std::memory_order_acquire);
+    do {
+      if (head == &closed_) {
+        return Added::done;
+      }
+      link.next = head;
+      // Release: `close` on another thread reads the link. Acquire, when it fails: we may then see
+      // the end, and with it what was done.
+    } while (!head_.compare_exchange_weak(head, &link, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
+    return head == nullptr ? Added::first : Added::waiting;
+  }
+
+  /// The thing is done: every waiting task has one arrival more. Links and tasks may be gone or in
+  /// new use as soon as their task has been told.
+  void close(ReadyTasks& ready) {
+    Link* link = head_.exchange(&closed_, std::memory_order_acq_rel);
+    while (link != nullptr) {
+      Link* next = link->next;
+      if (link->task->arrive()) {
+        ready.push(*link->task);
+      }
+      link = next;
+    }
+  }
+
+  /// Back to idle. Nobody else may use the list meanwhile.
+  void reset() { head_.store(nullptr, std::memory_order_relaxed); }
+
+ private:
+  inline static Link closed_{};
+  std::atomic<Link*> head_{};
+};
+
+}  // namespace forkrun

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forkrun/concurrency/executor.hpp>
+#include <forkrun/core/lane.hpp>
+
+namespace forkrun {
+
+/// Makes the lane of this number.
+using MakeLane = std::function<std::unique_ptr<Lane>(std::size_t number)>;
+
+/// Takes the blocks of a unit through a graph.
+class BlockLoop {
+ public:
+  virtual ~BlockLoop() = default;
+
+  /// All blocks have ended when this returns. \throws Error of the first failure that was seen; no
+  /// module is called any more after it.
+  virtual void run(LumiId lumi, std::span<const EntryRange> blocks) = 0;
+  /// For what is done between blocks: opening and closing outputs.
+  [[nodiscard]] virtual Parallel& parallel() = 0;
+  /// Between units.
+  [[nodiscard]] virtual std::vector<Lane*> lanes() = 0;
+};
+
+/// One block at a time, by plain calls on the calling thread: without tasks.
+[[nodiscard]] std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph,
+                                                          const MakeLane& make_lane);
+
+/// `n_lanes` blocks at a time, as tasks on the threads of an executor.
+[[nodiscard]] std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph,
+                                                        const MakeLane& make_lane,
+                                                        std::size_t n_lanes,
+                                                        std::unique_ptr<Executor> executor);
+
+}  // namespace forkrun

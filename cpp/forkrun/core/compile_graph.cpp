@@ -1,0 +1,225 @@
+#include <forkrun/core/compile_graph.hpp>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace forkrun {
+
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+void add_once(Numbers& numbers, std::uint32_t number) {
+  if (std::ranges::find(numbers, number) == numbers.end()) {
+    numbers.push_back(number);
+  }
+}
+
+class GraphCompiler {
+ public:
+  explicit GraphCompiler(const JobDescription& job);
+  Graph compile();
+
+ private:
+  std::uint32_t module_node(std::uint32_t module);
+  std::uint32_t column_node(std::uint32_t product);
+  Node describe(std::uint32_t module) const;
+  Numbers input_nodes(std::uint32_t module);
+  void add_path(const PathDescription& path);
+  std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
+  void add_analyzers();
+  void add_outputs();
+  void set_gates(std::uint32_t node, Numbers gates);
+  void note_what_is_made();
+  LinkRange add_links(const Numbers& numbers);
+  std::uint32_t number_of(const std::string& label) const;
+
+  const JobDescription& job_;
+  Graph graph_;
+  std::vector<Numbers> consumed_;                ///< products, by module
+  std::vector<Numbers> produced_;                ///< products, by module
+  Numbers module_nodes_;                         ///< by module
+  Numbers column_nodes_;                         ///< by product
+  std::vector<Numbers> analyzer_gates_;          ///< by module
+  std::map<std::string, std::uint32_t> path_ends_;  ///< gates
+  std::vector<Numbers> gate_children_;           ///< by gate
+  std::vector<Numbers> gate_analyzers_;          ///< by gate
+};
+
+GraphCompiler::GraphCompiler(const JobDescription& job)
+    : job_{job},
+      consumed_(job.modules.size()),
+      produced_(job.modules.size()),
+      module_nodes_(job.modules.size(), none),
+      column_nodes_(job.products.products().size(), none),
+      analyzer_gates_(job.modules.size()),
+      gate_children_(1),
+      gate_analyzers_(1) {
+  graph_.products = job.products.products();
+  graph_.gates.resize(1);
+  for (const auto& consumption : job.products.consumptions()) {
+    add_once(consumed_[consumption.module], consumption.product);
+  }
+  for (std::uint32_t number = 0; number < graph_.products.size(); ++number) {
+    if (graph_.products[number].module != none) {
+      produced_[graph_.products[number].module].push_back(number);
+    }
+  }
+}
+
+Graph GraphCompiler::compile() {
+  for (const auto& path : job_.paths) {
+    add_path(path);
+  }
+  add_analyzers();
+  add_outputs();
+  for (std::size_t gate = 0; gate < graph_.gates.size(); ++gate) {
+    graph_.gates[gate].children = add_links(gate_children_[gate]);
+    graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
+  }
+  note_what_is_made();
+  return std::move(graph_);
+}
+
+/// Nodes are numbered after those that they depend on.
+std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
+  if (module_nodes_[module] == none) {
+    auto node = describe(module);
+    node.inputs = add_links(input_nodes(module));
+    node.columns = add_links(produced_[module]);
+    module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+  }
+  return module_nodes_[module];
+}
+
+Node GraphCompiler::describe(std::uint32_t module) const {
+  const auto& record = job_.modules[module];
+  static constexpr NodeKind kinds[] = {NodeKind::producer, NodeKind::producer, NodeKind::filter,
+                                       NodeKind::analyzer, NodeKind::output};
+  Node node;
+  node.kind = kinds[static_cast<std::size_t>(record.kind)];
+  node.concurrency = record.concurrency();
+  node.in_order =
+      node.kind == NodeKind::output ||
+      (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
+  node.module = record.module.get();
+  node.name = &record.label;
+  return node;
+}
+
+Numbers GraphCompiler::input_nodes(std::uint32_t module) {
+  Numbers nodes;
+  for (const auto product : consumed_[module]) {
+    const auto maker = graph_.products[product].module;
+    add_once(nodes, maker == none ? column_node(product) : module_node(maker));
+  }
+  return nodes;
+}
+
+std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
+  if (column_nodes_[product] == none) {
+    Node node;
+    node.kind = NodeKind::source_column;
+    node.source_column = graph_.products[product].source_column;
+    node.columns = add_links({product});
+    node.name = &job_.products.products()[product].name;
+    column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+  }
+  return column_nodes_[product];
+}
+
+void GraphCompiler::add_path(const PathDescription& path) {
+  std::uint32_t gate = 0;
+  for (const auto& label : path.labels) {
+    const auto module = number_of(label);
+    if (job_.modules[module].kind == ModuleKind::filter) {
+      gate = next_gate(gate, module_node(module));
+    } else {
+      add_once(analyzer_gates_[module], gate);
+    }
+  }
+  path_ends_[path.name] = gate;
+}
+
+std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter) {
+  for (const auto child : gate_children_[gate]) {
+    if (graph_.gates[child].filter == filter) {
+      return child;
+    }
+  }
+  auto& filter_mask = graph_.nodes[filter].mask;
+  if (filter_mask == none) {
+    filter_mask = graph_.n_masks++;
+  }
+  const auto number = static_cast<std::uint32_t>(graph_.gates.size());
+  const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
+  graph_.gates.push_back({gate, filter, mask, {}, {}});
+  gate_children_[gate].push_back(number);
+  gate_children_.emplace_back();
+  gate_analyzers_.emplace_back();
+  return number;
+}
+
+void GraphCompiler::add_analyzers() {
+  for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
+    if (job_.modules[module].kind != ModuleKind::analyzer) {
+      continue;
+    }
+    const auto node = module_node(module);
+    set_gates(node, analyzer_gates_[module]);
+    for (const auto gate : graph_.at(graph_.nodes[node].gates)) {
+      gate_analyzers_[gate].push_back(node);
+    }
+    graph_.analyzers.push_back(node);
+  }
+}
+
+void GraphCompiler::add_outputs() {
+  for (const auto& output : job_.outputs) {
+    Numbers gates;
+    for (const auto& path : output.paths) {
+      add_once(gates, path_ends_.at(path));
+    }
+    const auto node = module_node(number_of(output.label));
+    set_gates(node, std::move(gates));
+    graph_.outputs.push_back(node);
+  }
+}
+
+void GraphCompiler::set_gates(std::uint32_t node, Numbers gates) {
+  if (gates.empty()) {
+    gates.push_back(0);
+  }
+  graph_.nodes[node].mask = gates.size() == 1 ? graph_.gates[gates[0]].mask : graph_.n_masks++;
+  graph_.nodes[node].gates = add_links(gates);
+}
+
+void GraphCompiler::note_what_is_made() {
+  graph_.is_made.resize(graph_.products.size());
+  for (const auto& node : graph_.nodes) {
+    for (const auto product : graph_.at(node.columns)) {
+      graph_.is_made[product] = true;
+    }
+  }
+}
+
+LinkRange GraphCompiler::add_links(const Numbers& numbers) {
+  const LinkRange range{static_cast<std::uint32_t>(graph_.links.size()),
+                        static_cast<std::uint32_t>(numbers.size())};
+  graph_.links.insert(graph_.links.end(), numbers.begin(), numbers.end());
+  return range;
+}
+
+std::uint32_t GraphCompiler::number_of(const std::string& label) const {
+  const auto found = std::ranges::find(job_.modules, label, &ModuleRecord::label);
+  return static_cast<std::uint32_t>(found - job_.modules.begin());
+}
+
+}  // namespace
+
+Graph compile_graph(const JobDescription& job) { return GraphCompiler{job}.compile(); }
+
+}  // namespace forkrun

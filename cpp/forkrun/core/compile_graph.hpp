@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <forkrun/core/graph.hpp>
+#include <forkrun/core/module_record.hpp>
+#include <forkrun/core/product_table.hpp>
+#include <forkrun/core/schedule.hpp>
+
+namespace forkrun {
+
+/// All that a job consists of, by number of its module.
+struct JobDescription {
+  std::vector<ModuleRecord> modules;
+  ProductTable products;
+  std::vector<PathDescription> paths;
+  std::vector<OutputDescription> outputs;
+};
+
+/// Everything that keeps the job from being compiled.
+[[nodiscard]] std::vector<std::string> find_problems(const JobDescription& job);
+
+/// Of a job without problems. The graph points to labels of `job.modules`, which must stay.
+[[nodiscard]] Graph compile_graph(const JobDescription& job);
+
+}  // namespace forkrun

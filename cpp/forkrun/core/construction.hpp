@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module_record.hpp>
+#include <forkrun/core/product_table.hpp>
+
+namespace forkrun {
+
+/// Notes what one module declares.
+class ModuleConstruction final : public Construction {
+ public:
+  ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
+                     ProductTable& products)
+      : number_{number}, record_{record}, parameters_{parameters}, products_{products} {}
+
+  [[nodiscard]] const std::string& label() const override { return record_.label; }
+  [[nodiscard]] const Parameters& parameters() const override { return parameters_; }
+  void set_concurrency(Concurrency concurrency) override {
+    record_.wished_concurrency = concurrency;
+  }
+  std::uint32_t consume_any_column(const std::string& name) override {
+    return products_.consume(number_, name, std::nullopt);
+  }
+  Histogram& book(const std::string& name, const std::string& title,
+                  std::vector<Axis> axes) override;
+
+ protected:
+  std::uint32_t consume(const std::string& name, const ProductType& type) override {
+    return products_.consume(number_, name, type);
+  }
+  std::uint32_t produce(const std::string& name, const ProductType& type) override {
+    return products_.produce(number_, name, type);
+  }
+
+ private:
+  std::uint32_t number_;
+  ModuleRecord& record_;
+  const Parameters& parameters_;
+  ProductTable& products_;
+};
+
+}  // namespace forkrun

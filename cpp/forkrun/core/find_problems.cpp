@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <forkrun/core/compile_graph.hpp>
+#include <forkrun/core/nearest_name.hpp>
+
+namespace forkrun {
+
+namespace {
+
+std::vector<std::string> labels_of(const JobDescription& job) {
+  std::vector<std::string> labels;
+  for (const auto& record : job.modules) {
+    labels.push_back(record.label);
+  }
+  return labels;
+}
+
+void check_unique(const std::string& what, const std::vector<std::string>& names,
+                  std::vector<std::string>& problems) {
+  std::set<std::string> seen;
+  for (const auto& name : names) {
+    if (!seen.insert(name).second) {
+      problems.push_back("there are two " + what + " \"" + name + "\"");
+    }
+  }
+}
+
+std::string check_path_label(const JobDescription& job, const PathDescription& path,
+                             const std::string& label) {
+  const auto start = "path \"" + path.name + "\" names \"" + label + "\"";
+  const auto found = std::ranges::find(job.modules, label, &ModuleRecord::label);
+  if (found == job.modules.end()) {
+    return start + ", which is no module" + nearest_name_hint(label, labels_of(job));
+  }
+  if (found->kind == ModuleKind::producer) {
+    return start + ", a producer: a path has filters and analyzers, and what they consume is "
+                   "made on demand";
+  }
+  if (found->kind == ModuleKind::output) {
+    return start + ", an output: say in the output which paths it writes";
+  }
+  return {};
+}
+
+void check_paths(const JobDescription& job, std::vector<std::string>& problems) {
+  for (const auto& path : job.paths) {
+    for (const auto& label : path.labels) {
+      auto problem = check_path_label(job, path, label);
+      if (!problem.empty()) {
+        problems.push_back(std::move(problem));
+      }
+    }
+  }
+}
+
+std::vector<std::string> names_of(const std::vector<PathDescription>& paths) {
+  std::vector<std::string> names;
+  for (const auto& path : paths) {
+    names.push_back(path.name);
+  }
+  return names;
+}
+
+void check_outputs(const JobDescription& job, std::vector<std::string>& problems) {
+  const auto paths = names_of(job.paths);
+  for (const auto& output : job.outputs) {
+    for (const auto& path : output.paths) {
+      if (std::ranges::find(paths, path) == paths.end()) {
+        problems.push_back("output \"" + output.label + "\" writes path \"" + path +
+                           "\", which there is not" + nearest_name_hint(path, paths));
+      }
+    }
+  }
+}
+
+void check_kinds(const JobDescription& job, std::vector<std::string>& problems) {
+  for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
+    const auto& record = job.modules[number];
+    const bool makes_products = std::ranges::any_of(
+        job.products.products(), [number](const Product& p) { return p.module == number; });
+    if (makes_products && record.module && record.kind != ModuleKind::producer) {
+      problems.push_back("module \"" + record.label +
+                         "\" declares products, but is no producer");
+    }
+    if (record.histograms.empty() || !record.module) {
+      continue;
+    }
+    if (record.kind != ModuleKind::analyzer) {
+      problems.push_back("module \"" + record.label +
+                         "\" books histograms, but is no analyzer");
+    } else if (record.concurrency() == Concurrency::reentrant) {
+      problems.push_back("module \"" + record.label +
+                         "\" books histograms, so it cannot be reentrant");
+    }
+  }
+}
+
+/// Looks along the flow of products for a way back to where it began.
+class CycleSearch {
+ public:
+  explicit CycleSearch(const JobDescription& job)
+      : job_{job}, consumers_(job.modules.size()), states_(job.modules.size()) {
+    for (const auto& consumption : job.products.consumptions()) {
+      const auto maker = job.products.products()[consumption.product].module;
+      if (maker != none) {
+        consumers_[maker].insert(consumption.module);
+      }
+    }
+  }
+
+  std::vector<std::string> find() {
+    for (std::uint32_t module = 0; module < consumers_.size(); ++module) {
+      visit(module);
+    }
+    return std::move(cycles_);
+  }
+
+ private:
+  enum class State : std::uint8_t { unseen, on_the_way, done };
+
+  void visit(std::uint32_t module) {
+    if (states_[module] == State::on_the_way) {
+      report(module);
+    }
+    if (states_[module] != State::unseen) {
+      return;
+    }
+    states_[module] = State::on_the_way;
+    way_.push_back(module);
+    for (const auto consumer : consumers_[module]) {
+      visit(consumer);
+    }
+    way_.pop_back();
+    states_[module] = State::done;
+  }
+
+  void report(std::uint32_t module) {
+    std::string text = "cycle: ";
+    for (auto step = std::ranges::find(way_, module); step != way_.end(); ++step) {
+      text += job_.modules[*step].label + " → ";
+    }
+    cycles_.push_back(text + job_.modules[module].label +
+                      " (each consumes what the one before it makes)");
+  }
+
+  const JobDescription& job_;
+  std::vector<std::set<std::uint32_t>> consumers_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> way_;
+  std::vector<std::string> cycles_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_problems(const JobDescription& job) {
+  std::vector<std::string> problems;
+  check_unique("modules", labels_of(job), problems);
+  check_unique("paths", names_of(job.paths), problems);
+  std::ranges::move(job.products.problems(labels_of(job)), std::back_inserter(problems));
+  std::ranges::move(CycleSearch{job}.find(), std::back_inserter(problems));
+  check_kinds(job, problems);
+  check_paths(job, problems);
+  check_outputs(job, problems);
+  return problems;
+}
+
+}  // namespace forkrun

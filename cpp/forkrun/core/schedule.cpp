@@ -1,0 +1,80 @@
+#include <forkrun/core/schedule.hpp>
+
+#include <utility>
+
+#include <forkrun/core/error_context.hpp>
+#include <forkrun/core/graph.hpp>
+#include <forkrun/core/module_record.hpp>
+
+namespace forkrun {
+
+Schedule::Schedule(std::vector<ModuleRecord> modules, std::unique_ptr<Graph> graph)
+    : modules_{std::move(modules)}, graph_{std::move(graph)} {}
+
+Schedule::~Schedule() = default;
+
+template <typename Call>
+void Schedule::tell_all(const std::string& message, Call call) {
+  for (auto& record : modules_) {
+    try {
+      call(*record.module);
+    } catch (...) {
+      rethrow_with_context("module \"" + record.label + "\" failed in " + message);
+    }
+  }
+}
+
+void Schedule::pre_fork() {
+  tell_all("pre_fork", [](Module& module) { module.pre_fork(); });
+}
+
+void Schedule::post_fork(int child) {
+  tell_all("post_fork", [child](Module& module) { module.post_fork(child); });
+}
+
+void Schedule::begin_job() {
+  tell_all("begin_job", [](Module& module) { module.begin_job(); });
+}
+
+void Schedule::end_job() {
+  tell_all("end_job", [](Module& module) { module.end_job(); });
+}
+
+void Schedule::begin_run(std::uint32_t run) {
+  tell_all("begin_run of run " + std::to_string(run),
+           [run](Module& module) { module.begin_run(run); });
+}
+
+void Schedule::end_run(std::uint32_t run) {
+  tell_all("end_run of run " + std::to_string(run), [run](Module& module) { module.end_run(run); });
+}
+
+void Schedule::begin_lumi(LumiId lumi) {
+  tell_all("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+           [lumi](Module& module) { module.begin_lumi(lumi); });
+}
+
+void Schedule::end_lumi(LumiId lumi) {
+  tell_all("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+           [lumi](Module& module) { module.end_lumi(lumi); });
+}
+
+std::vector<BookedHistogram> Schedule::histograms() const {
+  std::vector<BookedHistogram> booked;
+  for (const auto& record : modules_) {
+    for (const auto& histogram : record.histograms) {
+      booked.push_back({&record.label, &histogram});
+    }
+  }
+  return booked;
+}
+
+void Schedule::clear_histograms() {
+  for (auto& record : modules_) {
+    for (auto& histogram : record.histograms) {
+      histogram.clear();
+    }
+  }
+}
+
+}  // namespace forkrun
