@@ -1,0 +1,195 @@
+"""The plan: every event exactly once, whatever the input and the settings."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun._core import EventDigest
+from forkrun.config import Distribution, ForkingConfig, JobConfig, MergeConfig, SourceConfig
+from forkrun.errors import ConfigError
+from forkrun.index import FileIndex, LumiRange
+from forkrun.plan import EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
+
+NO_DIGEST = "0" * 32
+Sizes = list[list[tuple[int, int, int]]]  # by file: (run, lumi, events)
+
+
+def index_of(sizes: Sizes) -> list[FileIndex]:
+    """Files with ranges of these lumis and sizes, in this order."""
+    return [_file(number, lumis) for number, lumis in enumerate(sizes)]
+
+
+def _file(number: int, lumis: list[tuple[int, int, int]]) -> FileIndex:
+    ranges, first = [], 0
+    for run, lumi, n_events in lumis:
+        digest = f"{run * 1000 + lumi + first:032x}"
+        ranges.append(LumiRange(run, lumi, first, first + n_events, digest))
+        first += n_events
+    return FileIndex(f"{number}.root", str(number), first, (0, first), tuple(ranges), ())
+
+
+def config_of(distribution: Distribution, children: int, per_turn: int = 1) -> JobConfig:
+    forking = ForkingConfig(children=children, distribution=distribution, events_per_turn=per_turn)
+    return JobConfig(forking=forking)
+
+
+def entries_of(plan: Plan) -> list[tuple[int, int]]:
+    return [(r.file, e) for unit in plan.units for r in unit.ranges for e in range(r.first, r.last)]
+
+
+def all_entries(sizes: Sizes) -> list[tuple[int, int]]:
+    return [(n, e) for n, lumis in enumerate(sizes) for e in range(sum(s for _, _, s in lumis))]
+
+
+inputs = st.lists(
+    st.lists(
+        st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 12)), min_size=0, max_size=6
+    ),
+    min_size=1,
+    max_size=3,
+)
+settings_of_job = st.builds(
+    config_of, st.sampled_from(list(Distribution)), st.integers(0, 7), st.integers(1, 9)
+)
+
+
+@given(inputs, settings_of_job)
+def test_every_event_is_planned_exactly_once(sizes: Sizes, config: JobConfig) -> None:
+    plan = make_plan(config, index_of(sizes))
+    assert Counter(entries_of(plan)) == Counter(all_entries(sizes))
+    assert plan.n_events == len(all_entries(sizes)) == sum(plan.events_by_child())
+
+
+@given(inputs, settings_of_job)
+def test_a_unit_holds_events_of_its_own_lumi_only(sizes: Sizes, config: JobConfig) -> None:
+    index = index_of(sizes)
+    for unit in make_plan(config, index).units:
+        for r in unit.ranges:
+            inside = [
+                (q.run, q.lumi)
+                for q in index[r.file].ranges
+                if q.first < r.last and r.first < q.last
+            ]
+            assert set(inside) == {(unit.run, unit.lumi)}
+
+
+@given(inputs, settings_of_job)
+def test_the_plan_is_pure_and_numbers_its_units_in_order(sizes: Sizes, config: JobConfig) -> None:
+    plan = make_plan(config, index_of(sizes))
+    assert plan == make_plan(config, index_of(sizes))
+    assert [unit.number for unit in plan.units] == list(range(len(plan.units)))
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+@given(inputs, st.integers(1, 7))
+def test_a_lumi_is_never_split_and_lumis_are_dealt_evenly(sizes: Sizes, children: int) -> None:
+    plan = make_plan(config_of(Distribution.LUMI, children), index_of(sizes))
+    lumis = [(unit.run, unit.lumi) for unit in plan.units if unit.ranges]
+    assert len(set(lumis)) == len(lumis) == plan.n_lumis
+    loads = plan.events_by_child()
+    largest = max(unit.n_events for unit in plan.units)
+    assert max(loads) - min(loads) <= largest
+
+
+@given(inputs, st.integers(1, 7), st.integers(1, 9))
+def test_round_robin_gives_each_child_its_turns(sizes: Sizes, children: int, per_turn: int) -> None:
+    plan = make_plan(config_of(Distribution.ROUND_ROBIN, children, per_turn), index_of(sizes))
+    child_of = {
+        (r.file, e): unit.child for unit in plan.units for r in unit.ranges for e in range(*r[1:])
+    }
+    sequence = [child_of[entry] for entry in all_entries(sizes)]
+    assert sequence == [n // per_turn % children for n in range(len(sequence))]
+
+
+@given(inputs, st.integers(1, 7))
+def test_contiguous_gives_each_child_one_stretch_of_equal_size(sizes: Sizes, children: int) -> None:
+    plan = make_plan(config_of(Distribution.CONTIGUOUS, children), index_of(sizes))
+    size = -(-plan.n_events // children)
+    expected = [max(0, min(size, plan.n_events - child * size)) for child in range(children)]
+    assert plan.events_by_child() == expected
+
+
+@given(inputs, st.integers(0, 40), st.one_of(st.none(), st.integers(0, 40)))
+def test_skip_and_max_cut_the_sequence_of_events(sizes: Sizes, skip: int, most: int | None) -> None:
+    source = SourceConfig(skip_events=skip, max_events=most)
+    config = JobConfig(source=source, forking=ForkingConfig(distribution=Distribution.CONTIGUOUS))
+    plan = make_plan(config, index_of(sizes))
+    expected = all_entries(sizes)[skip:]
+    expected = expected if most is None else expected[:most]
+    assert sorted(entries_of(plan)) == expected
+
+
+@given(inputs)
+def test_the_digest_is_the_sum_over_whole_ranges(sizes: Sizes) -> None:
+    index = index_of(sizes)
+    total = EventDigest()
+    for file in index:
+        for r in file.ranges:
+            total = total + EventDigest(r.last - r.first, r.digest)
+    assert make_plan(JobConfig(), index).digest == total.hex
+
+
+def test_a_lumi_in_several_places_is_one_lumi() -> None:
+    sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
+    plan = make_plan(JobConfig(), index_of(sizes))
+    assert plan.units == (
+        Unit(0, 0, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
+        Unit(1, 0, 1, 8, (EntryRange(0, 3, 5),)),
+    )
+
+
+def test_units_come_in_order_of_the_input_or_of_lumis() -> None:
+    index = index_of([[(2, 1, 1), (1, 9, 1), (1, 3, 1)]])
+    lumis = [(unit.run, unit.lumi) for unit in make_plan(JobConfig(), index).units]
+    assert lumis == [(2, 1), (1, 9), (1, 3)]
+    config = JobConfig(merge=MergeConfig(order="lumi"))
+    lumis = [(unit.run, unit.lumi) for unit in make_plan(config, index).units]
+    assert lumis == [(1, 3), (1, 9), (2, 1)]
+
+
+def test_no_event_at_all_gives_one_empty_unit() -> None:
+    for sizes in ([[]], [[], []]):
+        plan = make_plan(config_of(Distribution.ROUND_ROBIN, 3), index_of(sizes))
+        assert plan.units == (Unit(0, 0, 0, 0, ()),)
+        assert plan.busy_children() == [0]
+
+
+def test_the_mask_selects_lumis_with_both_ends() -> None:
+    mask = LumiMask.of({1: [[5, 6], [2, 3], [3, 4]], 2: [[1, 1]]})
+    accepted = [(run, lumi) for run in (1, 2, 3) for lumi in range(9) if mask.accepts(run, lumi)]
+    assert accepted == [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 1)]
+    plan = make_plan(JobConfig(), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask)
+    assert plan.units == (Unit(0, 0, 1, 2, (EntryRange(0, 5, 9),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "write"),
+        ('{"a": []}', '"a" is not a run number'),
+        ('{"1": [[3, 2]]}', r"run 1: \[3, 2\] is not a range"),
+        ('{"1": [3]}', "run 1: 3 is not a range"),
+        ('{"1": 3}', "run 1: 3 is not a range"),
+    ],
+)
+def test_a_wrong_mask_says_where(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "mask.json"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        read_lumi_mask(str(file))
+
+
+def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:
+    index = index_of([[(1, lumi, 10) for lumi in range(100_000)]])
+    start_s = time.process_time()
+    plan = make_plan(config_of(Distribution.LUMI, 8), index)
+    assert len(plan.units) == 100_000
+    assert time.process_time() - start_s < 10

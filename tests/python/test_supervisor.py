@@ -1,0 +1,171 @@
+"""The supervisor with real forks and real signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from forkrun.errors import ForkSafetyError
+from forkrun.forking import check_safe_to_fork, fork_process
+from forkrun.supervisor import Outcome, Supervisor
+from forkrun.wait_status import describe_status
+
+
+class Watcher:
+    """Notes what it is told; may send the parent a signal once its children run."""
+
+    def __init__(self, then: Callable[[dict[int, int]], None] | None = None) -> None:
+        self.pids: dict[int, int] = {}
+        self.ends: list[int] = []
+        self._then = then
+
+    def started(self, child: int, pid: int) -> None:
+        self.pids[child] = pid
+
+    def ended(self, child: int, pid: int, exit_code: int) -> None:
+        self.ends.append(child)
+
+    def tick(self) -> None:
+        if self._then:
+            self._then(self.pids)
+            self._then = None
+
+
+def supervise(
+    bodies: list[Callable[[], int]], folder: Path, watcher: Watcher | None = None
+) -> Outcome:
+    def fork(child: int) -> int:
+        return fork_process(bodies[child], folder / f"{child}.log")
+
+    return Supervisor(fork, watcher or Watcher(), grace_s=0.5).run(range(len(bodies)))
+
+
+def sleep_until_term() -> int:
+    """A child that ends well when asked to."""
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
+    while not asked:
+        time.sleep(0.01)
+    return 0
+
+
+def sleep_for_ever() -> int:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+def die_by(number: int) -> Callable[[], int]:
+    def body() -> int:
+        os.kill(os.getpid(), number)
+        time.sleep(10)
+        return 0
+
+    return body
+
+
+def test_children_that_end_well_give_a_good_outcome(tmp_path: Path) -> None:
+    watcher = Watcher()
+    outcome = supervise([lambda: 0, lambda: 0, lambda: 0], tmp_path, watcher)
+    assert outcome == Outcome({0: 0, 1: 0, 2: 0}, None, 0)
+    assert sorted(watcher.ends) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_killed_child_stops_the_others_cleanly(tmp_path: Path, number: int) -> None:
+    outcome = supervise([sleep_until_term, die_by(number)], tmp_path)
+    assert outcome == Outcome({1: -number, 0: 0}, (1, -number), 0)
+
+
+def test_an_exception_in_a_child_is_exit_code_1_with_a_traceback_in_its_log(tmp_path: Path) -> None:
+    def body() -> int:
+        raise ValueError("no such muon")
+
+    assert supervise([body], tmp_path).failed == (0, 1)
+    assert "ValueError: no such muon" in (tmp_path / "0.log").read_text()
+
+
+def test_a_child_that_does_not_listen_is_killed_after_the_grace_time(tmp_path: Path) -> None:
+    start_s = time.monotonic()
+    outcome = supervise([sleep_for_ever, lambda: 5], tmp_path)
+    assert outcome.failed == (1, 5)
+    assert outcome.exit_codes == {1: 5, 0: -signal.SIGKILL}
+    assert time.monotonic() - start_s < 8
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_parent_stops_all_children(tmp_path: Path, number: int) -> None:
+    watcher = Watcher(then=lambda _pids: os.kill(os.getpid(), number))
+    outcome = supervise([sleep_until_term, sleep_until_term], tmp_path, watcher)
+    assert outcome == Outcome({0: 0, 1: 0}, None, number)
+
+
+def test_handlers_are_as_before_when_the_supervisor_returns(tmp_path: Path) -> None:
+    before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
+    supervise([lambda: 0], tmp_path)
+    after = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
+    assert after == before
+
+
+def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
+    def parent() -> int:
+        pid = fork_process(sleep_for_ever, tmp_path / "grandchild.log")
+        (tmp_path / "pid").write_text(str(pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    supervise([parent], tmp_path)
+    grandchild = int((tmp_path / "pid").read_text())
+    deadline_s = time.monotonic() + 10
+    while _runs(grandchild):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_output_of_a_child_goes_to_its_log(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def body() -> int:
+        print("from Python")
+        os.write(2, b"from a library\n")
+        return 0
+
+    supervise([body], tmp_path)
+    assert sorted((tmp_path / "0.log").read_text().splitlines()) == [
+        "from Python",
+        "from a library",
+    ]
+    assert capfd.readouterr().out == ""
+
+
+def test_a_second_thread_forbids_the_fork_and_is_named() -> None:
+    release = threading.Event()
+    thread = threading.Thread(target=release.wait, name="calibration-reader")
+    thread.start()
+    try:
+        with pytest.raises(ForkSafetyError, match="other thread.*calibration-reader"):
+            check_safe_to_fork()
+    finally:
+        release.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [(0, "exit code 0"), (5, "exit code 5"), (-11, "killed by signal 11 (SIGSEGV)")],
+)
+def test_a_status_is_said_in_words(exit_code: int, words: str) -> None:
+    assert describe_status(exit_code) == words
