@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from forkrun import _core
@@ -12,7 +13,8 @@ from forkrun.config import JobConfig, OutputConfig, SourceConfig, ThreadsConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
-from forkrun.modules import PythonModule, load_module
+from forkrun.module_loading import load_module
+from forkrun.modules import PythonModule
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,15 @@ def _load_plugins(config: JobConfig) -> list[str]:
     problems = []
     for plugin in config.job.plugins:
         try:
-            _core.load_plugin(plugin)
+            _core.load_plugin(_plugin_path(plugin))
         except _core.Error as error:
             problems.append(f"job.plugins: {error}")
     return problems
+
+
+def _plugin_path(plugin: str) -> str:
+    shipped = Path(__file__).parent / "lib" / f"lib{plugin}.so"
+    return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 
 
 def _add_modules(

@@ -1,0 +1,194 @@
+"""Modules in Python: the classes a user derives from, and what they see of an event block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
+
+import awkward as ak
+import hist
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+
+H = TypeVar("H", bound=hist.BaseHist)
+Column = ak.Array | npt.NDArray[Any]
+
+
+class EventBlock:
+    """Consecutive events of one lumi. `block["Muon_pt"]` is a column that the module consumes: a
+    NumPy array (n_events,) or, where events have any number of values, an Awkward Array
+    (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
+    they are held. Columns can only be asked for while the module is called."""
+
+    def __init__(self, core: _core.Block) -> None:
+        self._core = core
+        self._columns: dict[str, Column] = {}
+        self._selected: SelectedEvents | None = None
+
+    def __len__(self) -> int:
+        return self._core.n_events
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._columns:
+            self._columns[name] = _as_array(self._core.column(name))
+        return self._columns[name]
+
+    @property
+    def run(self) -> int:
+        return self._core.run
+
+    @property
+    def lumi(self) -> int:
+        return self._core.lumi
+
+    @property
+    def n_events(self) -> int:
+        return self._core.n_events
+
+    @property
+    def events(self) -> npt.NDArray[np.uint64]:
+        """(n_events,) event numbers."""
+        return self._core.events
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """(n_events,) events that the filters before an analyzer on its path have left."""
+        return self._core.mask
+
+    @property
+    def selected(self) -> SelectedEvents:
+        """Columns of the events in `mask` only: `block.selected["Muon_pt"]`."""
+        if self._selected is None:
+            self._selected = SelectedEvents(self)
+        return self._selected
+
+
+class SelectedEvents:
+    """The events of a block that an analyzer's path has left; columns are copies."""
+
+    def __init__(self, block: EventBlock) -> None:
+        self._block = block
+        self.mask = block.mask
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.mask))
+
+    def __getitem__(self, name: str) -> Column:
+        return self._block[name][self.mask]
+
+
+class Module:
+    """What producers, filters and analyzers have in common. A module declares the columns that it
+    `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of the
+    configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
+    end_job(), begin_run(run), end_run(run), begin_lumi(run, lumi), end_lumi(run, lumi)."""
+
+    consumes: Sequence[str] = ()
+    conditions: Mapping[str, Any] = MappingProxyType({})
+    """By label; there before the fork, and read-only."""
+
+
+class Producer(Module):
+    """Makes columns. `produces`: their types by name, such as {"Dimuon_mass": "float32"} for one
+    value per event or {"GoodMuon_pt": "float32[]"} for any number."""
+
+    produces: Mapping[str, str] = MappingProxyType({})
+
+    def produce(self, block: EventBlock) -> Mapping[str, Any]:
+        """The columns that it declares, as NumPy or Awkward Arrays or lists; one entry per event."""
+        raise NotImplementedError(f"{type(self).__name__} has no method produce(block)")
+
+
+class Filter(Module):
+    """Accepts or refuses events."""
+
+    def filter(self, block: EventBlock) -> Any:
+        """(n_events,) bool: the events to accept."""
+        raise NotImplementedError(f"{type(self).__name__} has no method filter(block)")
+
+
+class Analyzer(Module):
+    """Reads, and fills histograms. Is given the blocks of a unit of work in their order."""
+
+    def analyze(self, block: EventBlock) -> None:
+        """`block.mask` says which events the path has left."""
+        raise NotImplementedError(f"{type(self).__name__} has no method analyze(block)")
+
+    def book(self, name: str, histogram: H) -> H:
+        """A histogram of the job: written with every unit of work, which empties it, and summed in
+        the merge. Returns it."""
+        booked = self.booked()
+        if name in booked:
+            raise ValueError(f"a histogram {name!r} is booked already")
+        booked[name] = histogram
+        return histogram
+
+    def booked(self) -> dict[str, hist.BaseHist]:
+        """All booked histograms by name."""
+        booked: dict[str, hist.BaseHist] = self.__dict__.setdefault("_booked", {})
+        return booked
+
+
+class PythonModule:
+    """A user's module as the core calls it: with the core's blocks, returning plain arrays."""
+
+    KINDS: ClassVar = (("producer", Producer), ("filter", Filter), ("analyzer", Analyzer))
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.kind = next(kind for kind, base in self.KINDS if isinstance(module, base))
+        self.consumes = list(module.consumes)
+        self.produces = dict(module.produces) if isinstance(module, Producer) else {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Messages, where the user's module has them."""
+        return getattr(self.module, name)
+
+    def produce(self, block: _core.Block) -> dict[str, Any]:
+        assert isinstance(self.module, Producer)
+        columns = self.module.produce(EventBlock(block))
+        return {name: self._plain(name, column) for name, column in columns.items()}
+
+    def filter(self, block: _core.Block) -> npt.NDArray[Any]:
+        assert isinstance(self.module, Filter)
+        return np.asarray(self.module.filter(EventBlock(block)))
+
+    def analyze(self, block: _core.Block) -> None:
+        assert isinstance(self.module, Analyzer)
+        self.module.analyze(EventBlock(block))
+
+    def histograms(self) -> dict[str, hist.BaseHist]:
+        return self.module.booked() if isinstance(self.module, Analyzer) else {}
+
+    def clear(self) -> None:
+        """Empties all histograms."""
+        for histogram in self.histograms().values():
+            histogram.reset()
+
+    def _plain(self, name: str, column: Any) -> Any:
+        """Values, or (offsets, values) for a jagged column."""
+        if not self.produces.get(name, "").endswith("[]"):
+            return ak.to_numpy(column) if isinstance(column, ak.Array) else np.asarray(column)
+        return _offsets_and_values(ak.Array(column), name)
+
+
+def _as_array(column: Any) -> Column:
+    if not isinstance(column, tuple):
+        array: npt.NDArray[Any] = column
+        return array
+    offsets, values = column
+    layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(values))
+    return ak.Array(layout)
+
+
+def _offsets_and_values(array: ak.Array, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    if array.ndim != 2:
+        raise ValueError(f"column {name!r}: wanted lists of values, one list per event")
+    layout = ak.to_packed(ak.from_regular(array)).layout
+    if not isinstance(layout, ak.contents.ListOffsetArray):
+        raise ValueError(f"column {name!r}: wanted lists of numbers, got {array.type}")
+    values = ak.to_numpy(layout.content, allow_missing=False)
+    return np.asarray(layout.offsets, dtype=np.int64), values
