@@ -1,6 +1,7 @@
 #include <forkrun/core/compile_graph.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -26,6 +27,7 @@ class GraphCompiler {
   std::uint32_t column_node(std::uint32_t product);
   Node describe(std::uint32_t module) const;
   Numbers input_nodes(std::uint32_t module);
+  Numbers columns_among(const Numbers& products) const;
   void add_path(const PathDescription& path);
   std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
   void add_analyzers();
@@ -87,7 +89,8 @@ std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
   if (module_nodes_[module] == none) {
     auto node = describe(module);
     node.inputs = add_links(input_nodes(module));
-    node.columns = add_links(produced_[module]);
+    node.products = add_links(produced_[module]);
+    node.columns = add_links(columns_among(produced_[module]));
     module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
   }
@@ -118,12 +121,20 @@ Numbers GraphCompiler::input_nodes(std::uint32_t module) {
   return nodes;
 }
 
+Numbers GraphCompiler::columns_among(const Numbers& products) const {
+  Numbers columns;
+  std::ranges::copy_if(products, std::back_inserter(columns), [this](auto product) {
+    return graph_.products[product].type->cpp_type == typeid(Column);
+  });
+  return columns;
+}
+
 std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
   if (column_nodes_[product] == none) {
     Node node;
     node.kind = NodeKind::source_column;
     node.source_column = graph_.products[product].source_column;
-    node.columns = add_links({product});
+    node.columns = node.products = add_links({product});
     node.name = &job_.products.products()[product].name;
     column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
@@ -200,7 +211,7 @@ void GraphCompiler::set_gates(std::uint32_t node, Numbers gates) {
 void GraphCompiler::note_what_is_made() {
   graph_.is_made.resize(graph_.products.size());
   for (const auto& node : graph_.nodes) {
-    for (const auto product : graph_.at(node.columns)) {
+    for (const auto product : graph_.at(node.products)) {
       graph_.is_made[product] = true;
     }
   }

@@ -28,7 +28,8 @@ struct Node {
   std::uint32_t source_column = none;
   std::uint32_t mask = none;     ///< a filter's own, or what an analyzer or output selects
   LinkRange inputs;              ///< nodes that make what this one consumes
-  LinkRange columns;             ///< products: the columns that this one makes
+  LinkRange products;            ///< what this one makes
+  LinkRange columns;             ///< those of its products that are columns
   LinkRange gates;               ///< of an analyzer or output: it sees the events that pass one
   const std::string* name{};     ///< label of the module or name of the column
 };
