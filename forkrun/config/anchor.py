@@ -28,8 +28,13 @@ def anchored_type(kind: str, folder: Path) -> str:
     return f"python:{anchored(match[1], folder)}:{match[2]}" if match else kind
 
 
+def anchored_plugin(plugin: str, folder: Path) -> str:
+    """A path with an absolute folder; a bare name ("forkrun_modules") is a library of forkrun."""
+    return anchored(plugin, folder) if "/" in plugin or "." in plugin else plugin
+
+
 _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
-    ("job", "plugins"): anchored,
+    ("job", "plugins"): anchored_plugin,
     ("source", "files"): anchored,
     ("source", "list"): anchored,
     ("source", "lumi_mask"): anchored,
