@@ -3,12 +3,14 @@ parent stays a clean template to fork from."""
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import struct
 import sys
 import traceback
 from dataclasses import asdict
+from pathlib import Path
 
 from forkrun.child import as_forkrun_error
 from forkrun.config import JobConfig
@@ -82,12 +84,18 @@ def merge_in_process(
     if exit_code:
         what = f"the merging process ended: {describe_status(exit_code)}; its log: {log}"
         raise read_failure(folder.failure(_NAME)) or JobError(what)
-    timeline.record("merge_end", pid=os.getpid())
+    summary = json.loads(_summary(folder).read_bytes())
+    outputs = {output.pop("label"): output for output in summary["outputs"]}
+    timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
+
+
+def _summary(folder: RunDirectory) -> Path:
+    return folder.ledger / "merge.json"
 
 
 def _merge(folder: RunDirectory, config: JobConfig, plan: Plan, counter: _Counter) -> int:
     try:
-        write_json(folder.output / "merge.json", asdict(merge_here(folder, config, plan, counter)))
+        write_json(_summary(folder), asdict(merge_here(folder, config, plan, counter)))
         return 0
     except Exception as error:
         traceback.print_exc(file=sys.stderr)

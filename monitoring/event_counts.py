@@ -86,7 +86,7 @@ def _labels(records: RunRecords) -> list[str]:
 def _output(records: RunRecords, label: str) -> OutputCounts:
     parts = [line.outputs[label] for line in records.ledger if label in line.outputs]
     n_events = sum(part.n_events for part in parts)
-    digest = add_digests(part.digest for part in parts)
+    digest = add_digests(part.digest for part in parts if part.digest)
     merged = _merged(records).get(label)
     return OutputCounts(
         label=label,
@@ -96,8 +96,13 @@ def _output(records: RunRecords, label: str) -> OutputCounts:
         n_events_merged=merged.n_events if merged else None,
         digest_merged=merged.digest if merged else None,
         n_bytes_merged=merged.n_bytes if merged else None,
-        agree=(merged.n_events, merged.digest) == (n_events, digest) if merged else None,
+        agree=_agree(merged, n_events, digest) if merged else None,
     )
+
+
+def _agree(merged: Written, n_events: int, digest: str) -> bool:
+    """A file without event ids has no digest: then its number of events must do."""
+    return merged.n_events == n_events and merged.digest in (None, digest)
 
 
 def _merged(records: RunRecords) -> Mapping[str, Written]:

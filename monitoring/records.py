@@ -35,10 +35,10 @@ class Sample(ProcessReading):
 
 @dataclass(frozen=True)
 class Written:
-    """What a unit, or a merge, wrote for one output."""
+    """What a unit, or a merge, wrote for one output. `digest`: None for a merged file without ids."""
 
     n_events: int
-    digest: str
+    digest: str | None
     n_bytes: int
 
     @classmethod

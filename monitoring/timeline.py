@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from forkrun.monitoring.jsonl import JsonLines
 
@@ -35,11 +35,12 @@ class Timeline:
         child: int | None = None,
         pid: int | None = None,
         time_s: float | None = None,
-        **details: str | int | float | bool | None,
+        **details: Any,
     ) -> None:
         """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
         shows: `command=`, `outcome=` ("ok", or words of what failed) of "job_end", `status=`
-        (words) and `exit_code=` (0 is good; negative: signal) of "child_exit"."""
+        (words) and `exit_code=` (0 is good; negative: signal) of "child_exit", `outputs=` of
+        "merge_end": by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
         self._lines.append(
             [
                 {
