@@ -135,7 +135,7 @@ std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
     node.kind = NodeKind::source_column;
     node.source_column = graph_.products[product].source_column;
     node.columns = node.products = add_links({product});
-    node.name = &job_.products.products()[product].name;
+    node.name = &graph_.products[product].name;  // Stays where it is when the graph is moved.
     column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
   }

@@ -1,0 +1,88 @@
+#include <forkrun/core/testing/random_job.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace forkrun {
+namespace {
+
+using testing::Fault;
+using testing::observe;
+using testing::RandomJob;
+using testing::unit_of;
+
+/// How many jobs to draw; more are tried by setting FORKRUN_RANDOM_JOBS.
+std::uint32_t n_jobs() {
+  const char* wanted = std::getenv("FORKRUN_RANDOM_JOBS");
+  return wanted == nullptr ? 60 : static_cast<std::uint32_t>(std::atoi(wanted));
+}
+
+/// Every thread count with every number of concurrent blocks, over the seeds.
+ProcessorConfig parallel_config(std::uint32_t seed, std::size_t block_size) {
+  static constexpr std::size_t threads[] = {1, 2, 4, 7};
+  return {ExecutorKind::tbb, threads[seed % 4], 1 + (seed / 4) % 8, block_size};
+}
+
+ProcessorConfig serial_config(std::size_t block_size) {
+  return {ExecutorKind::serial, 1, 1, block_size};
+}
+
+/// Number of blocks of one size, so what depends on it is left out.
+testing::Observation without_counts(testing::Observation observation) {
+  observation.n_calls.clear();
+  observation.sequences.clear();
+  return observation;
+}
+
+TEST(RandomJobTest, tasks_on_threads_do_what_serial_does) {
+  for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    for (const std::size_t block_size : {1, 3, 100}) {
+      const auto expected = observe(job, serial_config(block_size), unit_of(0, 250));
+      const auto found = observe(job, parallel_config(seed, block_size), unit_of(0, 250));
+      EXPECT_EQ(found, expected) << "seed " << seed << ", block size " << block_size;
+      EXPECT_EQ(found.n_overlaps, 0) << "seed " << seed;
+      EXPECT_EQ(found.error, "");
+    }
+  }
+}
+
+TEST(RandomJobTest, block_size_changes_nothing) {
+  for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    const auto expected = without_counts(observe(job, serial_config(1), unit_of(0, 250)));
+    for (const std::size_t block_size : {3, 100}) {
+      const auto found = observe(job, serial_config(block_size), unit_of(0, 250));
+      EXPECT_EQ(without_counts(found), expected) << "seed " << seed;
+    }
+  }
+}
+
+std::vector<std::string> labels_of(const RandomJob& job) {
+  std::vector<std::string> labels{"source", "column x"};
+  for (const auto* parts : {&job.producers, &job.filters, &job.analyzers, &job.outputs}) {
+    for (const auto& part : *parts) {
+      labels.push_back(part.label);
+    }
+  }
+  return labels;
+}
+
+TEST(RandomJobTest, an_exception_anywhere_is_reported_alike_and_the_next_unit_is_whole) {
+  int n_failed = 0;
+  for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    for (const auto& label : labels_of(job)) {
+      const Fault fault{label, 1000 + (seed * 37) % 250};
+      const auto expected = observe(job, serial_config(3), unit_of(0, 250), fault);
+      const auto found = observe(job, parallel_config(seed, 3), unit_of(0, 250), fault);
+      EXPECT_EQ(found, expected) << "seed " << seed << ", fault in " << label;
+      n_failed += found.error.empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(n_failed, 2 * static_cast<int>(n_jobs()));
+}
+
+}  // namespace
+}  // namespace forkrun

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/processor.hpp>
+#include <forkrun/core/testing/function_modules.hpp>
+#include <forkrun/core/testing/memory_source.hpp>
+
+namespace forkrun::testing {
+
+/// A job drawn by chance: producers that consume columns of the input and each other's, filters and
+/// analyzers on paths, outputs, of all kinds of concurrency.
+struct RandomJob {
+  struct Part {
+    std::string label;
+    std::vector<std::string> inputs;
+    Concurrency concurrency{};
+  };
+  std::vector<Part> producers, filters, analyzers, outputs;
+  std::map<std::string, std::vector<std::string>> paths;      ///< labels
+  std::map<std::string, std::vector<std::string>> output_paths;  ///< by output
+
+  /// The same job for the same seed.
+  [[nodiscard]] static RandomJob draw(std::uint32_t seed);
+};
+
+/// Where a module throws: the one of this label, in the block that has this event.
+struct Fault {
+  std::string label;
+  std::uint64_t event{};
+};
+
+/// All that can be observed of processing one unit.
+struct Observation {
+  std::string error;                                       ///< empty: none
+  std::map<std::string, std::vector<std::uint64_t>> seen;  ///< analyzers: event, mask, inputs, in order
+  std::map<std::string, std::vector<double>> histograms;
+  std::map<std::string, std::vector<std::uint64_t>> written;   ///< events, by output
+  std::map<std::string, std::vector<std::int64_t>> values;     ///< of their products
+  std::map<std::string, std::vector<std::uint64_t>> sequences; ///< blocks, by output
+  std::map<std::string, int> n_calls;                      ///< by module, and by column
+  EventDigest read;
+  int n_overlaps{};  ///< of unsafe modules with each other, and of `one` modules with themselves
+
+  bool operator==(const Observation&) const = default;
+};
+
+/// For the messages of failing tests.
+void PrintTo(const Observation& observation, std::ostream* stream);
+
+/// Processes `unit`, after a failed unit once more without the fault when `fault` is given.
+[[nodiscard]] Observation observe(const RandomJob& job, const ProcessorConfig& config,
+                                  const UnitOfWork& unit, const std::optional<Fault>& fault = {});
+
+}  // namespace forkrun::testing
