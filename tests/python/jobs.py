@@ -1,0 +1,74 @@
+"""Jobs for tests, and what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
+    """Runs the command as a user does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "forkrun", *map(str, arguments)],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **kwargs,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def module(label: str, name: str, **params: Any) -> dict[str, Any]:
+    return {"label": label, "type": f"python:{HERE / 'selection.py'}:{name}", "params": params}
+
+
+def jets_job(files: Sequence[Path], **sections: Any) -> dict[str, Any]:
+    """Keeps events with two hard jets, with all branches and two new columns."""
+    job: dict[str, Any] = {
+        "source": {"files": [str(f) for f in files]},
+        "modules": [module("jets", "ManyJets"), module("sums", "JetSums"), module("plots", "Plots")],
+        "paths": {"skim": ["jets", "plots"]},
+        "outputs": [{"label": "events", "paths": ["skim"]}],
+    }
+    for section, value in sections.items():
+        both = isinstance(value, dict) and isinstance(job.get(section), dict)
+        job[section] = {**job[section], **value} if both else value
+    return job
+
+
+def write_job(folder: Path, job: dict[str, Any]) -> Path:
+    file = folder / "job.json"
+    file.write_text(json.dumps(job))
+    return file
+
+
+def ledger_units(run: Path) -> list[int]:
+    """Numbers of the committed units."""
+    lines = [line for f in (run / "ledger").glob("*.jsonl") for line in f.read_text().splitlines()]
+    return sorted(json.loads(line)["unit"] for line in lines)

@@ -1,0 +1,98 @@
+"""Modules that tests run: a selection that real simulated and recorded files have events for."""
+
+from __future__ import annotations
+
+import awkward as ak
+import hist
+import numpy as np
+
+import forkrun
+
+
+class ManyJets(forkrun.Filter):
+    """Events with at least `n` jets above `pt_min` [GeV]."""
+
+    consumes = ("Jet_pt",)
+
+    def __init__(self, n: int = 2, pt_min: float = 30.0) -> None:
+        self.n = n
+        self.pt_min = pt_min
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        return ak.to_numpy(ak.sum(block["Jet_pt"] > self.pt_min, axis=1) >= self.n)
+
+
+class JetSums(forkrun.Producer):
+    """HT: (n_events,) float64; HardJet_pt: (n_events, n) float32, above 30 GeV."""
+
+    consumes = ("Jet_pt",)
+    produces = {"HT": "float64", "HardJet_pt": "float32[]"}
+
+    def produce(self, block):  # type: ignore[no-untyped-def]
+        pt = block["Jet_pt"]
+        return {"HT": ak.to_numpy(ak.sum(ak.values_astype(pt, np.float64), axis=1)), "HardJet_pt": pt[pt > 30]}
+
+
+class Plots(forkrun.Analyzer):
+    """Number of jets of the selected events."""
+
+    consumes = ("Jet_pt",)
+
+    def __init__(self) -> None:
+        axis = hist.axis.Regular(20, 0, 20, name="n", label="jets")
+        self.jets = self.book("n_jets", hist.Hist(axis, storage=hist.storage.Weight()))
+
+    def analyze(self, block):  # type: ignore[no-untyped-def]
+        self.jets.fill(ak.to_numpy(ak.num(block.selected["Jet_pt"])))
+
+
+class Fails(forkrun.Filter):
+    """Does something terrible at one event."""
+
+    consumes = ("Jet_pt",)
+
+    def __init__(self, event: int, how: str = "raise") -> None:
+        self.event = event
+        self.how = how
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        if self.event in block.events:
+            fail(self.how)
+        return np.ones(len(block), dtype=bool)
+
+
+def fail(how: str) -> None:
+    """`raise`, or the name of a signal."""
+    import os
+    import signal
+
+    if how == "raise":
+        raise ValueError("the calibration has no such jet")
+    os.kill(os.getpid(), getattr(signal, how))
+
+
+class Waits(forkrun.Filter):
+    """Waits at the first event until the file `until` exists."""
+
+    def __init__(self, until: str) -> None:
+        self.until = until
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        import pathlib
+        import time
+
+        while not pathlib.Path(self.until).exists():
+            time.sleep(0.01)
+        return np.ones(len(block), dtype=bool)
+
+
+class StartsThread(forkrun.Filter):
+    """Breaks the rule of one thread."""
+
+    def __init__(self) -> None:
+        import threading
+
+        threading.Thread(target=threading.Event().wait, name="jet-server", daemon=True).start()
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        return np.ones(len(block), dtype=bool)

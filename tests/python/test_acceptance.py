@@ -1,0 +1,133 @@
+"""The whole chain on a real file, against a selection made independently with uproot and awkward:
+every event, every branch and the new columns, to the last bit, for any number of children and threads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+from tests.python.jobs import forkrun, jets_job, write_job
+
+FILE = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
+N_BRANCHES = 947
+
+
+@pytest.fixture(scope="session")
+def ttbar(real_data: Path) -> Path:
+    return real_data / FILE
+
+
+@pytest.fixture(scope="session")
+def branches(ttbar: Path) -> dict[str, ak.Array]:
+    """All branches of the input, read once for all cases."""
+    with uproot.open(ttbar) as file:
+        tree = file["Events"]
+        assert len(tree.keys()) == N_BRANCHES
+        return {name: tree[name].array() for name in tree.keys()}
+
+
+@pytest.fixture(scope="session")
+def expected(branches: dict[str, ak.Array]) -> dict[str, ak.Array]:
+    """The selected events by event number, with the new columns."""
+    pt = branches["Jet_pt"]
+    good = ak.to_numpy(ak.sum(pt > 30, axis=1) >= 2)
+    assert (good.sum(), (~good).sum()) == (34, 166)
+    made = {
+        "HT": ak.sum(ak.values_astype(pt, np.float64), axis=1),
+        "HardJet_pt": pt[pt > 30],
+        "nHardJet": ak.values_astype(ak.num(pt[pt > 30]), np.int32),
+    }
+    return {name: array[good] for name, array in (branches | made).items()}
+
+
+def identical(left: ak.Array, right: ak.Array) -> bool:
+    """Equal to the last bit, NaN payloads and signs of zero included."""
+    if left.ndim != right.ndim or len(left) != len(right):
+        return False
+    counts = [ak.to_numpy(ak.num(a)) if a.ndim == 2 else None for a in (left, right)]
+    values = [ak.to_numpy(ak.flatten(a) if a.ndim == 2 else a) for a in (left, right)]
+    same_shape = left.ndim == 1 or np.array_equal(counts[0], counts[1])
+    same_type = values[0].dtype == values[1].dtype
+    return bool(same_shape and same_type and values[0].tobytes() == values[1].tobytes())
+
+
+CASES = [
+    (children, threads, distribution)
+    for children in (1, 2, 3, 6)
+    for threads in (1, 2)
+    for distribution in ("lumi", "round-robin", "contiguous")
+]
+
+
+@pytest.mark.parametrize(("children", "threads", "distribution"), CASES)
+def test_the_merged_events_are_exactly_those_selected_independently(
+    ttbar: Path,
+    expected: dict[str, ak.Array],
+    tmp_path: Path,
+    children: int,
+    threads: int,
+    distribution: str,
+) -> None:
+    forking = {"children": children, "distribution": distribution, "events_per_turn": 7}
+    job = jets_job([ttbar], forking=forking, threads={"per_child": threads})
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    with uproot.open(tmp_path / "run/output/events.root") as file:
+        tree = file["Events"]
+        assert set(tree.keys()) == set(expected)
+        order = _order(tree, expected, distribution)
+        for name in tree.keys():
+            assert identical(tree[name].array(), expected[name][order]), name
+    _check_histogram(tmp_path / "run/output/histograms.root", expected)
+    assert _report(tmp_path / "run")["events"]
+
+
+def _order(tree: Any, expected: dict[str, ak.Array], distribution: str) -> np.ndarray[Any, Any]:
+    """Where each merged event is in the selection: all of them once, lumi by lumi, and in the order
+    of the input unless turns deal the events of a lumi to several children."""
+    events = ak.to_numpy(tree["event"].array())
+    place = {event: n for n, event in enumerate(ak.to_numpy(expected["event"]))}
+    order = np.array([place[event] for event in events])
+    assert sorted(order) == list(range(len(place)))
+    lumis = ak.to_numpy(tree["luminosityBlock"].array())
+    assert np.array_equal(lumis, np.sort(lumis))
+    if distribution != "round-robin":
+        assert np.array_equal(order, np.arange(len(place)))
+    return order
+
+
+def _check_histogram(path: Path, expected: dict[str, ak.Array]) -> None:
+    counts, _ = np.histogram(ak.to_numpy(ak.num(expected["Jet_pt"])), bins=20, range=(0, 20))
+    with uproot.open(path) as file:
+        assert np.array_equal(file["plots/n_jets"].values(), counts)
+
+
+def _report(run: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads((run / "report.json").read_text())
+    return report
+
+
+def test_the_merged_file_does_not_depend_on_children_or_threads(ttbar: Path, tmp_path: Path) -> None:
+    """The same bytes in every basket; only what ROOT stamps (date, UUID) may differ."""
+    contents = []
+    for children, threads in ((0, 1), (1, 1), (3, 2)):
+        name = f"run-{children}"
+        job = jets_job([ttbar], forking={"children": children}, threads={"per_child": threads})
+        ended = forkrun("run", write_job(tmp_path, job), "-o", name, "-q", cwd=tmp_path)
+        assert (ended.code, ended.err) == (0, "")
+        with uproot.open(tmp_path / name / "output/events.root") as file:
+            contents.append(_baskets(file["Events"]))
+    assert contents[0] == contents[1] == contents[2]
+
+
+def _baskets(tree: Any) -> dict[str, list[bytes]]:
+    return {
+        branch.name: [branch.basket(n).data.tobytes() for n in range(branch.num_baskets)]
+        for branch in tree.branches
+    }
