@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import forkrun
 from forkrun.cli import check, merge, plan, run
@@ -18,6 +19,12 @@ def make_parser() -> argparse.ArgumentParser:
         prog="forkrun",
         description="Process event data in forked children that share memory.",
         epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "--cmake-dir",
+        action="version",
+        version=str(Path(forkrun.__file__).parent / "lib/cmake/forkrun"),
+        help="where find_package(forkrun) looks, for libraries of C++ modules",
     )
     parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")

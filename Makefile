@@ -1,0 +1,66 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+BUILD  ?= build/dev
+SHELL  := /bin/bash
+SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
+
+.PHONY: demo test test-python test-cpp build bench lint format asan clean need
+
+demo: build ## generate an input, run the main job, print the report
+	@mkdir -p build/demo
+	$(BIN)/forkrun sample build/demo/sample.root --events 20000 --lumis 8
+	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force
+	@echo "The run directory, with output, logs, report and plots: build/demo/run"
+
+test: test-cpp test-python ## C++ tests, then pytest
+
+test-python: build
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-cpp: build
+	cd $(BUILD) && ctest --output-on-failure
+
+build: $(VENV)/built ## virtual environment, compiled libraries, editable install
+
+need:
+	@command -v g++ >/dev/null || { echo "forkrun needs a C++ compiler: g++ 12 or newer (Debian, Ubuntu: apt install g++)"; exit 1; }
+	@command -v cmake >/dev/null || { echo "forkrun needs CMake 3.22 or newer (Debian, Ubuntu: apt install cmake)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "forkrun needs Python 3.11 or newer; name it with make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "forkrun needs Python's venv (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	@$(PYTHON) -c 'import sysconfig, os, sys; sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' || { echo "forkrun needs Python's headers (Debian, Ubuntu: apt install python3-dev)"; exit 1; }
+
+$(VENV)/environment: pyproject.toml | need
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python .ci/requirements.py build test dev | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+$(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_TESTS=ON FORKRUN_WERROR=$(if $(CI),ON,OFF) \
+		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	touch $@
+
+bench: build ## ratios against uproot, RDataFrame and hadd, in one run
+	$(BIN)/python tests/benchmarks/bench.py
+
+lint: $(VENV)/environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+
+format: $(VENV)/environment
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+
+asan: $(VENV)/environment ## core tests under the address and undefined-behaviour sanitizers
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/asan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+		-DFORKRUN_SANITIZE=address,undefined -DFORKRUN_BINDINGS=OFF
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/asan
+	cd build/asan && ctest --output-on-failure
+
+clean:
+	rm -rf build dist $(VENV) *.egg-info forkrun/lib forkrun/include forkrun/_core*.so
