@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 import forkrun
-from forkrun.cli import check, merge, plan, run
+from forkrun.cli import check, merge, plan, report, run, sample
 
-_COMMANDS = (run, check, plan, merge)
+_COMMANDS = (run, check, plan, merge, report, sample)
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""
 

@@ -1,0 +1,33 @@
+"""`forkrun report`: how a job went."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from forkrun.monitoring import write_report
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to the command line."""
+    parser = subparsers.add_parser(
+        "report",
+        help="print a job's report",
+        description="Reads a run directory, finished or not, writes report.json, report.txt and"
+        " plots/ into it, and prints the report.",
+    )
+    parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
+    parser.add_argument("--json", action="store_true", help="print report.json, not the text")
+    parser.add_argument("--no-plots", action="store_true", help="leave the plots as they are")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes and prints the report."""
+    report = write_report(args.run_dir, plots=not args.no_plots)
+    if args.json:
+        print(json.dumps(report, indent=1))
+    else:
+        print((args.run_dir / "report.txt").read_text(encoding="utf-8"), end="")
+    return 0

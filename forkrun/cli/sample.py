@@ -1,0 +1,83 @@
+"""`forkrun sample`: write a NanoAOD-like file to try things on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from forkrun.errors import OutputError
+from forkrun.sample.settings import SampleSettings
+
+OPTIONS: tuple[tuple[str, str, type, str], ...] = (
+    ("events", "n_events", int, "events in all files together"),
+    ("runs", "n_runs", int, "runs, with equal numbers of events"),
+    ("lumis", "lumis_per_run", int, "luminosity sections per run"),
+    ("branches", "n_branches", int, "branches of the Events tree, counters included"),
+    ("files", "n_files", int, "files: OUT_0.root, OUT_1.root, … if more than one"),
+    ("drift", "drift", float, "relative growth of the event size along the sample, e.g. -0.5"),
+    ("peak", "peak", float, "how many times larger the first events are, e.g. 10"),
+    ("cluster", "cluster", int, "events per cluster of the tree"),
+    ("compression", "compression", str, "zstd:5, lz4:4, zlib:1, lzma:6 or none"),
+    ("seed", "seed", int, "same seed, same events"),
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command to the command line."""
+    parser = subparsers.add_parser(
+        "sample",
+        help="write a NanoAOD-like sample",
+        description="Writes a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
+        " generator weights, Runs and LuminosityBlocks trees.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    for flag, field, kind, words in OPTIONS:
+        default = getattr(SampleSettings, field)
+        parser.add_argument(
+            f"--{flag}",
+            dest=field,
+            type=kind,
+            default=default,
+            metavar=kind.__name__.upper(),
+            help=words,
+        )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the sample."""
+    from forkrun.sample.write import write_sample  # loads the extension: only when it is needed
+
+    settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
+    start_s = time.monotonic()
+    if not args.output.parent.is_dir():
+        raise OutputError(f"{args.output}: there is no folder {args.output.parent}")
+    progress = None if args.quiet or not sys.stderr.isatty() else _Progress(settings.n_events)
+    paths = write_sample(args.output, settings, progress)
+    if not args.quiet:
+        _print_summary(paths, settings, time.monotonic() - start_s)
+    return 0
+
+
+class _Progress:
+    """A line on the terminal."""
+
+    def __init__(self, n_events: int) -> None:
+        self._n_events = n_events
+
+    def __call__(self, n_done: int) -> None:
+        end = "\n" if n_done >= self._n_events else ""
+        print(f"\r{n_done} of {self._n_events} events", end=end, file=sys.stderr, flush=True)
+
+
+def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:
+    size_mb = sum(path.stat().st_size for path in paths) / 1e6
+    names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
+    print(
+        f"{names}: {settings.n_events} events, {settings.n_branches} branches, {settings.n_lumis} lumis,"
+        f" {size_mb:.1f} MB in {duration_s:.1f} s"
+    )

@@ -1,0 +1,54 @@
+"""What sample to make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forkrun.errors import ConfigError
+
+FIRST_RUN = 362_001
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """A sample is a pure function of these.
+
+    `n_events`: in all files together, dealt evenly to `n_files` and to `n_runs` x `lumis_per_run`
+    lumis, in order, so a lumi may be spread over two files. `n_branches`: of the Events tree, counters
+    included. `drift`: relative growth of the event size from the first event to the last (-0.9: the
+    last one has a tenth of the objects of the first). `peak`: how much larger the first events are;
+    it falls exponentially within 5 % of the sample. `cluster`: events per cluster."""
+
+    n_events: int = 10_000
+    n_runs: int = 2
+    lumis_per_run: int = 10
+    n_branches: int = 100
+    n_files: int = 1
+    drift: float = 0.0
+    peak: float = 1.0
+    cluster: int = 5_000
+    compression: str = "zstd:5"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"--{name} {value}: must be at least {least}"
+            for name, value, least in (
+                ("events", self.n_events, 0),
+                ("runs", self.n_runs, 1),
+                ("lumis", self.lumis_per_run, 1),
+                ("files", self.n_files, 1),
+                ("cluster", self.cluster, 1),
+                ("seed", self.seed, 0),
+                ("drift", self.drift, -0.95),
+                ("peak", self.peak, 0.1),
+            )
+            if not value >= least
+        ]
+        if problems:
+            raise ConfigError(problems)
+
+    @property
+    def n_lumis(self) -> int:
+        """Of all runs."""
+        return self.n_runs * self.lumis_per_run
