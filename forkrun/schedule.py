@@ -67,8 +67,9 @@ def build_schedule(
     problems = _load_plugins(config)
     modules, module_problems = _add_modules(builder, config, conditions)
     problems += module_problems
+    failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
     for name, labels in config.paths.items():
-        builder.add_path(name, labels)
+        builder.add_path(name, [label for label in labels if label not in failed])
     for output in config.outputs:
         problems += _add_output(builder, config.source.tree, output, branches)
     consumed = builder.consumed_source_columns()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from forkrun.cli.options import add_config_options, config_of
+from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.preparation import prepare
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Says what was checked."""
     config = config_of(options)
-    job = prepare(config)
+    with naming(options.config):
+        job = prepare(config)
     print(
         f"{options.config}: this job can run: {job.plan.n_events:,} events in"
         f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files, {len(config.modules)} modules,"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from forkrun.config import Distribution, Executor, JobConfig, read_config
 from forkrun.config.anchor import anchored
 from forkrun.config.settings import parse_setting
+from forkrun.errors import ConfigError
 
 _FLAGS = {
     "children": "forking.children",
@@ -69,3 +72,12 @@ def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
         if value is not None:
             settings.append((key, value))
     return settings + [parse_setting(text) for text in options.settings]
+
+
+@contextlib.contextmanager
+def naming(file: str) -> Iterator[None]:
+    """Puts the configuration's name before problems that are found only when it is used."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError([f"{file}: {problem}" for problem in error.problems]) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.cli.options import add_config_options, config_of
+from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.plan import Plan, Unit
 from forkrun.preparation import index_input, plan_of
 
@@ -34,7 +34,8 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Needs neither modules nor conditions."""
     config = config_of(options)
-    plan = plan_of(config, index_input(config))
+    with naming(options.config):
+        plan = plan_of(config, index_input(config))
     if options.json:
         json.dump(plan.to_json(), sys.stdout)
         print()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forkrun.api import default_run_directory
-from forkrun.cli.options import add_config_options, config_of
+from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.job import run_job
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
         options.settings = [*options.settings, "merge.enabled=false"]
     config = config_of(options)
     folder: Any = options.output or default_run_directory(config)
-    result = run_job(config, folder, options.force, options.quiet)
+    with naming(options.config):
+        result = run_job(config, folder, options.force, options.quiet)
     if not options.quiet:
         print((result.run_directory / "report.txt").read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
