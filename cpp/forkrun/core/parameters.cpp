@@ -32,6 +32,10 @@ std::string type_name() {
   }
 }
 
+std::string with_article(const std::string& name) {
+  return (name.starts_with('i') ? "an " : "a ") + name;
+}
+
 /// `From` may stand for `To` in a list of parameters: the same kind, or an integer for a number.
 template <typename To, typename From>
 constexpr bool converts = (std::is_floating_point_v<To> && std::is_arithmetic_v<From> &&
@@ -71,9 +75,10 @@ template <typename T>
 T get_value(const std::string& module, const std::string& name, const ParameterValue& value) {
   auto converted = std::visit([](const auto& from) { return convert<T>(from); }, value);
   if (!converted) {
-    throw ScheduleError{{"module \"" + module + "\": parameter \"" + name + "\" must be a " +
-                         type_name<T>() + (std::is_same_v<T, int> ? " of 32 bits" : "") +
-                         ", but a " + name_of_type_of(value) + " is given"}};
+    throw ScheduleError{{"module \"" + module + "\": parameter \"" + name + "\" must be " +
+                         with_article(type_name<T>()) + (std::is_same_v<T, int> ? " of 32 bits" : "") +
+                         ", but " +
+                         with_article(name_of_type_of(value)) + " is given"}};
   }
   return *std::move(converted);
 }
@@ -88,8 +93,8 @@ T Parameters::get(const std::string& name) const {
   asked_.insert(name);
   const auto found = values_.find(name);
   if (found == values_.end()) {
-    throw ScheduleError{{"module \"" + module_ + "\" needs the parameter \"" + name + "\" (a " +
-                         type_name<T>() + ")"}};
+    throw ScheduleError{{"module \"" + module_ + "\" needs the parameter \"" + name + "\" (" +
+                         with_article(type_name<T>()) + ")"}};
   }
   return get_value<T>(module_, name, found->second);
 }
