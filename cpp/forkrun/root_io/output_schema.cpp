@@ -59,7 +59,7 @@ TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
   return make_branch(tree, column.name, column.name + "[" + counter_name(column.name) + "]/" + letter);
 }
 
-TBranch& add_counter(TTree& tree, const std::string& name) { return make_branch(tree, name, name + "/I"); }
+TBranch& add_counter(TTree& tree, const std::string& name) { return make_branch(tree, name, name + "/i"); }
 
 TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, OutputFile& output) {
   const auto kept = with_counters(tree, branches);
