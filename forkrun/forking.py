@@ -16,6 +16,8 @@ from pathlib import Path
 from forkrun.errors import ForkSafetyError
 
 _PR_SET_PDEATHSIG = 1
+# ROOT answers them with its own traceback and SIGABRT, which would hide what happened.
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
 def check_safe_to_fork() -> None:
@@ -74,7 +76,7 @@ def _settle(parent: int, log: Path) -> None:
     if os.getppid() != parent:
         os._exit(1)
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, *_CRASHES):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent stops its children
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob, prepare
 from forkrun.progress import make_progress
 from forkrun.result import Result
-from forkrun.run_directory import RunDirectory, write_json
+from forkrun.run_directory import RunDirectory, output_errors, write_json
 from forkrun.signals import StopFlag
 from forkrun.supervisor import Supervisor
 
@@ -45,18 +46,24 @@ def run_job(config: JobConfig, path: Path, force: bool = False, quiet: bool = Fa
         check_safe_to_fork()
     job = prepare(config)
     folder.create(force)
-    write_json(folder.config, config.model_dump(mode="json"))
-    write_json(folder.plan, job.plan.to_json())
-    run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet)
-    _record_preparation(run)
+    with output_errors(folder.path):
+        write_json(folder.config, config.model_dump(mode="json"))
+        write_json(folder.plan, job.plan.to_json())
+        run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet)
+        _record_preparation(run)
+        _process_and_report(run)
+    return Result.read(folder.path)
+
+
+def _process_and_report(run: _Run) -> None:
     try:
         _process_and_merge(run)
     except ForkrunError as error:
-        _end(run, str(error).splitlines()[0])
-        run.messages.note(str(error))
+        with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
+            _end(run, str(error).splitlines()[0])
+            run.messages.note(str(error))
         raise
     _end(run, "ok")
-    return Result.read(folder.path)
 
 
 def _record_preparation(run: _Run) -> None:

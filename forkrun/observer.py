@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
+from collections.abc import Iterator
 
 from forkrun import _core
 from forkrun.monitoring import Sampler, Timeline
@@ -12,7 +15,8 @@ from forkrun.wait_status import describe_status
 
 
 class RunObserver:
-    """Ticked by the supervisor's loop; has no thread."""
+    """Ticked by the supervisor's loop; has no thread. What goes wrong in writing down how the job
+    goes is told at the end and does not end it: what children write decides."""
 
     def __init__(
         self,
@@ -25,22 +29,38 @@ class RunObserver:
         self._timeline = timeline
         self._progress = progress
         self._sampler = Sampler(folder.path)
+        self._trouble: OSError | None = None
+
+    @contextlib.contextmanager
+    def _noting_trouble(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._trouble = self._trouble or error
 
     def started(self, child: int, pid: int) -> None:
-        self._timeline.record("fork", child=child, pid=pid)
-        self._sampler.add_child(child, pid)
+        with self._noting_trouble():
+            self._timeline.record("fork", child=child, pid=pid)
+            self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        self._sampler.remove_child(child)
         status = describe_status(exit_code)
-        self._timeline.record("child_exit", child=child, pid=pid, exit_code=exit_code, status=status)
+        with self._noting_trouble():
+            self._sampler.remove_child(child)
+            self._timeline.record(
+                "child_exit", child=child, pid=pid, exit_code=exit_code, status=status
+            )
 
     def tick(self) -> None:
         done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}
-        self._sampler.tick(time.time(), done)
+        with self._noting_trouble():
+            self._sampler.tick(time.time(), done)
         self._progress.update(sum(done.values()))
 
     def close(self) -> None:
         """The children have ended."""
         self._progress.close()
-        self._sampler.close()
+        with self._noting_trouble():
+            self._sampler.close()
+        if self._trouble:
+            print(f"forkrun: the job could not be watched: {self._trouble}", file=sys.stderr)

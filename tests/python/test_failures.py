@@ -199,7 +199,7 @@ def big_file(folder: Path) -> Path:
 
 
 def _limit_files() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
 
 def _check_no_space(ended: Ended, run: Path) -> None:
