@@ -22,16 +22,15 @@ double cpu_now_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
-                                     const ProcessorConfig& config) {
+/// Null for the serial loop, which needs none.
+std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
   if (config.executor == ExecutorKind::serial) {
-    return make_serial_loop(graph, make_lane);
+    return nullptr;
   }
   if (config.threads == 0 || config.concurrent_blocks == 0) {
     throw Error{"at least one thread and one concurrent block are needed"};
   }
-  return make_task_loop(graph, make_lane, config.concurrent_blocks,
-                        make_tbb_executor(config.threads));
+  return make_tbb_executor(config.threads);
 }
 
 /// The outputs of one unit: abandoned unless all of them could be closed.
@@ -181,11 +180,18 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
 
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
                      StatusSlot* status)
+    : Processor{schedule, source, config, status, make_executor(config)} {}
+
+Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
+                     StatusSlot* status, std::unique_ptr<Executor> executor)
     : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status, nullptr})} {
   const auto make_lane = [&](std::size_t number) {
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(), status);
   };
-  impl_->loop = make_loop(schedule.graph(), make_lane, config);
+  const auto& graph = schedule.graph();
+  impl_->loop = executor ? make_task_loop(graph, make_lane, config.concurrent_blocks,
+                                          std::move(executor))
+                         : make_serial_loop(graph, make_lane);
 }
 
 Processor::~Processor() = default;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include <forkrun/concurrency/executor.hpp>
 #include <forkrun/core/schedule.hpp>
 #include <forkrun/core/source.hpp>
 #include <forkrun/core/status_board.hpp>
@@ -26,6 +27,9 @@ class Processor {
  public:
   /// `status` may be null.
   Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
+  /// With an executor of one's own instead of the configured one.
+  Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status,
+            std::unique_ptr<Executor> executor);
   ~Processor();
 
   /// Processes all events of a unit and closes its outputs; sends begin/end of run and lumi as
