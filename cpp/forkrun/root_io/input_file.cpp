@@ -31,12 +31,11 @@ void capture(int level, Bool_t abort, const char* location, const char* message)
   }
 }
 
+/// Another library, such as PyROOT, may have put its own handler in place since.
 void install_capture() {
-  static const bool installed = [] {
+  if (GetErrorHandler() != capture) {
     earlier_handler = SetErrorHandler(capture);
-    return true;
-  }();
-  static_cast<void>(installed);
+  }
 }
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }

@@ -75,6 +75,9 @@ void TreeMerger::add(TTree& tree, InputFile& file) {
   }
   check_structure(tree, file);
   if (!is_relocatable_) {
+    if (recompress_) {
+      tree.CopyAddresses(tree_);
+    }
     if (tree_->CopyEntries(&tree, -1, recompress_ ? "" : "fast") < 0) {
       throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" cannot be copied");
     }

@@ -1,0 +1,122 @@
+#include <forkrun/root_io/basket.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/big_endian.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::vector<std::byte> some_bytes(std::size_t n) {
+  std::mt19937 random{1};
+  std::vector<std::byte> bytes(n);
+  for (auto& byte : bytes) {
+    byte = static_cast<std::byte>(random() % 4);  // compressible
+  }
+  return bytes;
+}
+
+Basket decode(BasketRecord& record, bool has_offsets, Bytes& memory) {
+  Basket basket;
+  decode_basket(record.record, has_offsets, memory, basket);
+  return basket;
+}
+
+}  // namespace
+
+class EveryCompression : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryCompression, GivesBackEntriesOfFixedSize) {
+  const auto entries = some_bytes(4000);
+  auto record = encode_basket("branch", "tree", entries, {}, 4, 1000, 0, Compression::parse(GetParam()));
+  Bytes memory;
+  const auto basket = decode(record, false, memory);
+  EXPECT_EQ(basket.n_entries, 1000);
+  EXPECT_EQ(basket.entry_size, 4U);
+  EXPECT_TRUE(std::ranges::equal(basket.data, entries));
+}
+
+TEST_P(EveryCompression, GivesBackEntriesOfVaryingSize) {
+  const auto entries = some_bytes(4000);
+  const std::vector<std::int32_t> offsets{0, 0, 17, 18, 4000, 4000};
+  auto record = encode_basket(std::string(300, 'b'), "tree", entries, offsets, 0, 6, 0,
+                              Compression::parse(GetParam()));
+  Bytes memory;
+  const auto basket = decode(record, true, memory);
+  EXPECT_EQ(basket.offsets, (std::vector<std::int32_t>{0, 0, 17, 18, 4000, 4000, 4000}));
+  EXPECT_TRUE(std::ranges::equal(basket.data, entries));
+  EXPECT_EQ(basket.entries(2, 4).size(), 4000U - 17U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
+                         testing::Values("none", "zlib:1", "lzma:6", "lz4:4", "zstd:5"),
+                         [](const auto& tested) {
+                           const std::string name = tested.param;
+                           return name.substr(0, name.find(':'));
+                         });
+
+TEST(Basket, LargerThanACompressionBlockIsCutIntoSeveral) {
+  const auto entries = some_bytes((1U << 24U) + 12345U);
+  auto record = encode_basket("b", "t", entries, {}, 1, static_cast<std::int32_t>(entries.size()), 0,
+                              Compression::parse("lz4:1"));
+  EXPECT_LT(record.record.size(), entries.size());
+  Bytes memory;
+  EXPECT_TRUE(std::ranges::equal(decode(record, false, memory).data, entries));
+}
+
+TEST(Basket, WhatDoesNotShrinkIsStoredAsItIs) {
+  std::vector<std::byte> entries(64);
+  std::iota(reinterpret_cast<std::uint8_t*>(entries.data()),
+            reinterpret_cast<std::uint8_t*>(entries.data()) + entries.size(), std::uint8_t{0});
+  auto record = encode_basket("b", "t", entries, {}, 1, 64, 0, Compression::parse("zstd:5"));
+  EXPECT_EQ(record.header.n_bytes, record.header.key_length + 64);
+}
+
+TEST(Basket, DamageIsAnError) {
+  const auto entries = some_bytes(4000);
+  const std::vector<std::int32_t> offsets{0, 2000};
+  auto record = encode_basket("b", "t", entries, offsets, 0, 2, 0, Compression::parse("zstd:5")).record;
+  Bytes memory;
+  Basket basket;
+  EXPECT_THROW(decode_basket(std::span{record}.first(20), true, memory, basket), Error);
+  EXPECT_THROW(decode_basket(std::span{record}.first(record.size() - 9), true, memory, basket), Error);
+  auto flipped = record;
+  flipped[static_cast<std::size_t>(flipped.size()) - 30] ^= std::byte{0xff};
+  std::fill(flipped.end() - 40, flipped.end() - 20, std::byte{0xee});
+  EXPECT_THROW(decode_basket(flipped, true, memory, basket), Error);
+}
+
+TEST(Basket, GetsItsPlace) {
+  auto record = encode_basket("b", "t", some_bytes(8), {}, 1, 8, 0, Compression::parse("none")).record;
+  place_basket(record, 0x123456789a, 100);
+  EXPECT_EQ(big_endian<std::int64_t>(&record[18]), 0x123456789a);
+  EXPECT_EQ(big_endian<std::int64_t>(&record[26]), 100);
+}
+
+TEST(CompressionName, OfUnknownFormIsAnErrorThatNamesTheForms) {
+  for (const auto* text : {"zstd", "zstd:0", "zstd:10", "gzip:1", "", "zstd:x"}) {
+    EXPECT_THROW(static_cast<void>(Compression::parse(text)), Error) << text;
+  }
+  EXPECT_EQ(Compression::parse("zstd:5").settings(), 505);
+  EXPECT_EQ(Compression::parse("none").settings(), 0);
+}
+
+TEST(SwapCopy, ReversesTheBytesOfEveryValue) {
+  for (const std::size_t size : {1U, 2U, 4U, 8U}) {
+    std::vector<std::byte> from(size * 37);
+    std::iota(reinterpret_cast<std::uint8_t*>(from.data()),
+              reinterpret_cast<std::uint8_t*>(from.data()) + from.size(), std::uint8_t{0});
+    std::vector<std::byte> to(from.size());
+    swap_copy(to.data(), from.data(), 37, size);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      EXPECT_EQ(to[i], from[i / size * size + size - 1 - i % size]);
+    }
+  }
+}
+
+}  // namespace forkrun::root_io
