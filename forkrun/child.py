@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from forkrun import _core
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, OutputError
-from forkrun.failure import write_failure
+from forkrun.failure import FailureNote
 from forkrun.ledger import Ledger
 from forkrun.merge import Commit, OutputPart
 from forkrun.monitoring import Timeline, sample_self
@@ -23,6 +24,9 @@ from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
 from forkrun.signals import StopFlag
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,12 @@ class Work:
     plan: Plan
     schedule: JobSchedule
     board: _core.StatusBoard
+    failures: Sequence[FailureNote]
+    """By child."""
 
 
 def run_child(work: Work, child: int) -> int:
-    """The body of a forked child. Gives its exit code; an error is left in the run directory."""
+    """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
         process_units(work, child, StopFlag(signal.SIGTERM))
         return 0
@@ -45,7 +51,7 @@ def run_child(work: Work, child: int) -> int:
         traceback.print_exc(file=sys.stderr)
         work.board.set_state(child, "failed")
         told = as_forkrun_error(error)
-        write_failure(work.folder.failure(f"child-{child:03d}"), told)
+        work.failures[child].write(told)
         return told.exit_code
 
 
@@ -59,6 +65,8 @@ def as_forkrun_error(error: Exception) -> ForkrunError:
         return InputError(str(error))
     if isinstance(error, _core.Error):
         return JobError(str(error))
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return OutputError(f"cannot write: {error}; free space, or choose another place with -o")
     return JobError(f"{type(error).__name__}: {error}")
 
 

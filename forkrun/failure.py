@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,28 @@ def from_record(record: dict[str, Any]) -> ForkrunError:
     kind = getattr(errors, record["error"], ForkrunError)
     error: ForkrunError = kind(record["message"])
     return error
+
+
+class FailureNote:
+    """Memory shared with a forked process, for the error it ends by: a disk may be full. Make it
+    before the fork."""
+
+    SIZE_BYTES = 1 << 16
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, self.SIZE_BYTES)
+
+    def write(self, error: ForkrunError) -> None:
+        """In the process that fails. A very long text is cut."""
+        record = to_record(error)
+        record["message"] = record["message"][: self.SIZE_BYTES // 16]
+        text = json.dumps(record).encode()
+        self._memory[: len(text)] = text
+
+    def read(self) -> ForkrunError | None:
+        """In the process that waits; None if the other one ended without an error of ours."""
+        text = self._memory[:].rstrip(b"\0")
+        return from_record(json.loads(text)) if text else None
 
 
 def write_failure(path: Path, error: ForkrunError) -> None:

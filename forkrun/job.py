@@ -12,6 +12,7 @@ from forkrun import _core
 from forkrun.child import Work, as_forkrun_error, process_units, run_child
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, JobError
+from forkrun.failure import FailureNote
 from forkrun.forking import check_safe_to_fork, fork_process, freeze_memory
 from forkrun.merging import merge_in_process
 from forkrun.messages import Messages
@@ -87,7 +88,8 @@ def _end(run: _Run, outcome: str) -> None:
 def _process_and_merge(run: _Run) -> None:
     config = run.job.config
     board = _core.StatusBoard(max(config.forking.children, 1))
-    work = Work(run.folder, config, run.job.plan, run.job.schedule, board)
+    failures = [FailureNote() for _ in range(len(board))]
+    work = Work(run.folder, config, run.job.plan, run.job.schedule, board, failures)
     progress = make_progress(run.job.plan.n_events, "events", run.quiet)
     observer = RunObserver(run.folder, run.timeline, board, progress)
     try:
@@ -120,7 +122,7 @@ def _process_in_children(run: _Run, work: Work, observer: RunObserver) -> None:
         outcome = Supervisor(fork, observer).run(children)
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
-    raise_for(outcome, run.folder, work.board, parent)
+    raise_for(outcome, run.folder, work.board, work.failures, parent)
 
 
 def _process_here(work: Work, observer: RunObserver) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from forkrun.child import as_forkrun_error
 from forkrun.config import JobConfig
 from forkrun.errors import JobError, StoppedError
-from forkrun.failure import read_failure, write_failure
+from forkrun.failure import FailureNote
 from forkrun.forking import fork_process
 from forkrun.merge import MergeSummary, Planned, merge_run, read_ledgers
 from forkrun.monitoring import Timeline
@@ -67,11 +67,11 @@ def merge_in_process(
     counter = _Counter()
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     log = folder.log(_NAME, os.getpid())
-    folder.failure(_NAME).unlink(missing_ok=True)
+    failure = FailureNote()
     timeline.record("merge_start", pid=os.getpid())
     try:
         supervisor = Supervisor(
-            lambda _child: fork_process(lambda: _merge(folder, config, plan, counter), log),
+            lambda _child: fork_process(lambda: _merge(folder, config, plan, counter, failure), log),
             _MergeObserver(progress, counter),
             grace_s=0.0,
         )
@@ -83,7 +83,7 @@ def merge_in_process(
     exit_code = outcome.exit_codes[0]
     if exit_code:
         what = f"the merging process ended: {describe_status(exit_code)}; its log: {log}"
-        raise read_failure(folder.failure(_NAME)) or JobError(what)
+        raise failure.read() or JobError(what)
     summary = json.loads(_summary(folder).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
@@ -93,14 +93,16 @@ def _summary(folder: RunDirectory) -> Path:
     return folder.ledger / "merge.json"
 
 
-def _merge(folder: RunDirectory, config: JobConfig, plan: Plan, counter: _Counter) -> int:
+def _merge(
+    folder: RunDirectory, config: JobConfig, plan: Plan, counter: _Counter, failure: FailureNote
+) -> int:
     try:
         write_json(_summary(folder), asdict(merge_here(folder, config, plan, counter)))
         return 0
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
         told = as_forkrun_error(error)
-        write_failure(folder.failure(_NAME), told)
+        failure.write(told)
         return told.exit_code
 
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 
 from forkrun import _core
-from forkrun.errors import ForkrunError, JobError, StoppedError
-from forkrun.failure import read_failure
+from forkrun.errors import JobError, StoppedError
+from forkrun.failure import FailureNote
 from forkrun.run_directory import RunDirectory
 from forkrun.supervisor import Outcome
 from forkrun.wait_status import describe_status
 
 
 def raise_for(
-    outcome: Outcome, folder: RunDirectory, board: _core.StatusBoard, parent_pid: int
+    outcome: Outcome,
+    folder: RunDirectory,
+    board: _core.StatusBoard,
+    failures: Sequence[FailureNote],
+    parent_pid: int,
 ) -> None:
     """Raises the error of the child that failed first, or that the job was stopped."""
     if outcome.failed:
         child, exit_code = outcome.failed
-        raise _failed(child, exit_code, folder, board, parent_pid)
+        log = folder.log(f"child-{child:03d}", parent_pid)
+        told = failures[child].read()
+        lines = [f"child {child} failed: {describe_status(exit_code)}"]
+        lines += [str(told)] if told else []
+        lines += [last_events(board.read(child)), f"its log: {log}", _kept(folder)]
+        raise (type(told) if told else JobError)("\n".join(lines))
     if outcome.signal_number:
         raise stopped(outcome.signal_number, folder)
 
@@ -27,21 +37,6 @@ def stopped(number: int, folder: RunDirectory) -> StoppedError:
     """For a job that ended early because of a signal."""
     name = signal.Signals(number).name
     return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
-
-
-def _failed(
-    child: int, exit_code: int, folder: RunDirectory, board: _core.StatusBoard, parent_pid: int
-) -> ForkrunError:
-    name = f"child-{child:03d}"
-    told = read_failure(folder.failure(name))
-    kind = type(told) if told else JobError
-    lines = [f"child {child} failed: {describe_status(exit_code)}"]
-    if told:
-        lines.append(str(told))
-    lines.append(last_events(board.read(child)))
-    lines.append(f"its log: {folder.log(name, parent_pid)}")
-    lines.append(_kept(folder))
-    return kind("\n".join(lines))
 
 
 def last_events(status: _core.ChildStatus) -> str:

@@ -60,10 +60,6 @@ class RunDirectory:
         """Of a process of this parent: `child-003`, `merge`."""
         return self.path / "logs" / f"{parent_pid}-{name}.log"
 
-    def failure(self, name: str) -> Path:
-        """What a process leaves when it fails."""
-        return self.ledger / f"{name}.failure.json"
-
     def check_free(self, force: bool) -> None:
         """Raises OutputError unless the folder can be made, or `force` may empty it."""
         with output_errors(self.path):
