@@ -137,6 +137,7 @@ def test_what_is_written_reads_back_with_uproot(tmp_path: Path, compression: str
         tree = file["Events"]
         assert tree.num_entries == 1038
         assert np.array_equal(tree["nJet"].array(library="np"), np.concatenate(counts))
+        assert tree["nJet"].member("fLeaves")[0].member("fMaximum") == 4  # ROOT reserves so many
         for name in kinds:
             array = tree[name].array()
             flat = ak.to_numpy(ak.flatten(array) if name.startswith("Jet_") else array)
