@@ -56,6 +56,13 @@ def test_every_column_reads_back_as_it_was_made(small_file: Path) -> None:
             np.testing.assert_array_equal(ak.to_numpy(arrays[name]), made)
 
 
+def test_counter_leaves_tell_readers_how_much_room_to_make(small_file: Path) -> None:
+    with uproot.open(small_file) as file:
+        counter = file["Events"]["nJet"]
+        leaf, largest = counter.member("fLeaves")[0], int(counter.array(library="np").max())
+        assert (leaf.member("fIsRange"), leaf.member("fMaximum")) == (True, largest)
+
+
 def test_runs_and_lumis_are_equal_parts_in_order(small_file: Path) -> None:
     with uproot.open(small_file) as file:
         ids = file["Events"].arrays(["run", "luminosityBlock", "event"], library="np")

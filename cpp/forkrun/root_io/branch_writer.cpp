@@ -23,7 +23,7 @@ TLeaf* only_leaf(TBranch& branch) {
   return leaves->GetEntriesFast() == 1 ? static_cast<TLeaf*>(leaves->At(0)) : nullptr;
 }
 
-/// The range of `leaf` when it counts the values of other branches.
+/// Whether other branches have their counts here: known only once those are made.
 bool counts_others(TBranch& branch) {
   const TLeaf* leaf = only_leaf(branch);
   return leaf != nullptr && leaf->IsRange();
@@ -58,8 +58,7 @@ void raise_maximum(TLeaf& leaf, std::int64_t largest) {
 BranchWriter::BranchWriter(TBranch& branch, Compression compression)
     : branch_{branch},
       compression_{compression},
-      has_offsets_{branch.GetEntryOffsetLen() != 0},
-      is_counter_{counts_others(branch)} {}
+      has_offsets_{branch.GetEntryOffsetLen() != 0} {}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   const auto n_from = pending_.size();
@@ -97,7 +96,7 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
 }
 
 void BranchWriter::note_counts(std::size_t n_from) {
-  if (!is_counter_ || entry_size_ == 0) {
+  if (entry_size_ == 0 || !counts_others(branch_)) {
     return;
   }
   const auto size = static_cast<std::size_t>(entry_size_);
@@ -169,7 +168,7 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
 }
 
 void BranchWriter::finish() {
-  if (is_counter_) {
+  if (counts_others(branch_)) {
     raise_maximum(*only_leaf(branch_), largest_count_);
   }
   branch_.AddLastBasket(n_written_);

@@ -57,7 +57,6 @@ class BranchWriter {
   std::int32_t n_pending_{};
   std::int16_t n_baskets_{};
   std::int64_t largest_count_{};
-  bool is_counter_{};
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;
