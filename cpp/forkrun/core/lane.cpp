@@ -1,12 +1,8 @@
 #include <forkrun/core/lane.hpp>
 
-#include <time.h>
-
-#include <algorithm>
 #include <string>
 #include <utility>
 
-#include <forkrun/core/error_context.hpp>
 #include <forkrun/core/errors.hpp>
 
 namespace forkrun {
@@ -14,13 +10,6 @@ namespace forkrun {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;  // People read the status, nobody acts on it.
-
-/// Coarse: as of the last tick of the kernel, a few nanoseconds to ask for.
-std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 std::vector<void*> make_products(const Graph& graph) {
   std::vector<void*> products(graph.products.size());
@@ -48,7 +37,8 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
       status_{status},
       products_{make_products(graph)},
       block_{products_, source_.get()},
-      n_left_(graph.gates.size()) {
+      is_open_(graph.gates.size()),
+      masks_{graph.n_masks} {
   block_.lane_ = number;
 }
 
@@ -72,13 +62,11 @@ void Lane::load(const BlockToDo& block) {
   try {
     block_.events_ = source_->load(block.range, block.lumi);
   } catch (...) {
-    n_left_[0] = 0;
+    is_open_[0] = 0;
     rethrow_with_context("reading failed at " + describe_range(block));
   }
-  n_left_[0] = block_.n_events();
-  if (block_.n_events() > mask_stride_ || !masks_) {
-    make_room_for_masks();
-  }
+  is_open_[0] = block_.n_events() != 0 ? 1 : 0;
+  masks_.resize(block_.n_events());
   digest_.add(block.lumi, block_.events());
   if (status_ != nullptr) {
     note_begin();
@@ -87,13 +75,7 @@ void Lane::load(const BlockToDo& block) {
 
 void Lane::skip(const BlockToDo& block) {
   begin(block);
-  n_left_[0] = 0;
-}
-
-void Lane::make_room_for_masks() {
-  mask_stride_ = std::max<std::size_t>(64, (block_.n_events() + 63) / 64 * 64);
-  masks_ = std::make_unique<std::uint8_t[]>(graph_.n_masks * mask_stride_);
-  std::fill_n(masks_.get(), mask_stride_, std::uint8_t{1});
+  is_open_[0] = 0;
 }
 
 void Lane::note_begin() {
@@ -103,61 +85,22 @@ void Lane::note_begin() {
     status_->first_event.store(block_.events().front(), relaxed);
     status_->last_event.store(block_.events().back(), relaxed);
   }
-  status_->heartbeat_ns.store(now_ns(), relaxed);
 }
 
 void Lane::end_block() {
   if (status_ != nullptr) {
     status_->n_events_done.fetch_add(block_.n_events(), relaxed);
-    status_->heartbeat_ns.store(now_ns(), relaxed);
+    note_heartbeat(*status_);
   }
 }
 
-void Lane::call(const Node& node, Parallel& parallel) {
-  try {
-    call_unguarded(node, parallel);
-  } catch (...) {
-    rethrow_with_context(describe_failure(node, block_));
-  }
-}
-
-void Lane::call_unguarded(const Node& node, Parallel& parallel) {
-  switch (node.kind) {
-    case NodeKind::source_column:
-      source_->read(node.source_column, block_.mutable_column(graph_.at(node.columns)[0]));
-      break;
-    case NodeKind::producer:
-      produce(node);
-      break;
-    case NodeKind::filter:
-      filter(node);
-      break;
-    case NodeKind::analyzer:
-      static_cast<Analyzer*>(node.module)->analyze(block_, mask(node.mask));
-      break;
-    case NodeKind::output:
-      static_cast<OutputModule*>(node.module)->write(block_, mask(node.mask), parallel);
-      break;
-  }
-}
-
-void Lane::produce(const Node& node) {
-  for (const auto product : graph_.at(node.columns)) {
-    block_.mutable_column(product).forget();
-  }
-  static_cast<Producer*>(node.module)->produce(block_);
-  for (const auto product : graph_.at(node.columns)) {
-    check_column(product);
-  }
-}
+namespace {
 
 /// A column of the wrong size would have others read beyond its end.
-void Lane::check_column(std::uint32_t product) const {
-  const auto& column = block_.column(product);
-  const auto name = [&] { return "product \"" + graph_.products[product].name + "\" "; };
-  if (column.n_events() != block_.n_events()) {
-    throw Error{name() + "was filled for " + std::to_string(column.n_events()) +
-                " events of a block of " + std::to_string(block_.n_events())};
+void check_column(const Column& column, const std::string& name, std::size_t n_events) {
+  if (column.n_events() != n_events) {
+    throw Error{"product \"" + name + "\" was filled for " + std::to_string(column.n_events()) +
+                " events of a block of " + std::to_string(n_events)};
   }
   if (column.type().shape == Shape::scalar) {
     return;
@@ -165,42 +108,35 @@ void Lane::check_column(std::uint32_t product) const {
   const auto n_values = static_cast<std::int64_t>(column.n_values());
   const auto offsets = column.offsets();
   if (offsets.front() != 0 || offsets.back() != n_values) {
-    throw Error{name() + "has offsets from " + std::to_string(offsets.front()) + " to " +
-                std::to_string(offsets.back()) + ", but " + std::to_string(n_values) + " values"};
+    throw Error{"product \"" + name + "\" has offsets from " + std::to_string(offsets.front()) +
+                " to " + std::to_string(offsets.back()) + ", but " + std::to_string(n_values) +
+                " values"};
   }
 }
 
-void Lane::filter(const Node& node) {
-  const auto accept = mask(node.mask);
-  std::ranges::fill(accept, std::uint8_t{1});
-  static_cast<Filter*>(node.module)->filter(block_, accept);
-  for (auto& accepted : accept) {
-    accepted = accepted != 0 ? 1 : 0;
+}  // namespace
+
+void Lane::check_columns(const Node& node) const {
+  for (const auto product : graph_.at(node.columns)) {
+    check_column(block_.column(product), graph_.products[product].name, block_.n_events());
   }
 }
 
-bool Lane::pass(std::uint32_t gate_number) {
-  const auto& gate = graph_.gates[gate_number];
-  const auto left = mask(gate.mask);
-  if (gate.parent != 0) {
-    const auto before = mask(graph_.gates[gate.parent].mask);
-    const auto accepted = mask(graph_.nodes[gate.filter].mask);
-    for (std::size_t event = 0; event < left.size(); ++event) {
-      left[event] = before[event] & accepted[event];
-    }
-  }
-  std::size_t n_left = 0;
-  for (const auto event : left) {
-    n_left += event;
-  }
-  n_left_[gate_number] = n_left;
-  return n_left != 0;
+bool Lane::pass(std::uint32_t number) {
+  const auto& gate = graph_.gates[number];
+  const auto filter_mask = graph_.nodes[gate.filter].mask;
+  // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
+  const bool any = gate.parent == 0 ? masks_.any(filter_mask)
+                                    : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask,
+                                                      filter_mask);
+  is_open_[number] = any ? 1 : 0;
+  return any;
 }
 
 void Lane::close(std::uint32_t gate) {
-  n_left_[gate] = 0;
+  is_open_[gate] = 0;
   if (graph_.gates[gate].parent != 0) {  // Else the mask is the filter's, of a block of no events.
-    std::ranges::fill(mask(graph_.gates[gate].mask), std::uint8_t{0});
+    masks_.accept_none(graph_.gates[gate].mask);
   }
 }
 
@@ -209,17 +145,12 @@ bool Lane::select(const Node& node) {
   if (gates.size() == 1) {  // The mask is the gate's own.
     return is_open(gates[0]);
   }
-  const auto selected = mask(node.mask);
-  std::ranges::fill(selected, std::uint8_t{0});
+  masks_.accept_none(node.mask);
   bool any = false;
   for (const auto gate : gates) {
-    if (!is_open(gate)) {
-      continue;
-    }
-    any = true;
-    const auto passed = mask(graph_.gates[gate].mask);
-    for (std::size_t event = 0; event < selected.size(); ++event) {
-      selected[event] |= passed[event];
+    if (is_open(gate)) {
+      any = true;
+      masks_.add(node.mask, graph_.gates[gate].mask);
     }
   }
   return any;

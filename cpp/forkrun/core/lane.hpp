@@ -7,7 +7,9 @@
 #include <vector>
 
 #include <forkrun/core/block.hpp>
+#include <forkrun/core/error_context.hpp>
 #include <forkrun/core/graph.hpp>
+#include <forkrun/core/masks.hpp>
 #include <forkrun/core/module.hpp>
 #include <forkrun/core/source.hpp>
 #include <forkrun/core/status_board.hpp>
@@ -43,14 +45,20 @@ class Lane {
   [[nodiscard]] const EventBlock& block() const { return block_; }
 
   /// Reads the column or calls the module. \throws Error saying where.
-  void call(const Node& node, Parallel& parallel);
+  void call(const Node& node, Parallel& parallel) {
+    try {
+      call_unguarded(node, parallel);
+    } catch (...) {
+      rethrow_with_context(describe_failure(node, block_));
+    }
+  }
 
   /// After the filter of a gate was called: takes what its parent has left and the filter accepts.
   /// False if no event is left.
   bool pass(std::uint32_t gate);
   /// Instead, when the parent has left no event: the filter was not called for it.
   void close(std::uint32_t gate);
-  [[nodiscard]] bool is_open(std::uint32_t gate) const { return n_left_[gate] != 0; }
+  [[nodiscard]] bool is_open(std::uint32_t gate) const { return is_open_[gate] != 0; }
 
   /// Finds out which events an analyzer or output sees: those that passed any of its gates. False
   /// if there are none.
@@ -62,25 +70,58 @@ class Lane {
 
  private:
   void begin(const BlockToDo& block);
-  void make_room_for_masks();
   void call_unguarded(const Node& node, Parallel& parallel);
   void produce(const Node& node);
   void filter(const Node& node);
-  void check_column(std::uint32_t product) const;
+  void check_columns(const Node& node) const;
   void note_begin();
-  [[nodiscard]] std::span<std::uint8_t> mask(std::uint32_t number) const {
-    return {masks_.get() + number * mask_stride_, block_.n_events()};
-  }
 
   const Graph& graph_;
   std::unique_ptr<SourceLane> source_;
   StatusSlot* status_;
   std::vector<void*> products_;  ///< by product; null if no node makes it
   EventBlock block_;
-  std::vector<std::size_t> n_left_;  ///< events, by gate
-  std::size_t mask_stride_{};
-  std::unique_ptr<std::uint8_t[]> masks_;
+  std::vector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
+  Masks masks_;
   EventDigest digest_;
 };
+
+// What follows runs for every node of every block: inline.
+
+inline void Lane::call_unguarded(const Node& node, Parallel& parallel) {
+  switch (node.kind) {
+    case NodeKind::source_column:
+      source_->read(node.source_column, block_.mutable_column(graph_.at(node.columns)[0]));
+      break;
+    case NodeKind::producer:
+      produce(node);
+      break;
+    case NodeKind::filter:
+      filter(node);
+      break;
+    case NodeKind::analyzer:
+      static_cast<Analyzer*>(node.module)->analyze(block_, masks_[node.mask]);
+      break;
+    case NodeKind::output:
+      static_cast<OutputModule*>(node.module)->write(block_, masks_[node.mask], parallel);
+      break;
+  }
+}
+
+inline void Lane::produce(const Node& node) {
+  for (const auto product : graph_.at(node.columns)) {
+    block_.mutable_column(product).forget();
+  }
+  static_cast<Producer*>(node.module)->produce(block_);
+  if (node.columns.count != 0) {
+    check_columns(node);
+  }
+}
+
+inline void Lane::filter(const Node& node) {
+  masks_.accept_all(node.mask);
+  static_cast<Filter*>(node.module)->filter(block_, masks_[node.mask]);
+  masks_.normalise(node.mask);
+}
 
 }  // namespace forkrun

@@ -43,7 +43,8 @@ void LaneTasks::reset() {
   for (const auto analyzer : graph_.analyzers) {
     nodes_[analyzer].expect(graph_.nodes[analyzer].gates.count);
   }
-  n_path_ends_left_ = unit_.n_path_ends();
+  // Relaxed, here and below: others learn of it with the tasks that are pushed later.
+  n_path_ends_left_.store(unit_.n_path_ends(), std::memory_order_relaxed);
 }
 
 void LaneTasks::load(const BlockToDo& block) {
@@ -205,7 +206,8 @@ void LaneTasks::begin_outputs(ReadyTasks& ready) {
     end_block(ready);
     return;
   }
-  n_outputs_left_ = static_cast<std::uint32_t>(graph_.outputs.size());
+  n_outputs_left_.store(static_cast<std::uint32_t>(graph_.outputs.size()),
+                        std::memory_order_relaxed);
   for (const auto output : graph_.outputs) {
     if (lane_.select(graph_.nodes[output])) {
       ask_for_inputs(nodes_[output], ready);

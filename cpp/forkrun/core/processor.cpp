@@ -146,6 +146,7 @@ void Processor::Impl::note_unit(const UnitOfWork& unit) const {
     status->unit.store(unit.number, std::memory_order_relaxed);
     status->run.store(unit.lumi.run, std::memory_order_relaxed);
     status->lumi.store(unit.lumi.lumi, std::memory_order_relaxed);
+    note_heartbeat(*status);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <forkrun/core/status_board.hpp>
 
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cerrno>
 #include <cstring>
@@ -13,6 +14,13 @@ namespace forkrun {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
               "processes share these: a lock would be private to each");
+
+void note_heartbeat(StatusSlot& slot) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  slot.heartbeat_ns.store(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec,
+                          std::memory_order_relaxed);  // People read it, nobody acts on it.
+}
 
 StatusBoard::StatusBoard(std::size_t n_children) {
   if (n_children == 0) {

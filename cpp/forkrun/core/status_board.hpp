@@ -17,11 +17,14 @@ struct alignas(64) StatusSlot {
   std::atomic<std::uint32_t> lumi{};
   std::atomic<std::uint64_t> first_event{};  ///< event number of the first event of the last block begun
   std::atomic<std::uint64_t> last_event{};   ///< and of its last event
-  std::atomic<std::int64_t> heartbeat_ns{};  ///< CLOCK_MONOTONIC at the last block begun or ended
+  std::atomic<std::int64_t> heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
   std::atomic<std::uint32_t> state{};        ///< ChildState
 };
 
 enum class ChildState : std::uint32_t { not_started, starting, processing, finishing, done, failed };
+
+/// Notes the time. As of the kernel's last tick (milliseconds), which costs a few nanoseconds.
+void note_heartbeat(StatusSlot& slot);
 
 /// An anonymous shared mapping with one slot per child, made by the parent before the fork.
 class StatusBoard {

@@ -48,7 +48,7 @@ std::optional<BlockToDo> UnitTasks::next_block() {
     return std::nullopt;
   }
   // A block once taken must take its course: others may wait for its turn.
-  const auto sequence = next_block_.fetch_add(1);
+  const auto sequence = next_block_.fetch_add(1, std::memory_order_relaxed);
   if (sequence >= blocks_.size()) {
     return std::nullopt;
   }

@@ -1,0 +1,183 @@
+// What scheduling costs: one filter that asks for three products of three producers, none of which
+// does any work. Prints events per second, and the ratio to a loop that makes the same virtual
+// calls by hand.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/processor.hpp>
+
+namespace {
+
+using namespace forkrun;
+
+class EmptyProducer final : public Producer {
+ public:
+  explicit EmptyProducer(Output<int> output) : output_{output} {}
+  void produce(const EventBlock& block) override { block.make(output_) = 1; }
+
+ private:
+  Output<int> output_;
+};
+
+class EmptyFilter final : public Filter {
+ public:
+  explicit EmptyFilter(std::vector<Input<int>> inputs) : inputs_{std::move(inputs)} {}
+  void filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
+    int sum = 0;
+    for (const auto input : inputs_) {
+      sum += block.get(input);
+    }
+    accept[0] = sum == 3 ? 1 : 0;
+  }
+
+ private:
+  std::vector<Input<int>> inputs_;
+};
+
+class CountingSource final : public Source {
+ public:
+  [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }
+  [[nodiscard]] std::vector<EntryRange> blocks(const UnitOfWork& unit,
+                                               std::size_t block_size) const override {
+    std::vector<EntryRange> blocks;
+    const auto size = static_cast<std::int64_t>(block_size);
+    for (auto first = unit.ranges[0].first; first < unit.ranges[0].last; first += size) {
+      blocks.push_back({0, first, first + size});
+    }
+    return blocks;
+  }
+  [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override {
+    return std::make_unique<CountingLane>();
+  }
+
+ private:
+  class CountingLane final : public SourceLane {
+   public:
+    std::span<const std::uint64_t> load(const EntryRange& block, LumiId) override {
+      events_.resize(static_cast<std::size_t>(block.last - block.first));
+      for (std::size_t i = 0; i < events_.size(); ++i) {
+        events_[i] = static_cast<std::uint64_t>(block.first) + i;
+      }
+      return events_;
+    }
+    void read(std::size_t, Column&) override {}
+
+   private:
+    std::vector<std::uint64_t> events_;
+  };
+};
+
+/// The modules by number of their product, as the job and the loop by hand use them.
+struct EmptyJob {
+  ScheduleBuilder builder{{}};
+  std::vector<Producer*> producers{};
+  Filter* filter{};
+
+  EmptyJob() {
+    for (const auto* name : {"a", "b", "c"}) {
+      builder.add_module({name, {}}, [&](Construction& construction) {
+        auto module = std::make_unique<EmptyProducer>(construction.produces<int>(name));
+        producers.push_back(module.get());
+        return module;
+      });
+    }
+    builder.add_module({"filter", {}}, [&](Construction& construction) {
+      std::vector<Input<int>> inputs;
+      for (const auto* name : {"a", "b", "c"}) {
+        inputs.push_back(construction.consumes<int>(name));
+      }
+      auto module = std::make_unique<EmptyFilter>(std::move(inputs));
+      filter = module.get();
+      return module;
+    });
+    builder.add_path({"path", {"filter"}});
+  }
+};
+
+using Run = std::function<void()>;
+
+/// Seconds of the quickest of some runs.
+double time_s(const Run& run) {
+  double best_s = 1e9;
+  for (int i = 0; i < 7; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best_s = std::min(best_s, taken.count());
+  }
+  return best_s;
+}
+
+/// The same virtual calls, the digest included, with nothing in between.
+double time_by_hand_s(std::int64_t n_events, std::size_t block_size) {
+  EmptyJob job;
+  const auto schedule = job.builder.compile();
+  CountingSource source;
+  const auto lane = source.make_lane();
+  std::vector<int> values(3);
+  std::vector<void*> products{&values[0], &values[1], &values[2]};
+  const EventBlock block{products, lane.get()};
+  std::vector<std::uint8_t> accept(block_size, 1);
+  EventDigest digest;
+  return time_s([&] {
+    std::size_t n_accepted = 0;
+    for (const auto& range : source.blocks({0, {1, 1}, {{0, 0, n_events}}}, block_size)) {
+      digest.add({1, 1}, lane->load(range, {1, 1}));
+      for (auto* producer : job.producers) {
+        producer->produce(block);
+      }
+      std::ranges::fill(accept, std::uint8_t{1});
+      job.filter->filter(block, accept);
+      for (const auto accepted : accept) {
+        n_accepted += accepted;
+      }
+    }
+    if (n_accepted != static_cast<std::size_t>(n_events)) {
+      std::abort();
+    }
+  });
+}
+
+double time_processor_s(ProcessorConfig config, std::int64_t n_events) {
+  EmptyJob job;
+  const auto schedule = job.builder.compile();
+  CountingSource source;
+  StatusSlot status;
+  Processor processor{*schedule, source, config, &status};
+  return time_s([&] { processor.process({0, {1, 1}, {{0, 0, n_events}}}, {}); });
+}
+
+void print(const std::string& name, double time_s, double by_hand_s, std::int64_t n_events) {
+  std::printf("%-34s %8.2f M events/s   %6.1f ns/event   %5.2f of the loop\n", name.c_str(),
+              1e-6 * static_cast<double>(n_events) / time_s,
+              1e9 * time_s / static_cast<double>(n_events), by_hand_s / time_s);
+}
+
+void compare(std::int64_t n_events, std::size_t block_size) {
+  std::printf("block size %zu\n", block_size);
+  const auto by_hand_s = time_by_hand_s(n_events, block_size);
+  print("loop by hand", by_hand_s, by_hand_s, n_events);
+  const auto run = [&](const std::string& name, ExecutorKind kind, std::size_t threads,
+                       std::size_t blocks) {
+    print(name, time_processor_s({kind, threads, blocks, block_size}, n_events), by_hand_s,
+          n_events);
+  };
+  run("serial", ExecutorKind::serial, 1, 1);
+  run("tbb, 1 thread, 1 block", ExecutorKind::tbb, 1, 1);
+  run("tbb, 2 threads, 1 block", ExecutorKind::tbb, 2, 1);
+  run("tbb, 2 threads, 2 blocks", ExecutorKind::tbb, 2, 2);
+}
+
+}  // namespace
+
+int main() {
+  compare(500'000, 1);
+  compare(10'000'000, 100);
+}

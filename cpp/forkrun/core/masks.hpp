@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace forkrun {
+
+/// The masks of a lane: one byte per event, 0 or 1; mask 0 accepts all events. Worked on in words of
+/// eight events; the bytes behind the last event are always 0. Each mask has cache lines of its own.
+class Masks {
+ public:
+  explicit Masks(std::size_t n_masks) : n_masks_{n_masks} {}
+
+  /// For a block of so many events. Only mask 0 has a content afterwards.
+  void resize(std::size_t n_events) {
+    if (n_events != n_events_) {
+      make_room(n_events);
+    }
+  }
+
+  [[nodiscard]] std::span<std::uint8_t> operator[](std::size_t mask) const {
+    return {reinterpret_cast<std::uint8_t*>(words(mask)), n_events_};
+  }
+
+  void accept_all(std::size_t mask) const { copy(mask, 0); }
+  void accept_none(std::size_t mask) const;
+
+  /// Makes every byte that is not 0 a 1.
+  void normalise(std::size_t mask) const {
+    constexpr std::uint64_t low_bits = 0x7f7f7f7f7f7f7f7f;
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    auto* const to = words(mask);
+    for (std::size_t i = 0; i < n_words_; ++i) {
+      // Adding 0x7f carries into the highest bit of a byte if any of its other bits is set.
+      to[i] = (((to[i] & low_bits) + low_bits) | to[i]) >> 7U & ones;
+    }
+  }
+
+  /// Whether an event is accepted.
+  [[nodiscard]] bool any(std::size_t mask) const {
+    std::uint64_t any = 0;
+    for (std::size_t i = 0; i < n_words_; ++i) {
+      any |= words(mask)[i];
+    }
+    return any != 0;
+  }
+
+  /// mask = a and b. False if no event is left.
+  bool set_both(std::size_t mask, std::size_t a, std::size_t b) const;
+  /// mask = mask or other.
+  void add(std::size_t mask, std::size_t other) const;
+
+ private:
+  static constexpr std::size_t words_per_line = 8;
+
+  [[nodiscard]] std::uint64_t* words(std::size_t mask) const {
+    return memory_.get() + mask * stride_;
+  }
+  void copy(std::size_t mask, std::size_t from) const {
+    auto* const to = words(mask);
+    const auto* const source = words(from);
+    for (std::size_t i = 0; i < n_words_; ++i) {
+      to[i] = source[i];
+    }
+  }
+  void make_room(std::size_t n_events);
+
+  std::size_t n_masks_;
+  std::size_t n_events_{};
+  std::size_t n_words_{};
+  std::size_t stride_{};  ///< words from one mask to the next
+  std::unique_ptr<std::uint64_t[]> memory_;
+};
+
+}  // namespace forkrun
