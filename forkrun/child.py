@@ -25,7 +25,6 @@ from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
 from forkrun.signals import StopFlag
 
-
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 

@@ -1,31 +1,32 @@
-"""Conditions: calibrations, corrections, models; loaded once in the parent, shared by all children."""
+"""Conditions: calibrations, corrections, models. Loaded once, in the parent; shared by children."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import pickle
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from forkrun.config import ConditionConfig
-from forkrun.errors import ConfigError, ForkrunError
+from forkrun.config.nearest import suggestion
+from forkrun.errors import ConfigError
+from forkrun.module_loading import import_home
 
 
 def load_conditions(configs: Sequence[ConditionConfig]) -> dict[str, Any]:
     """Value of each condition by label; arrays in it are read-only. Raises ConfigError with every
     condition that cannot be loaded."""
-    conditions, problems = {}, []
+    conditions: dict[str, Any] = {}
+    problems: list[str] = []
     for config in configs:
         try:
             conditions[config.label] = read_only(_load(config))
-        except ForkrunError as error:
-            problems.append(f'conditions "{config.label}": {error}')
+        except ConfigError as error:
+            problems += error.problems
         except Exception as error:
             problems.append(_explain(config, error))
     if problems:
@@ -54,26 +55,18 @@ _LOADERS: dict[str, Callable[[Path], Any]] = {
 
 
 def _call(config: ConditionConfig) -> Any:
-    """`python:FILE.py:FUNCTION` or `python:PACKAGE.MODULE:FUNCTION`, called with `file` if given."""
-    _, place, name = config.type.split(":")
-    function = getattr(_import(place), name, None)
+    """Of `python:FILE.py:FUNCTION` or `python:PACKAGE.MODULE:FUNCTION`; gets `file` if given."""
+    _, home, name = config.type.split(":")
+    source = import_home(home, f'condition "{config.label}"')
+    function = getattr(source, name, None)
     if not callable(function):
-        raise ConfigError(f'{place} has no function "{name}"')
+        problem = f'condition "{config.label}": {home} has no function "{name}"'
+        raise ConfigError(problem + suggestion(name, vars(source)))
     return function(config.file) if config.file else function()
 
 
-def _import(place: str) -> ModuleType:
-    if not place.endswith(".py"):
-        return importlib.import_module(place)
-    spec = importlib.util.spec_from_file_location(Path(place).stem, place)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _explain(config: ConditionConfig, error: Exception) -> str:
-    what = f'conditions "{config.label}": '
+    what = f'condition "{config.label}": '
     if isinstance(error, FileNotFoundError):
         return f"{what}there is no file {error.filename}"
     if config.type.startswith("python:"):
@@ -83,8 +76,8 @@ def _explain(config: ConditionConfig, error: Exception) -> str:
 
 
 def read_only(value: Any) -> Any:
-    """The same value, with every NumPy array in its dicts, lists and tuples made read-only: children
-    that wrote to one would each change a copy of their own."""
+    """The same value, with every NumPy array in its dicts, lists and tuples made read-only: a child
+    that wrote to one would change a copy of its own."""
     if isinstance(value, np.ndarray):
         value.flags.writeable = False
     elif isinstance(value, dict):

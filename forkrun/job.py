@@ -91,7 +91,7 @@ def _process_and_merge(run: _Run) -> None:
     failures = [FailureNote() for _ in range(len(board))]
     work = Work(run.folder, config, run.job.plan, run.job.schedule, board, failures)
     progress = make_progress(run.job.plan.n_events, "events", run.quiet)
-    observer = RunObserver(run.folder, run.timeline, board, progress)
+    observer = RunObserver(run.folder, run.timeline, board, progress, run.messages)
     try:
         if config.forking.children:
             _process_in_children(run, work, observer)

@@ -56,6 +56,9 @@ class _MergeObserver:
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         """The outcome says it."""
 
+    def stopping(self) -> None:
+        """At once: see grace_s."""
+
     def tick(self) -> None:
         self._progress.update(self._counter.value)
 
@@ -71,7 +74,9 @@ def merge_in_process(
     timeline.record("merge_start", pid=os.getpid())
     try:
         supervisor = Supervisor(
-            lambda _child: fork_process(lambda: _merge(folder, config, plan, counter, failure), log),
+            lambda _child: fork_process(
+                lambda: _merge(folder, config, plan, counter, failure), log
+            ),
             _MergeObserver(progress, counter),
             grace_s=0.0,
         )

@@ -39,7 +39,7 @@ def load_module(
 
 def _find_class(name: str, where: str) -> type[Module]:
     home, _, class_name = name.rpartition(":")
-    source = _import(home, where)
+    source = import_home(home, where)
     kind = getattr(source, class_name, None)
     if kind is None:
         classes = [n for n, v in vars(source).items() if inspect.isclass(v)]
@@ -52,7 +52,8 @@ def _find_class(name: str, where: str) -> type[Module]:
     return kind
 
 
-def _import(home: str, where: str) -> ModuleType:
+def import_home(home: str, where: str) -> ModuleType:
+    """A file or an importable module. Raises ConfigError, which begins with `where`."""
     try:
         return _import_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
     except FileNotFoundError:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 from forkrun import _core
+from forkrun.messages import Messages
 from forkrun.monitoring import Sampler, Timeline
 from forkrun.progress import ProgressDisplay
 from forkrun.run_directory import RunDirectory
@@ -24,10 +25,12 @@ class RunObserver:
         timeline: Timeline,
         board: _core.StatusBoard,
         progress: ProgressDisplay,
+        messages: Messages,
     ) -> None:
         self._board = board
         self._timeline = timeline
         self._progress = progress
+        self._messages = messages
         self._sampler = Sampler(folder.path)
         self._trouble: OSError | None = None
 
@@ -50,6 +53,10 @@ class RunObserver:
             self._timeline.record(
                 "child_exit", child=child, pid=pid, exit_code=exit_code, status=status
             )
+
+    def stopping(self) -> None:
+        with self._noting_trouble():
+            self._messages.say("stopping: children finish their unit of work first")
 
     def tick(self) -> None:
         done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}

@@ -95,7 +95,9 @@ class ProgressLines:
         if now_s - self._last_s < _LINE_EVERY_S:
             return
         self._last_s = now_s
-        print(progress_line(n_done, self._total, now_s - self._start_s, self._what), file=sys.stderr)
+        print(
+            progress_line(n_done, self._total, now_s - self._start_s, self._what), file=sys.stderr
+        )
 
     def close(self) -> None:
         """The summary of the job follows."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.branches import all_branches, disagreements, kept, pattern_problems, with_counters
-from forkrun.config import JobConfig, OutputConfig, SourceConfig, ThreadsConfig
-from forkrun.errors import ConfigError, ForkrunError, InputError
+from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig, ThreadsConfig
+from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
 from forkrun.module_loading import load_module
@@ -109,20 +109,30 @@ def _add_modules(
     modules: dict[str, PythonModule] = {}
     problems: list[str] = []
     for entry in config.modules:
-        language, _, name = entry.type.partition(":")
-        if language == "cpp":
-            builder.add_cpp_module(entry.label, name, entry.params)
+        if entry.type.startswith("cpp:"):
+            problems += _add_cpp_module(builder, entry)
             continue
         try:
-            module = load_module(entry.label, name, entry.params, conditions)
-        except ForkrunError as error:
-            problems += str(error).splitlines()
+            module = load_module(
+                entry.label, entry.type.removeprefix("python:"), entry.params, conditions
+            )
+        except ConfigError as error:
+            problems += error.problems
             continue
         modules[entry.label] = module
         builder.add_python_module(
             entry.label, module.kind, module, module.consumes, module.produces
         )
     return modules, problems
+
+
+def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:
+    try:
+        builder.add_cpp_module(entry.label, entry.type.removeprefix("cpp:"), entry.params)
+    except TypeError:
+        kinds = "true or false, numbers, strings and lists of one of them"
+        return [f'module "{entry.label}": parameters of C++ modules are {kinds}']
+    return []
 
 
 def _add_output(
@@ -142,7 +152,10 @@ def _add_output(
 
 
 def _check_files(
-    config: JobConfig, index: Sequence[FileIndex], consumed: Sequence[str], branches: Mapping[str, Branch]
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    consumed: Sequence[str],
+    branches: Mapping[str, Branch],
 ) -> None:
     used = set(consumed).union(*(kept(branches, output) for output in config.outputs))
     problems = disagreements(index, used)

@@ -23,6 +23,9 @@ class Observer(Protocol):
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         """After the wait; negative: the signal that killed it."""
 
+    def stopping(self) -> None:
+        """The children left have just been asked to end."""
+
     def tick(self) -> None:
         """Several times per second."""
 
@@ -97,6 +100,8 @@ class Supervisor:
         if self._kill_at_s is None:
             self._kill_at_s = time.monotonic() + self._grace_s
             self._send(signal.SIGTERM)
+            if self._running:
+                self._observer.stopping()
 
     def _enforce_deadline(self) -> None:
         if self._kill_at_s is not None and time.monotonic() > self._kill_at_s:

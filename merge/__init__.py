@@ -1,4 +1,4 @@
-"""Joins the temporary outputs of a run, in plan order, and proves that nothing is missing or twice."""
+"""Joins the temporary outputs of a run in plan order; proves that nothing is missing or twice."""
 
 from forkrun.merge.files import merge_files
 from forkrun.merge.ledger import Commit, OutputPart, read_ledgers

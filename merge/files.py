@@ -20,8 +20,8 @@ def merge_files(
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
-    recompressed when `compression` is given; histograms summed; other objects once. Gives entries by
-    tree. `progress` gets the number of inputs done."""
+    recompressed when `compression` is given; histograms summed; other objects once. Gives entries
+    by tree. `progress` gets the number of inputs done."""
     final = Path(output)
     _check(inputs, final, force)
     with written_beside(final) as beside:

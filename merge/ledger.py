@@ -12,7 +12,7 @@ from forkrun.errors import OutputError
 
 @dataclass(frozen=True)
 class OutputPart:
-    """A temporary output. `file` is relative to the run directory; `digest` that of the ids written."""
+    """A temporary output. `file`: relative to the run directory; `digest`: of the ids written."""
 
     file: str
     n_events: int

@@ -23,8 +23,8 @@ class PlannedUnit(Protocol):
 
 
 def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list[Commit]:
-    """The commits in plan order. Raises VerificationError unless each unit of the plan was committed
-    exactly once, with all of its events."""
+    """The commits in plan order. Raises VerificationError unless each unit of the plan was
+    committed exactly once, with all of its events."""
     commits = list(commits)
     by_unit = {commit.unit: commit for commit in commits}
     planned = {unit.number for unit in units}

@@ -57,8 +57,8 @@ def merge_run(
     progress: Progress | None = None,
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
-    of its parts done. Raises VerificationError, InputError or OutputError; then nothing is under the
-    name of the output that failed."""
+    of its parts done. Raises VerificationError, InputError or OutputError; nothing is then under
+    the name of the output that failed."""
     ordered = merge_order(planned.units, commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     check_read(read, planned.n_events, planned.digest)

@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
         job = prepare(config)
     print(
         f"{options.config}: this job can run: {job.plan.n_events:,} events in"
-        f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files, {len(config.modules)} modules,"
+        f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files,"
+        f" {len(config.modules)} modules,"
         f" {len(config.paths)} paths, {len(config.outputs)} outputs;"
         f" modules read {len(job.schedule.consumed)} of the input's columns"
     )

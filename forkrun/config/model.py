@@ -57,7 +57,7 @@ class JobSection(Section):
     name: Label = "job"
     seed: Count = 0
     plugins: Texts = ()
-    """Libraries of C++ modules, loaded in the parent; a bare name is one that comes with forkrun."""
+    """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
 
 class SourceConfig(Section):

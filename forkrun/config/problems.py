@@ -95,7 +95,10 @@ def _duplicates(section: str, raw: Raw) -> Iterator[tuple[Location, str]]:
         label = table.get("label")
         if isinstance(label, str):
             if label in seen:
-                yield (section, index, "label"), f'the label "{label}" is used {counts[label]} times'
+                yield (
+                    (section, index, "label"),
+                    f'the label "{label}" is used {counts[label]} times',
+                )
             seen.add(label)
 
 

@@ -43,12 +43,10 @@ def _parse(path: Path) -> dict[str, Any]:
     return raw
 
 
-def validate(
-    raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()
-) -> JobConfig:
+def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) -> JobConfig:
     """The model of a raw configuration. `file` names it in messages; `settings` are the keys that
     came from the command line instead."""
-    problems = []
+    problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:
         config = JobConfig.model_validate(raw)

@@ -40,10 +40,12 @@ def index_files(
     """One index per file, in the same order. Raises InputError with every file that cannot be
     indexed and why."""
     cache = cache or IndexCache(cache_folder())
-    requests = [
-        {"path": file, "file_number": number, **ids._asdict()} for number, file in enumerate(files)
+    requests: list[dict[str, Any]] = [
+        {**ids._asdict(), "path": file, "file_number": number} for number, file in enumerate(files)
     ]
-    answers = {r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None}
+    answers: dict[str, dict[str, Any]] = {
+        r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None
+    }
     todo = [request for request in requests if request["path"] not in answers]
     for request, answer in _ask_workers(todo):
         answers[request["path"]] = answer
@@ -60,7 +62,7 @@ def _explain(message: str, file: str, ids: IdBranches) -> str:
     branches = {name for name in ids[1:] if name}
     if "branch" in message and any(name in message for name in branches):
         text += (
-            '; name the id branches of your files with source.run_branch, source.lumi_branch and'
+            "; name the id branches of your files with source.run_branch, source.lumi_branch and"
             ' source.event_branch, or set all three to "" to take each file as one lumi of run 1'
         )
     return text

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forkrun.errors import ConfigError
 
@@ -58,8 +59,13 @@ def _check(file: str, run: str, ranges: object) -> None:
     if not run.isdecimal():
         raise ConfigError(f'source.lumi_mask: {file}: "{run}" is not a run number')
     for pair in ranges if isinstance(ranges, list) else [ranges]:
-        right = isinstance(pair, list) and len(pair) == 2 and all(type(v) is int for v in pair)
-        if not right or pair[0] > pair[1]:
+        if not _is_range(pair):
             raise ConfigError(
                 f"source.lumi_mask: {file}: run {run}: {pair!r} is not a range [first, last]"
             )
+
+
+def _is_range(pair: Any) -> bool:
+    """Two integers in order; true and false are none."""
+    integers = isinstance(pair, list) and len(pair) == 2 and all(type(v) is int for v in pair)
+    return integers and bool(pair[0] <= pair[1])

@@ -39,10 +39,8 @@ def make_plan(config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | No
     )
 
 
-def select(
-    index: Sequence[FileIndex], selection: Selection
-) -> tuple[list[Selected], str | None]:
-    """The selected ranges in input order, and the digest of their events where the index knows it."""
+def select(index: Sequence[FileIndex], selection: Selection) -> tuple[list[Selected], str | None]:
+    """The selected ranges in input order, and the digest of their events if the index knows it."""
     selected: list[Selected] = []
     digest, whole = EventDigest(), True
     to_skip, left = selection.skip_events, selection.max_events

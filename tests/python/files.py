@@ -41,5 +41,6 @@ def write_events(
 def _jets(events: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
     counts = (events % 5).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    pts = [10 * (jet + 1) + event % 7 for event, n in zip(events, counts) for jet in range(n)]
+    sizes = zip(events, counts, strict=True)
+    pts = [10 * (jet + 1) + event % 7 for event, n in sizes for jet in range(n)]
     return offsets, np.array(pts, dtype=np.float32)

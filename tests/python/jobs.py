@@ -52,7 +52,11 @@ def jets_job(files: Sequence[Path], **sections: Any) -> dict[str, Any]:
     """Keeps events with two hard jets, with all branches and two new columns."""
     job: dict[str, Any] = {
         "source": {"files": [str(f) for f in files]},
-        "modules": [module("jets", "ManyJets"), module("sums", "JetSums"), module("plots", "Plots")],
+        "modules": [
+            module("jets", "ManyJets"),
+            module("sums", "JetSums"),
+            module("plots", "Plots"),
+        ],
         "paths": {"skim": ["jets", "plots"]},
         "outputs": [{"label": "events", "paths": ["skim"]}],
     }

@@ -30,7 +30,10 @@ class JetSums(forkrun.Producer):
 
     def produce(self, block):  # type: ignore[no-untyped-def]
         pt = block["Jet_pt"]
-        return {"HT": ak.to_numpy(ak.sum(ak.values_astype(pt, np.float64), axis=1)), "HardJet_pt": pt[pt > 30]}
+        return {
+            "HT": ak.to_numpy(ak.sum(ak.values_astype(pt, np.float64), axis=1)),
+            "HardJet_pt": pt[pt > 30],
+        }
 
 
 class Plots(forkrun.Analyzer):

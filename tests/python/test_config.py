@@ -75,9 +75,9 @@ def test_every_problem_of_a_file_is_in_one_list(tmp_path: Path) -> None:
         "forking.distribution: should be 'lumi', 'round-robin' or 'contiguous';"
         ' did you mean "lumi"?',
         'modules[0].parms (label "dimuon"): there is no such key; did you mean "params"?',
-        "modules[1].type (label \"dimuon\"): 'M' is not of the form \"python:FILE.py:CLASS\","
+        'modules[1].type (label "dimuon"): \'M\' is not of the form "python:FILE.py:CLASS",'
         ' "python:PACKAGE.MODULE:CLASS" or "cpp:CLASS"',
-        "outputs[0].compression (label \"events\"): 'zstd' is not of the form \"zstd:5\", \"lz4:4\","
+        'outputs[0].compression (label "events"): \'zstd\' is not of the form "zstd:5", "lz4:4",'
         ' "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
         'modules[1].label (label "dimuon"): the label "dimuon" is used 2 times',
         'paths.skim[0]: no module has the label "dimuons"; did you mean "dimuon"?',
@@ -124,8 +124,7 @@ def test_settings_replace_what_the_file_says(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_said_to_be_of_the_command_line(tmp_path: Path) -> None:
     (problem,) = problems_of(write(tmp_path, ""), "forking.childen=8")
     assert (
-        problem
-        == 'command line: forking.childen: there is no such key; did you mean "children"?'
+        problem == 'command line: forking.childen: there is no such key; did you mean "children"?'
     )
 
 

@@ -102,7 +102,7 @@ def test_a_signal_stops_the_job_cleanly(
     wait_for(lambda: '"child_first_event"' in text(tmp_path / "run/monitoring/events.jsonl"))
     process.send_signal(number)
     if children:
-        wait_for(lambda: asked_to_stop(process.pid))
+        wait_for(lambda: "stopping: " in text(tmp_path / "run/logs/parent.log"))
     go_on.touch()
     _, err = process.communicate(timeout=60)
     assert process.returncode == code
@@ -129,17 +129,6 @@ def wait_for(fact: Callable[[], bool]) -> None:
 
 def text(path: Path) -> str:
     return path.read_text() if path.exists() else ""
-
-
-def asked_to_stop(parent: int) -> bool:
-    """Whether a child has SIGTERM pending or has noted it: its mask shows it was delivered."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return any(_pending(pid) for pid in children) or not children
-
-
-def _pending(pid: str) -> bool:
-    status = text(Path(f"/proc/{pid}/status"))
-    return "State:\tS" in status or "State:\tR" in status
 
 
 def test_a_thread_in_the_parent_is_an_error_that_names_it(events: Path, tmp_path: Path) -> None:
@@ -208,7 +197,7 @@ def _check_no_space(ended: Ended, run: Path) -> None:
     assert not list((run / "output").glob("*"))
 
 
-# --- the merge --------------------------------------------------------------------------------------
+# --- the merge -----------------------------------------------------------------------------------
 
 
 def unmerged(events: Path, folder: Path) -> Path:

@@ -58,7 +58,9 @@ def test_an_empty_selection_gives_outputs_with_all_branches(tmp_path: Path, chil
     assert (ended.code, ended.err) == (0, "")
     with uproot.open(tmp_path / "run/output/events.root") as output:
         assert output["Events"].num_entries == 0
-        assert {"run", "event", "nJet", "Jet_pt", "HT", "HardJet_pt"} <= set(output["Events"].keys())
+        assert {"run", "event", "nJet", "Jet_pt", "HT", "HardJet_pt"} <= set(
+            output["Events"].keys()
+        )
 
 
 def test_a_filter_that_accepts_nothing_gives_outputs_with_all_branches(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_no_input_at_all_is_an_error() -> None:
         input_files(SourceConfig())
 
 
-# --- the cache of indexes --------------------------------------------------------------------------
+# --- the cache of indexes ------------------------------------------------------------------------
 
 
 def test_an_index_is_kept_until_the_file_changes(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ class Watcher:
     def __init__(self, then: Callable[[dict[int, int]], None] | None = None) -> None:
         self.pids: dict[int, int] = {}
         self.ends: list[int] = []
+        self.stops = 0
         self._then = then
 
     def started(self, child: int, pid: int) -> None:
@@ -30,6 +31,9 @@ class Watcher:
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         self.ends.append(child)
+
+    def stopping(self) -> None:
+        self.stops += 1
 
     def tick(self) -> None:
         if self._then:
@@ -104,6 +108,7 @@ def test_a_signal_to_the_parent_stops_all_children(tmp_path: Path, number: int) 
     watcher = Watcher(then=lambda _pids: os.kill(os.getpid(), number))
     outcome = supervise([sleep_until_term, sleep_until_term], tmp_path, watcher)
     assert outcome == Outcome({0: 0, 1: 0}, None, number)
+    assert watcher.stops == 1
 
 
 def test_handlers_are_as_before_when_the_supervisor_returns(tmp_path: Path) -> None:
@@ -156,7 +161,7 @@ def test_a_second_thread_forbids_the_fork_and_is_named() -> None:
     thread = threading.Thread(target=release.wait, name="calibration-reader")
     thread.start()
     try:
-        with pytest.raises(ForkSafetyError, match="other thread.*calibration-reader"):
+        with pytest.raises(ForkSafetyError, match=r"other thread.*calibration-reader"):
             check_safe_to_fork()
     finally:
         release.set()

@@ -1,0 +1,102 @@
+"""The order of the merge, and the proof that each unit is there once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import boost_histogram as bh
+import hist
+import numpy as np
+import pytest
+import uproot
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun.errors import JobError, VerificationError
+from forkrun.merge import Commit, OutputPart, merge_order, read_ledgers
+from forkrun.merge.histograms import write_histograms
+from forkrun.merge.publish import written_beside
+from forkrun.plan import EntryRange, Unit
+
+
+def unit(number: int, n_events: int = 10) -> Unit:
+    return Unit(number, 0, 1, number, (EntryRange(0, 0, n_events),))
+
+
+def commit(number: int, n_events: int = 10) -> Commit:
+    parts = {"events": OutputPart(f"units/{number:06d}/events.root", 3, "0" * 32, 100)}
+    return Commit(
+        number, 0, 1234, 1, number, n_events, "0" * 32, parts, None, 1.5, 2.5, 1.0, 0.5, 7, 700
+    )
+
+
+@given(st.permutations(range(12)))
+def test_commits_in_any_order_are_merged_in_plan_order(numbers: list[int]) -> None:
+    ordered = merge_order([unit(n) for n in range(12)], [commit(n) for n in numbers])
+    assert [c.unit for c in ordered] == list(range(12))
+
+
+@given(st.sets(st.integers(0, 9)), st.integers(0, 9))
+def test_a_unit_missing_or_twice_is_an_error(missing: set[int], twice: int) -> None:
+    units = [unit(n) for n in range(10)]
+    commits = [commit(n) for n in range(10) if n not in missing] + [commit(twice)]
+    with pytest.raises(VerificationError) as caught:
+        merge_order(units, [*commits, commit(twice)])
+    assert f"unit {twice} was committed" in str(caught.value)
+    left = missing - {twice}
+    assert (f"{len(left)} of 10 units were not committed" in str(caught.value)) == bool(left)
+
+
+def test_units_of_another_plan_and_wrong_counts_are_errors() -> None:
+    with pytest.raises(VerificationError, match="unit 1 is not in the plan"):
+        merge_order([unit(0)], [commit(0), commit(1)])
+    with pytest.raises(VerificationError, match="unit 0: 9 events were read, not 10"):
+        merge_order([unit(0)], [commit(0, n_events=9)])
+
+
+def test_a_ledger_reads_back_and_an_unfinished_line_is_no_commit(tmp_path: Path) -> None:
+    (tmp_path / "child-000.jsonl").write_text(commit(0).to_line() + commit(2).to_line()[:-9])
+    (tmp_path / "child-001.jsonl").write_text(commit(1).to_line())
+    assert read_ledgers(tmp_path) == [commit(0), commit(1)]
+
+
+def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) -> None:
+    final = tmp_path / "output" / "events.root"
+
+    def write(fail: bool) -> None:
+        with written_beside(final) as beside:
+            beside.write_text("half")
+            assert not final.exists()
+            if fail:
+                raise VerificationError("differs")
+            beside.write_text("all")
+
+    with pytest.raises(VerificationError):
+        write(fail=True)
+    assert list((tmp_path / "output").iterdir()) == []
+    write(fail=False)
+    assert [f.name for f in final.parent.iterdir()] == ["events.root"]
+    assert final.read_text() == "all"
+
+
+def test_histograms_of_all_shapes_are_read_back_by_uproot(tmp_path: Path) -> None:
+    weighted = hist.Hist(hist.axis.Regular(4, 0, 4, label="m [GeV]"), storage=hist.storage.Weight())
+    weighted.fill([-1, 0.5, 2.5, 2.6, 9], weight=[1, 2, 3, 4, 5])
+    two = bh.Histogram(bh.axis.Variable([0, 1, 5]), bh.axis.Regular(3, 0, 3, underflow=False))
+    two.fill([0.5, 2, 7], [1.5, 2.5, 0.5])
+    categories = hist.Hist(hist.axis.IntCategory([3, 4, 5])).fill([3, 3, 5])
+    path = tmp_path / "histograms.root"
+    named = [("a", "mass", weighted), ("b", "plane", two), ("b", "type", categories)]
+    assert write_histograms(path, named) == 3
+    with uproot.open(path) as file:
+        assert list(file["a/mass"].values(flow=True)) == [1, 2, 0, 7, 0, 5]
+        assert list(file["a/mass"].variances(flow=True)) == [1, 4, 0, 25, 0, 25]
+        assert np.array_equal(file["b/plane"].values(), two.values())
+        assert file["b/plane"].values(flow=True).sum() == two.values(flow=True).sum() == 3
+        assert list(file["b/type"].values()) == [2, 0, 1]
+
+
+def test_a_histogram_of_four_axes_cannot_be_written(tmp_path: Path) -> None:
+    axis = bh.axis.Regular(2, 0, 1)
+    with pytest.raises(JobError, match=r"b/many has 4 axes; only 1 to 3"):
+        write_histograms(tmp_path / "h.root", [("b", "many", bh.Histogram(axis, axis, axis, axis))])
