@@ -168,7 +168,12 @@ def test_drift_and_peak_shape_the_event_size() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(1, 500), st.integers(1, 4), st.integers(1, 6), st.lists(st.integers(0, 500), max_size=4))
+@given(
+    st.integers(1, 500),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.lists(st.integers(0, 500), max_size=4),
+)
 def test_run_sums_of_parts_add_up_to_the_whole(
     n_events: int, n_runs: int, lumis: int, cuts: list[int]
 ) -> None:

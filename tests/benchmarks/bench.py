@@ -1,0 +1,89 @@
+"""`make bench`: forkrun against its peers, side by side in one run on generated samples.
+
+Everything runs with one child and one thread, from the page cache; the best of several repeats in
+alternating order counts. Prints a table and writes the figures as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import merging
+import reading
+import skim
+from compile import compile_program
+from timing import Result, format_table
+
+from forkrun.monitoring.host import describe_host
+from forkrun.sample import SampleSettings, write_sample
+
+CASES = ("read", "skim", "merge")
+N_MERGED = 100
+
+
+def main() -> None:
+    """Runs the chosen cases."""
+    args = parse_arguments()
+    with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
+        results = [result for case in args.cases for result in run_case(case, args, Path(name))]
+    host = describe_host()
+    print(f"\n{host['n_cpus']} × {host['cpu']} · {host['kernel']} · {host['versions']}\n")
+    print(format_table(results))
+    figures = {"host": host, "results": [result.to_json() for result in results]}
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    print(f"Above 1 × forkrun is faster. All figures: {args.json}")
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Of the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--events", type=int, default=100_000, help="of the sample (100000)")
+    parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts (3)")
+    parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
+    parser.add_argument("--json", type=Path, default=Path("build/bench/bench.json"))
+    args = parser.parse_args()
+    unknown = set(args.cases) - set(CASES)
+    if unknown:
+        parser.error(f"no such case: {', '.join(sorted(unknown))}")
+    return args
+
+
+def run_case(case: str, args: argparse.Namespace, folder: Path) -> list[Result]:
+    """One of CASES on its samples."""
+    print(f"… {case}", flush=True)
+    narrow = SampleSettings(n_events=args.events)
+    wide = replace(narrow, n_events=args.events // 10, n_branches=1500, cluster=1000)
+    if case == "read":
+        program = compile_program("get_entry", folder)
+        return [reading.run(_sample(folder, "narrow", narrow)[0], program, args.repeats)]
+    if case == "skim":
+        program = compile_program("snapshot", folder)
+        return [
+            result
+            for name, settings in (("100 branches", narrow), ("1500 branches", wide))
+            for result in skim.run(
+                name, _sample(folder, name.split()[0], settings)[0], program, folder, args.repeats
+            )
+        ]
+    return [
+        merging.run(
+            f"{settings.n_branches} branches",
+            _sample(folder, f"many{settings.n_branches}", replace(settings, n_files=N_MERGED)),
+            folder,
+            args.repeats,
+        )
+        for settings in (narrow, wide)
+    ]
+
+
+def _sample(folder: Path, name: str, settings: SampleSettings) -> list[Path]:
+    return write_sample(folder / f"{name}.root", settings)
+
+
+if __name__ == "__main__":
+    main()
