@@ -18,6 +18,16 @@ std::vector<std::string> labels_of(const JobDescription& job) {
   return labels;
 }
 
+/// `module "dimuon"`, `output "events"`
+std::vector<std::string> descriptions_of(const JobDescription& job) {
+  std::vector<std::string> descriptions;
+  for (const auto& record : job.modules) {
+    descriptions.push_back((record.kind == ModuleKind::output ? "output \"" : "module \"") +
+                           record.label + "\"");
+  }
+  return descriptions;
+}
+
 void check_unique(const std::string& what, const std::vector<std::string>& names,
                   std::vector<std::string>& problems) {
   std::set<std::string> seen;
@@ -76,24 +86,33 @@ void check_outputs(const JobDescription& job, std::vector<std::string>& problems
   }
 }
 
+void check_products_of(const JobDescription& job, std::uint32_t number,
+                       std::vector<std::string>& problems) {
+  const auto& record = job.modules[number];
+  const bool makes_products = std::ranges::any_of(
+      job.products.products(), [number](const Product& p) { return p.module == number; });
+  if (makes_products && record.kind != ModuleKind::producer) {
+    problems.push_back("module \"" + record.label + "\" declares products, but is no producer");
+  }
+}
+
+void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& problems) {
+  if (record.histograms.empty()) {
+    return;
+  }
+  const auto start = "module \"" + record.label + "\" books histograms, ";
+  if (record.kind != ModuleKind::analyzer) {
+    problems.push_back(start + "but is no analyzer");
+  } else if (record.concurrency() == Concurrency::reentrant) {
+    problems.push_back(start + "so it cannot be reentrant");
+  }
+}
+
 void check_kinds(const JobDescription& job, std::vector<std::string>& problems) {
   for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
-    const auto& record = job.modules[number];
-    const bool makes_products = std::ranges::any_of(
-        job.products.products(), [number](const Product& p) { return p.module == number; });
-    if (makes_products && record.module && record.kind != ModuleKind::producer) {
-      problems.push_back("module \"" + record.label +
-                         "\" declares products, but is no producer");
-    }
-    if (record.histograms.empty() || !record.module) {
-      continue;
-    }
-    if (record.kind != ModuleKind::analyzer) {
-      problems.push_back("module \"" + record.label +
-                         "\" books histograms, but is no analyzer");
-    } else if (record.concurrency() == Concurrency::reentrant) {
-      problems.push_back("module \"" + record.label +
-                         "\" books histograms, so it cannot be reentrant");
+    if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
+      check_products_of(job, number, problems);
+      check_histograms_of(job.modules[number], problems);
     }
   }
 }
@@ -159,7 +178,7 @@ std::vector<std::string> find_problems(const JobDescription& job) {
   std::vector<std::string> problems;
   check_unique("modules", labels_of(job), problems);
   check_unique("paths", names_of(job.paths), problems);
-  std::ranges::move(job.products.problems(labels_of(job)), std::back_inserter(problems));
+  std::ranges::move(job.products.problems(descriptions_of(job)), std::back_inserter(problems));
   std::ranges::move(CycleSearch{job}.find(), std::back_inserter(problems));
   check_kinds(job, problems);
   check_paths(job, problems);

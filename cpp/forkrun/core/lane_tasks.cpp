@@ -31,7 +31,11 @@ void LaneTasks::begin_block(ReadyTasks& ready) {
   }
   reset();
   load(*block);
-  open_gate(0, ready);
+  if (lane_.is_open(0)) {
+    open_gate(0, ready);
+  } else {
+    close_gate(0, ready);
+  }
 }
 
 void LaneTasks::reset() {

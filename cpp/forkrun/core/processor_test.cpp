@@ -354,10 +354,28 @@ TEST_P(ProcessorTest, path_of_an_output_must_be_given) {
   EXPECT_EQ(error_of<Error>(unit_of(0, 10)), "no path is given for output \"out\"");
 }
 
+TEST_P(ProcessorTest, block_without_events_is_shown_to_outputs_alone) {
+  MemoryOutput::Record record;
+  Events seen;
+  filter("even", 2, n_first);
+  filter("by_3", 3, n_second);
+  analyzer("free", seen);
+  builder.add_path({"path", {"even", "by_3"}});
+  output("out", {"path"}, record, {"x"});
+  const UnitOfWork unit{0, {1, 1}, {{0, 0, 10}, {0, 10, 10}, {0, 10, 20}}};
+  const auto result = processor().process(unit, {{"out", "o"}});
+  EXPECT_EQ(n_first, 2);
+  EXPECT_EQ(n_second, 2);
+  EXPECT_EQ(seen, range(1000, 1020));
+  EXPECT_EQ(record.sequences, range(0, 3));
+  EXPECT_EQ(record.events, (Events{1002, 1008, 1014}));
+  EXPECT_EQ(result.read.count(), 20U);
+}
+
 TEST_P(ProcessorTest, unit_without_events_yields_empty_outputs) {
   MemoryOutput::Record record;
   output("out", {}, record);
-  const auto result = processor().process(unit_of(5, 5), {{"out", "o"}});
+  const auto result = processor().process({0, {1, 1}, {}}, {{"out", "o"}});
   EXPECT_EQ(result.read, EventDigest{});
   EXPECT_EQ(record.n_closed, 1);
 }

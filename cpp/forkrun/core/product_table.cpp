@@ -72,15 +72,15 @@ std::uint32_t ProductTable::number_of(const std::string& name) {
   return found->second;
 }
 
-std::vector<std::string> ProductTable::problems(const std::vector<std::string>& labels) const {
+std::vector<std::string> ProductTable::problems(const std::vector<std::string>& modules) const {
   std::vector<std::string> found;
   for (const auto& [number, module] : made_twice_) {
     const auto& product = products_[number];
     found.push_back("product \"" + product.name + "\" is made twice: by " +
-                    maker(product, labels) + " and by module \"" + labels[module] + "\"");
+                    maker(product, modules) + " and by " + modules[module]);
   }
   for (const auto& consumption : consumptions_) {
-    auto problem = check(consumption, labels);
+    auto problem = check(consumption, modules);
     if (!problem.empty()) {
       found.push_back(std::move(problem));
     }
@@ -89,27 +89,26 @@ std::vector<std::string> ProductTable::problems(const std::vector<std::string>& 
 }
 
 std::string ProductTable::check(const Consumption& consumption,
-                                const std::vector<std::string>& labels) const {
+                                const std::vector<std::string>& modules) const {
   const auto& product = products_[consumption.product];
-  const auto asked = "module \"" + labels[consumption.module] + "\" consumes \"" + product.name +
-                     "\"";
+  const auto asked = modules[consumption.module] + " consumes \"" + product.name + "\"";
   if (!product.type) {
     return asked + ", which nobody makes" + nearest_name_hint(product.name, names_made());
   }
   if (!consumption.type && !is_column(*product.type)) {
-    return asked + " as a column, but " + maker(product, labels) + " makes it as " +
+    return asked + " as a column, but " + maker(product, modules) + " makes it as " +
            type_name(*product.type);
   }
   if (consumption.type && !same_type(*consumption.type, *product.type)) {
-    return asked + " as " + type_name(*consumption.type) + ", but " + maker(product, labels) +
+    return asked + " as " + type_name(*consumption.type) + ", but " + maker(product, modules) +
            " makes it as " + type_name(*product.type);
   }
   return {};
 }
 
 std::string ProductTable::maker(const Product& product,
-                                const std::vector<std::string>& labels) const {
-  return product.module == none ? "the input" : "module \"" + labels[product.module] + "\"";
+                                const std::vector<std::string>& modules) const {
+  return product.module == none ? "the input" : modules[product.module];
 }
 
 std::vector<std::string> ProductTable::names_made() const {

@@ -43,8 +43,9 @@ class ProductTable {
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   [[nodiscard]] const std::vector<Consumption>& consumptions() const { return consumptions_; }
 
-  /// Products made twice, by nobody, or of another type than asked for. `labels`: by module.
-  [[nodiscard]] std::vector<std::string> problems(const std::vector<std::string>& labels) const;
+  /// Products made twice, by nobody, or of another type than asked for. `modules`: how to call each
+  /// of them, such as `module "dimuon"`.
+  [[nodiscard]] std::vector<std::string> problems(const std::vector<std::string>& modules) const;
 
  private:
   struct MadeTwice {
@@ -54,9 +55,9 @@ class ProductTable {
   std::uint32_t number_of(const std::string& name);
   [[nodiscard]] std::vector<std::string> names_made() const;
   [[nodiscard]] std::string maker(const Product& product,
-                                  const std::vector<std::string>& labels) const;
+                                  const std::vector<std::string>& modules) const;
   [[nodiscard]] std::string check(const Consumption& consumption,
-                                  const std::vector<std::string>& labels) const;
+                                  const std::vector<std::string>& modules) const;
 
   std::vector<ColumnDescription> source_columns_;
   std::map<std::string, std::uint32_t> column_numbers_;

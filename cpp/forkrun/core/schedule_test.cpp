@@ -101,7 +101,7 @@ TEST_F(ScheduleTest, type_mismatch_names_both_types_also_of_objects) {
   output("out", {}, {"list"});
   EXPECT_EQ(problems(), (Strings{"module \"b\" consumes \"list\" as float32, but module \"a\" makes "
                                  "it as std::vector<int, std::allocator<int> >",
-                                 "module \"out\" consumes \"list\" as a column, but module \"a\" "
+                                 "output \"out\" consumes \"list\" as a column, but module \"a\" "
                                  "makes it as std::vector<int, std::allocator<int> >"}));
 }
 

@@ -18,7 +18,7 @@ inline std::uint64_t event_at(std::int64_t entry) {
   return 1000 + static_cast<std::uint64_t>(entry);
 }
 
-/// Events without a file: entry i is event 1000 + i. Column "x": (n_events,) int64, three times the
+/// Events without a file: entry i is event 1000 + i; an empty range is a block of no events. Column "x": (n_events,) int64, three times the
 /// event number; "y": the event number; "v": jagged int32, event number modulo 4 values 0, 1, 2.
 class MemorySource final : public Source {
  public:
@@ -45,6 +45,9 @@ class MemorySource final : public Source {
     for (const auto& range : unit.ranges) {
       for (auto first = range.first; first < range.last; first += size) {
         blocks.push_back({range.file, first, std::min(first + size, range.last)});
+      }
+      if (range.first == range.last) {
+        blocks.push_back(range);
       }
     }
     return blocks;
