@@ -1,4 +1,5 @@
-# Two commands do all the set-up: `make demo` and `make test`.
+# Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
+# make test PYTEST_ARGS="-m 'not slow'"    make PYTHON=python3.12    make CI=true: warnings are errors
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -6,7 +7,7 @@ BUILD  ?= build/dev
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-.PHONY: demo test test-python test-cpp build bench lint format asan clean need
+.PHONY: demo test test-python test-cpp build bench lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -20,7 +21,8 @@ test-python: build
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-cpp: build
-	cd $(BUILD) && ctest --output-on-failure
+	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --output-on-failure; \
+	else echo "SKIPPED: the C++ tests need GoogleTest (Debian, Ubuntu: apt install libgtest-dev, then make clean)"; fi
 
 build: $(VENV)/built ## virtual environment, compiled libraries, editable install
 
@@ -32,13 +34,15 @@ need:
 	@$(PYTHON) -c 'import sysconfig, os, sys; sys.exit(not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))' || { echo "forkrun needs Python's headers (Debian, Ubuntu: apt install python3-dev)"; exit 1; }
 
 $(VENV)/environment: pyproject.toml | need
+	@echo "Making the virtual environment $(VENV) with ROOT: some minutes, once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python .ci/requirements.py build test dev | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	touch $@
 
 $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_TESTS=ON FORKRUN_WERROR=$(if $(CI),ON,OFF) \
+	@echo "Compiling into $(BUILD): a few minutes the first time"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_TESTS=ON FORKRUN_WERROR=$(if $(CI),ON,OFF) \
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	touch $@
 
@@ -62,5 +66,11 @@ asan: $(VENV)/environment ## core tests under the address and undefined-behaviou
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/asan
 	cd build/asan && ctest --output-on-failure
 
-clean:
+tsan: $(VENV)/environment ## core tests under the thread sanitizer, without oneTBB, which is not instrumented
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/tsan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
+		-DFORKRUN_SANITIZE=thread -DFORKRUN_BINDINGS=OFF
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/tsan
+	build/tsan/forkrun/core/core_test --gtest_filter='-*[tT][bB][bB]*'
+
+clean: ## everything that was built, and the virtual environment
 	rm -rf build dist $(VENV) *.egg-info forkrun/lib forkrun/include forkrun/_core*.so

@@ -26,11 +26,18 @@ class CMakeBuild(build_ext):
         missing = [name for tool, name in BUILD_TOOLS.items() if shutil.which(tool) is None]
         if missing:
             raise SystemExit(f"forkrun cannot be built: {' and '.join(missing)} not found")
-        build = Path(os.environ.get("FORKRUN_BUILD_DIR", self.build_temp)).resolve()
+        build = self.build_folder()
         prefix = HERE if self.inplace else Path(self.build_lib).resolve()
         self.cmake("-S", str(HERE / "cpp"), "-B", str(build), *self.options(build))
         self.cmake("--build", str(build), "--parallel", str(os.cpu_count() or 1))
         self.cmake("--install", str(build), "--prefix", str(prefix))
+
+    def build_folder(self) -> Path:
+        kept = os.environ.get("FORKRUN_BUILD_DIR")
+        folder = Path(kept or self.build_temp).resolve()
+        if not kept:  # pip's environment for building is gone: forget the paths of its tools
+            (folder / "CMakeCache.txt").unlink(missing_ok=True)
+        return folder
 
     def options(self, build: Path) -> list[str]:
         options = [
