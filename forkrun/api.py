@@ -36,6 +36,7 @@ class Job:
         output: str | Path | None = None,
         force: bool = False,
         quiet: bool = False,
+        plots: bool = True,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
         `output`: the run directory, NAME-run if not given. Raises the same errors as the command
@@ -45,8 +46,8 @@ class Job:
         if config.forking.children == 0:
             from forkrun.job import run_job  # needs the extension, a clean parent does not
 
-            return run_job(config, folder, force, quiet)
-        return _run_in_clean_parent(config, folder.absolute(), force, quiet)
+            return run_job(config, folder, force=force, quiet=quiet, plots=plots)
+        return _run_in_clean_parent(config, folder.absolute(), _flags(force, quiet, plots))
 
     def _with(self, children: int | None, threads: int | None) -> JobConfig:
         raw = self.config.model_dump(mode="json")
@@ -78,13 +79,17 @@ def default_run_directory(config: JobConfig) -> Path:
     return Path(f"{config.job.name}-run")
 
 
-def _run_in_clean_parent(config: JobConfig, folder: Path, force: bool, quiet: bool) -> Result:
+def _flags(force: bool, quiet: bool, plots: bool) -> list[str]:
+    return ["--force"] * force + ["--quiet"] * quiet + ["--no-plots"] * (not plots)
+
+
+def _run_in_clean_parent(config: JobConfig, folder: Path, flags: list[str]) -> Result:
     """This program may have threads, and only a process with a single one may fork."""
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
         command = [sys.executable, "-m", "forkrun", "run", str(config_file), "-o", str(folder)]
-        command += ["--force"] * force + ["--quiet"] * quiet
+        command += flags
         environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(failure)}
         status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
         error = read_failure(failure)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.affinity import bind
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, OutputError
 from forkrun.failure import FailureNote
@@ -44,6 +45,8 @@ class Work:
 def run_child(work: Work, child: int) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
+        if work.config.forking.cpu_affinity:
+            bind(child, work.config.threads.per_child)
         process_units(work, child, StopFlag(signal.SIGTERM))
         return 0
     except Exception as error:

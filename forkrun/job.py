@@ -36,9 +36,17 @@ class _Run:
     timeline: Timeline
     messages: Messages
     quiet: bool
+    plots: bool
 
 
-def run_job(config: JobConfig, path: Path, force: bool = False, quiet: bool = False) -> Result:
+def run_job(
+    config: JobConfig,
+    path: Path,
+    *,
+    force: bool = False,
+    quiet: bool = False,
+    plots: bool = True,
+) -> Result:
     """The whole job: check, process, merge, report. Raises a ForkrunError that says what went
     wrong; then nothing is under a final name that has not been verified."""
     folder = RunDirectory(path.absolute())
@@ -50,7 +58,7 @@ def run_job(config: JobConfig, path: Path, force: bool = False, quiet: bool = Fa
     with output_errors(folder.path):
         write_json(folder.config, config.model_dump(mode="json"))
         write_json(folder.plan, job.plan.to_json())
-        run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet)
+        run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet, plots)
         _record_preparation(run)
         _process_and_report(run)
     return Result.read(folder.path)
@@ -82,7 +90,7 @@ def _record_preparation(run: _Run) -> None:
 def _end(run: _Run, outcome: str) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
     run.timeline.close()
-    write_report(run.folder.path)
+    write_report(run.folder.path, plots=run.plots)
 
 
 def _process_and_merge(run: _Run) -> None:

@@ -68,7 +68,7 @@ def _merge_run(options: argparse.Namespace) -> int:
     timeline = Timeline(folder.path)
     merge_in_process(folder, config, plan, timeline, options.quiet)
     timeline.close()
-    write_report(folder.path)
+    write_report(folder.path, plots=(folder.path / "plots").exists())
     if not options.quiet:
         print(*sorted(folder.output.glob("*.root")), sep="\n")
     return 0

@@ -27,6 +27,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace an earlier run directory")
     parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
+    parser.add_argument("--no-plots", action="store_false", dest="plots", help="no PNG and SVG")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     parser.set_defaults(run=run)
 
@@ -38,7 +39,13 @@ def run(options: argparse.Namespace) -> int:
     config = config_of(options)
     folder: Any = options.output or default_run_directory(config)
     with naming(options.config):
-        result = run_job(config, folder, options.force, options.quiet)
+        result = run_job(
+            config,
+            folder,
+            force=options.force,
+            quiet=options.quiet,
+            plots=options.plots,
+        )
     if not options.quiet:
         print((result.run_directory / "report.txt").read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:

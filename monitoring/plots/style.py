@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -60,7 +61,9 @@ def mark_phases(axes: Axes, records: RunRecords) -> None:
         if times:
             x = times[0] - start_s
             axes.axvline(x, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
-            axes.text(x, 0.995, f" {word}", transform=transform, fontsize=8, color=MUTED, va="top")
+            # Clipped: a merge long after the job must not push the layout aside.
+            look: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top", "clip_on": True}
+            axes.text(x, 0.995, f" {word}", transform=transform, **look)
 
 
 def save(figure: Figure, path: Path) -> None:

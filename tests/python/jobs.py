@@ -25,9 +25,10 @@ class Ended:
 
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
-    """Runs the command as a user does."""
+    """Runs the command as a user does. Drawing plots takes most of the time of a small job."""
+    no_plots = ["--no-plots"] if arguments[0] == "run" else []
     done = subprocess.run(
-        [sys.executable, "-m", "forkrun", *map(str, arguments)],
+        [sys.executable, "-m", "forkrun", *map(str, arguments), *no_plots],
         cwd=cwd,
         env=environment(),
         capture_output=True,
