@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from forkrun import _core
 from forkrun.monitoring.process_reading import KIB, PROC
 
-PACKAGES = ("forkrun", "root", "numpy", "awkward")
+PACKAGES = ("forkrun", "numpy", "awkward")
 
 
 def describe_host(proc: Path = PROC) -> dict[str, Any]:
@@ -22,10 +24,20 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
         "n_cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": _memory_bytes(proc),
         "kernel": f"{platform.system()} {platform.release()}",
-        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+        "command": _command(sys.argv),
         "directory": str(Path.cwd()),
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {
+            "python": platform.python_version(),
+            "root": _core.root_version(),
+            **_versions(),
+        },
     }
+
+
+def _command(argv: Sequence[str]) -> list[str]:
+    """As a person would type it; `python -m forkrun` gives the path of a __main__.py."""
+    program = Path(argv[0])
+    return [program.parent.name if program.name == "__main__.py" else program.name, *argv[1:]]
 
 
 def _versions() -> dict[str, str]:

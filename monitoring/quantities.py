@@ -12,6 +12,11 @@ def count(n: int | float | None) -> str:
     return DASH if n is None else f"{round(n):,}".replace(",", THIN_SPACE)
 
 
+def plural(n: int | None, word: str) -> str:
+    """`1 lumi`, `2 lumis`."""
+    return f"{count(n)} {word}" + ("" if n == 1 else "s")
+
+
 def size(n_bytes: float | None) -> str:
     """Three digits and a binary unit: `1.21 GiB`, `345 MiB`."""
     if n_bytes is None:

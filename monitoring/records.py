@@ -35,7 +35,7 @@ class Sample(ProcessReading):
 
 @dataclass(frozen=True)
 class Written:
-    """What a unit, or a merge, wrote for one output. `digest`: None for a merged file without ids."""
+    """What a unit or a merge wrote for one output. `digest`: None of a file without ids."""
 
     n_events: int
     digest: str | None

@@ -28,14 +28,14 @@ class SamplerSettings:
 
     min_interval_s: float = 0.1
     max_cost: float = 0.01
-    grant_s: float = 0.03
+    grant_s: float = 0.02
 
 
 class Sampler:
     """Appends to `RUNDIR/monitoring/samples.jsonl`; make it in the parent.
 
-    The supervisor calls `add_child` after each fork, `tick` in its loop, `remove_child` when a child
-    has been waited for, and `close` at the end. A child calls `sample_self` just before it exits.
+    The supervisor calls `add_child` after each fork, `tick` in its loop, `remove_child` when a
+    child has been waited for, and `close` at the end. A child calls `sample_self` before it exits.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Sampler:
         self._settings = settings or SamplerSettings()
         self._proc = proc
         self._parent_pid = os.getpid() if parent_pid is None else parent_pid
-        self._children: dict[int, int] = {}
+        self._children: dict[int | None, int] = {}
         self._lines = JsonLines(_samples_path(run_dir))
         self._start_s: float | None = None
         self._last_s = 0.0
@@ -66,7 +66,8 @@ class Sampler:
         return self._cost_s
 
     def add_child(self, child: int, pid: int, now_s: float | None = None) -> None:
-        """Follows a new child (or the next process of the same number) and takes its first sample."""
+        """Follows a new child (or the next process of the same number) and takes its
+        first sample."""
         self._children[child] = pid
         self._sample({child: pid}, time.time() if now_s is None else now_s, {})
 

@@ -9,7 +9,7 @@ from forkrun.monitoring.children import Balance, ChildSummary
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
-from forkrun.monitoring.quantities import DASH, bar, count, percent, seconds, size
+from forkrun.monitoring.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.summary import JobFacts, Outcome, Summary, Totals
 
 WIDTH = 96
@@ -42,10 +42,16 @@ def _title(job: JobFacts) -> list[str]:
 
 def _job(job: JobFacts, events: EventCounts) -> list[str]:
     host = job.host or {}
-    threads = f"{job.threads_per_child} thread" + "s" * (job.threads_per_child > 1)
+    threads = plural(job.threads_per_child, "thread")
     children = f"{job.children} child" + "ren" * (job.children != 1)
     shape = f"{children} × {threads} · {job.executor} · distribution {job.distribution}"
-    data = f"{count(events.n_lumis_planned)} lumis in {count(events.n_files)} files, as {count(events.n_units_planned)} units of work"
+    parts = (
+        (events.n_lumis_planned, "lumi"),
+        (events.n_files, "file"),
+        (events.n_units_planned, "unit"),
+    )
+    lumis, files, units = (plural(n, word) for n, word in parts)
+    data = f"{lumis} in {files}, as {units} of work"
     lines = [_row("Job", shape), _row("", data), _row("", f"config {job.config_digest[:16]}")]
     if host:
         lines += [_row("", _command(host)), _row("Host", _machine(host)), _row("", _versions(host))]
@@ -57,7 +63,8 @@ def _command(host: Mapping[str, Any]) -> str:
 
 
 def _machine(host: Mapping[str, Any]) -> str:
-    return f"{host['name']} · {host['n_cpus']} × {host['cpu']} · {size(host['memory_bytes'])} · {host['kernel']}"
+    cpus = f"{host['n_cpus']} × {host['cpu']}"
+    return f"{host['name']} · {cpus} · {size(host['memory_bytes'])} · {host['kernel']}"
 
 
 def _versions(host: Mapping[str, Any]) -> str:
@@ -90,23 +97,14 @@ def _mark(agree: bool | None, good: str, bad: str) -> str:
 
 
 def _time(phases: Phases, totals: Totals) -> list[str]:
-    loop = totals.event_loop_rate_events_per_s
+    all_busy = "from the last child's first event to the first child's end"
+    in_loops = f"{_rate(totals.event_loop_rate_events_per_s)} events/s in the event loops"
     return [
         _row("Time", _phase("start-up", phases.startup_s, _startup_parts(phases))),
-        _row(
-            "",
-            _phase(
-                "all busy",
-                phases.processing_s,
-                "from the last child's first event to the first child's end",
-            ),
-        ),
+        _row("", _phase("all busy", phases.processing_s, all_busy)),
         _row("", _phase("shut-down", phases.shutdown_s, _shutdown_parts(phases))),
         _row("", _phase("whole job", phases.wall_s, "")),
-        _row(
-            "Rate",
-            f"{_rate(loop)} events/s in the event loops, {_rate(totals.rate_events_per_s)} of the whole job",
-        ),
+        _row("Rate", f"{in_loops}, {_rate(totals.rate_events_per_s)} of the whole job"),
     ]
 
 
@@ -184,12 +182,12 @@ def _balance(balance: Balance) -> list[str]:
     times, ends = balance.processing_times, balance.end_times
     lines = [_row("Balance", f"utilization {percent(balance.utilization)}")]
     if times and ends:
+        span = f"{seconds(times.min_s)} to {seconds(times.max_s)} s"
+        deviation = f"relative spread {percent(times.relative_std)}"
+        late = f"the last child ended {seconds(ends.range_s)} s after the first"
         lines += [
-            _row(
-                "",
-                f"processing times: {seconds(times.min_s)} to {seconds(times.max_s)} s, relative spread {percent(times.relative_std)}",
-            ),
-            _row("", f"end times: the last child ended {seconds(ends.range_s)} s after the first"),
+            _row("", f"processing times: {span}, {deviation}"),
+            _row("", f"end times: {late}"),
         ]
     return lines
 
@@ -198,33 +196,27 @@ def _memory(memory: MemorySummary | None, totals: Totals) -> list[str]:
     if memory is None:
         return [_row("Memory", "not sampled"), *_cost(totals)]
     peak = memory.peak
+    parts = f"{size(peak.shared_bytes)} shared by all + {size(peak.private_bytes)} private"
+    saving = f"{size(memory.saving_bytes)}, {percent(memory.saving_fraction, 0)}"
+    processes = "1 process" if peak.n_processes == 1 else f"{peak.n_processes} processes"
     return [
-        _row(
-            "Memory",
-            f"peak {size(peak.pss_bytes)} (PSS) in {peak.n_processes} processes: {size(peak.shared_bytes)} shared by all + {size(peak.private_bytes)} private",
-        ),
-        _row(
-            "",
-            f"as separate processes {size(peak.rss_bytes)} (RSS): sharing saves {size(memory.saving_bytes)}, {percent(memory.saving_fraction, 0)}",
-        ),
+        _row("Memory", f"peak {size(peak.pss_bytes)} (PSS) in {processes}: {parts}"),
+        _row("", f"as separate processes {size(peak.rss_bytes)} (RSS): sharing saves {saving}"),
         *_cost(totals),
     ]
 
 
 def _cost(totals: Totals) -> list[str]:
-    mean = size(totals.mean_read_bytes)
+    reads = f"{size(totals.read_bytes)} in {plural(totals.read_calls, 'call')}"
+    used = f"{percent(totals.cpu_efficiency)} of their threads' time"
     lines = [
-        _row(
-            "Reading", f"{size(totals.read_bytes)} in {count(totals.read_calls)} calls, {mean} each"
-        ),
-        _row(
-            "CPU",
-            f"{seconds(totals.cpu_s)} s in the children, {percent(totals.cpu_efficiency)} of their threads' time",
-        ),
+        _row("Reading", f"{reads}, {size(totals.mean_read_bytes)} each"),
+        _row("CPU", f"{seconds(totals.cpu_s)} s in the children, {used}"),
     ]
-    if totals.sampler:
-        cost = f"{totals.sampler['n_samples']} samples took {seconds(totals.sampler['cpu_s'])} s, {percent(totals.sampler['cpu_fraction'], 2)} of a CPU"
-        lines.append(_row("Sampler", cost))
+    sampler = totals.sampler
+    if sampler:
+        cost = f"{seconds(sampler['cpu_s'])} s, {percent(sampler['cpu_fraction'], 2)} of a CPU"
+        lines.append(_row("Sampler", f"{plural(sampler['n_samples'], 'sample')} took {cost}"))
     return lines
 
 

@@ -78,6 +78,6 @@ def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: floa
     size_mb = sum(path.stat().st_size for path in paths) / 1e6
     names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
     print(
-        f"{names}: {settings.n_events} events, {settings.n_branches} branches, {settings.n_lumis} lumis,"
-        f" {size_mb:.1f} MB in {duration_s:.1f} s"
+        f"{names}: {settings.n_events} events, {settings.n_branches} branches,"
+        f" {settings.n_lumis} lumis, {size_mb:.1f} MB in {duration_s:.1f} s"
     )

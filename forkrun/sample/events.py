@@ -25,8 +25,8 @@ PEAK_LENGTH = 0.05
 
 
 def clusters(settings: SampleSettings, first: int, last: int) -> Iterator[dict[str, Column]]:
-    """Clusters of the events [first, last) of the sample. A cluster is a function of the seed and the
-    number of its first event."""
+    """Clusters of the events [first, last) of the sample. A cluster is a function of the seed and
+    the number of its first event."""
     for start in range(first, last, settings.cluster):
         yield make_cluster(settings, start, min(start + settings.cluster, last))
 

@@ -1,4 +1,4 @@
-"""Momenta: Z bosons and their decays, falling spectra, resolutions. Energies in GeV, angles in rad."""
+"""Momenta of Z bosons, their decays and other objects. Energies in GeV, angles in rad."""
 
 from __future__ import annotations
 
@@ -74,6 +74,6 @@ def falling(
 
 
 def smeared(rng: np.random.Generator, momenta: Momenta, resolution: float) -> Momenta:
-    """As a detector sees it: relative resolution of pt, growing by 50 % from the barrel to |eta| 2.4."""
+    """As a detector sees it: relative resolution of pt, half as large again at |eta| 2.5."""
     width = resolution * (1 + 0.2 * np.abs(momenta.eta))
     return momenta._replace(pt=momenta.pt * np.exp(width * rng.normal(size=momenta.pt.size)))

@@ -14,8 +14,8 @@ class SampleSettings:
     """A sample is a pure function of these.
 
     `n_events`: in all files together, dealt evenly to `n_files` and to `n_runs` x `lumis_per_run`
-    lumis, in order, so a lumi may be spread over two files. `n_branches`: of the Events tree, counters
-    included. `drift`: relative growth of the event size from the first event to the last (-0.9: the
+    lumis, in order, so a lumi may be spread over two files. `n_branches`: of the Events tree, with
+    counters. `drift`: relative growth of the event size from the first event to the last (-0.9: the
     last one has a tenth of the objects of the first). `peak`: how much larger the first events are;
     it falls exponentially within 5 % of the sample. `cluster`: events per cluster."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -49,27 +49,31 @@ def _subtitle(children: Sequence[ChildSummary]) -> str:
 
 def _draw(axes: Axes, records: RunRecords, children: Sequence[int]) -> None:
     start_s, many = start_of(records), len(records.ledger) > MAX_VECTOR_BARS
-    shades = _shades(records.ledger)
+    run_shades = _run_shades(records.ledger)
     for row, child in enumerate(children):
         units = [unit for unit in records.ledger if unit.child == child]
         axes.broken_barh(
             [(unit.start_s - start_s, unit.duration_s) for unit in units],
             (row - BAR_HEIGHT / 2, BAR_HEIGHT),
-            facecolors=[shades[unit.run, unit.lumi] for unit in units],
+            facecolors=shades(units, run_shades),
             linewidth=0,
             rasterized=many,
             zorder=2,
         )
 
 
-def _shades(units: Sequence[Committed]) -> dict[tuple[int, int], str]:
-    """By (run, lumi): lumis of a run alternate in order of their numbers."""
-    shades: dict[tuple[int, int], str] = {}
-    for number, run in enumerate(_runs(units)):
-        lumis = sorted({unit.lumi for unit in units if unit.run == run})
-        pair = RUN_SHADES[number % len(RUN_SHADES)]
-        shades |= {(run, lumi): pair[i % 2] for i, lumi in enumerate(lumis)}
-    return shades
+def shades(units: Sequence[Committed], run_shades: Mapping[int, Sequence[str]]) -> list[str]:
+    """Colour of each of a child's units, in time order: the shade changes with the lumi."""
+    colours, turn, before = [], -1, None
+    for unit in units:
+        if (unit.run, unit.lumi) != before:
+            turn, before = turn + 1, (unit.run, unit.lumi)
+        colours.append(run_shades[unit.run][turn % 2])
+    return colours
+
+
+def _run_shades(units: Sequence[Committed]) -> dict[int, Sequence[str]]:
+    return {run: RUN_SHADES[i % len(RUN_SHADES)] for i, run in enumerate(_runs(units))}
 
 
 def _runs(units: Sequence[Committed]) -> list[int]:

@@ -72,9 +72,11 @@ def _draw(axes: Axes, records: RunRecords, totals: Sequence[MemoryTotals], unit_
 def _layers(
     records: RunRecords, totals: Sequence[MemoryTotals]
 ) -> tuple[npt.NDArray[np.float64], list[str], list[str]]:
-    """(n_layers, n_times) bytes from bottom to top: shared, private of the parent, of each child."""
+    """(n_layers, n_times) bytes from bottom to top: shared, private of the parent, then of
+    each child."""
     children = sorted({s.child for s in records.samples if s.child is not None})
-    row = {None: 1, **{child: i + 2 for i, child in enumerate(children)}}
+    row: dict[int | None, int] = {child: i + 2 for i, child in enumerate(children)}
+    row[None] = 1
     column = {look.time_s: i for i, look in enumerate(totals)}
     layers = np.zeros((len(children) + 2, len(totals)))
     layers[0] = [look.shared_bytes for look in totals]

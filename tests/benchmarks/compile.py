@@ -8,8 +8,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 LIBRARIES = (
-    "Core", "RIO", "Net", "Hist", "Graf", "Tree", "TreePlayer", "MathCore", "Thread", "Imt", "MultiProc",
-    "ROOTDataFrame", "ROOTVecOps",
+    "Core", "RIO", "Net", "Hist", "Graf", "Tree", "TreePlayer", "MathCore", "Thread", "Imt",
+    "MultiProc", "ROOTDataFrame", "ROOTVecOps",
 )  # fmt: skip
 
 

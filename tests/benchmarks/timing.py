@@ -38,8 +38,8 @@ class Result:
 
 
 def measure(timers: Mapping[str, Timer], repeats: int) -> dict[str, list[float]]:
-    """Calls every timer `repeats` times after one call that does not count, forwards and backwards in
-    turn, so that what disturbs the machine disturbs all."""
+    """Calls every timer `repeats` times after one call that does not count, forwards and backwards
+    in turn, so that what disturbs the machine disturbs all."""
     for timer in timers.values():
         timer()
     times: dict[str, list[float]] = {way: [] for way in timers}

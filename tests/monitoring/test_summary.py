@@ -35,7 +35,8 @@ def test_a_child_without_a_unit_lowers_the_utilization() -> None:
 
 def test_dispersion_is_range_and_relative_standard_deviation(write_run: WriteRun) -> None:
     balance = summarize(read_records(write_run())).balance
-    assert balance.processing_times is not None and balance.end_times is not None
+    assert balance.processing_times is not None
+    assert balance.end_times is not None
     assert balance.processing_times.range_s == 6
     assert balance.processing_times.relative_std == pytest.approx((6**0.5) / 9)
     assert (balance.end_times.min_s, balance.end_times.max_s, balance.end_times.range_s) == (
@@ -50,7 +51,8 @@ def test_startup_and_shutdown_are_told_apart_with_their_parts(write_run: WriteRu
     assert phases.wall_s == 20
     assert (phases.startup_s, phases.processing_s, phases.shutdown_s) == (2, 6, 12)
     assert (phases.index_s, phases.modules_s) == (0.5, 1)
-    assert phases.fork_s == pytest.approx(0.2) and phases.first_event_s == pytest.approx(0.3)
+    assert phases.fork_s == pytest.approx(0.2)
+    assert phases.first_event_s == pytest.approx(0.3)
     assert (phases.last_children_s, phases.merge_s, phases.event_loop_s) == (7, 3, 13)
 
 
@@ -70,7 +72,8 @@ def test_totals_are_the_sums_over_the_children(write_run: WriteRun) -> None:
 def test_counts_and_digests_agree_with_plan_and_merge(write_run: WriteRun) -> None:
     events = count_events(read_records(write_run()))
     assert (events.n_events_planned, events.n_events_read) == (600, 600)
-    assert events.digests_agree is True and events.complete
+    assert events.digests_agree is True
+    assert events.complete
     assert [(o.n_events_written, o.n_events_merged, o.agree) for o in events.outputs] == [
         (60, 60, True)
     ]
@@ -123,7 +126,8 @@ def test_a_dead_child_is_named_and_what_is_committed_is_counted(write_run: Write
     assert report["job"]["problem"] == "child 2: killed by signal 11 (SIGSEGV)"
     assert (report["events"]["n_events_read"], report["events"]["n_units_committed"]) == (300, 3)
     text = (run / "report.txt").read_text()
-    assert "FAILED" in text and "committed 3 of 6 units" in text
+    assert "FAILED" in text
+    assert "committed 3 of 6 units" in text
 
 
 def test_a_job_that_never_got_to_a_plan_still_has_a_report(write_run: WriteRun) -> None:
@@ -176,7 +180,8 @@ def test_relative_spread_does_not_depend_on_the_unit_of_time(
     times: list[float], scale: float
 ) -> None:
     one, other = spread(times), spread([scale * time for time in times])
-    assert one is not None and other is not None
+    assert one is not None
+    assert other is not None
     assert one.relative_std == pytest.approx(other.relative_std, rel=1e-6, abs=1e-9)
 
 
