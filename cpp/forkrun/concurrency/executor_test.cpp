@@ -33,7 +33,8 @@ TEST_P(ExecutorTest, run_returns_when_all_that_followed_has_ended) {
   constexpr std::size_t n_tasks = 1000;
   std::vector<FunctionTask> tasks(n_tasks);
   std::atomic<std::size_t> n_executed{};
-  for (std::size_t i = 0; i < n_tasks; ++i) {  // A binary tree: task i makes 2i + 1 and 2i + 2 ready.
+  for (std::size_t i = 0; i < n_tasks;
+       ++i) {  // A binary tree: task i makes 2i + 1 and 2i + 2 ready.
     tasks[i].function = [&, i](ReadyTasks& ready) {
       ++n_executed;
       for (const auto next : {2 * i + 1, 2 * i + 2}) {

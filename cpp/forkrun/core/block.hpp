@@ -12,12 +12,30 @@ namespace forkrun {
 
 /// Handles to products, got from `Construction` and kept as members of a module. They hold the
 /// number of the product in the job; no name is looked up while events are processed.
-template <typename T> struct Input { std::uint32_t product{}; };
-template <typename T> struct Output { std::uint32_t product{}; };
-template <typename T> struct ScalarInput { std::uint32_t product{}; };
-template <typename T> struct JaggedInput { std::uint32_t product{}; };
-template <typename T> struct ScalarOutput { std::uint32_t product{}; };
-template <typename T> struct JaggedOutput { std::uint32_t product{}; };
+template <typename T>
+struct Input {
+  std::uint32_t product{};
+};
+template <typename T>
+struct Output {
+  std::uint32_t product{};
+};
+template <typename T>
+struct ScalarInput {
+  std::uint32_t product{};
+};
+template <typename T>
+struct JaggedInput {
+  std::uint32_t product{};
+};
+template <typename T>
+struct ScalarOutput {
+  std::uint32_t product{};
+};
+template <typename T>
+struct JaggedOutput {
+  std::uint32_t product{};
+};
 
 /// One byte per event of a block, 0 or 1.
 using Mask = std::span<const std::uint8_t>;

@@ -10,7 +10,17 @@
 namespace forkrun {
 
 enum class ElementType : std::uint8_t {
-  boolean, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64
+  boolean,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64
 };
 enum class Shape : std::uint8_t { scalar, jagged };
 
@@ -33,17 +43,28 @@ inline constexpr ElementType element_type_of = [] {
   static_assert(sizeof(T) == 0, "not a column element type");
   return ElementType{};
 }();
-template <> inline constexpr ElementType element_type_of<bool> = ElementType::boolean;
-template <> inline constexpr ElementType element_type_of<std::int8_t> = ElementType::int8;
-template <> inline constexpr ElementType element_type_of<std::uint8_t> = ElementType::uint8;
-template <> inline constexpr ElementType element_type_of<std::int16_t> = ElementType::int16;
-template <> inline constexpr ElementType element_type_of<std::uint16_t> = ElementType::uint16;
-template <> inline constexpr ElementType element_type_of<std::int32_t> = ElementType::int32;
-template <> inline constexpr ElementType element_type_of<std::uint32_t> = ElementType::uint32;
-template <> inline constexpr ElementType element_type_of<std::int64_t> = ElementType::int64;
-template <> inline constexpr ElementType element_type_of<std::uint64_t> = ElementType::uint64;
-template <> inline constexpr ElementType element_type_of<float> = ElementType::float32;
-template <> inline constexpr ElementType element_type_of<double> = ElementType::float64;
+template <>
+inline constexpr ElementType element_type_of<bool> = ElementType::boolean;
+template <>
+inline constexpr ElementType element_type_of<std::int8_t> = ElementType::int8;
+template <>
+inline constexpr ElementType element_type_of<std::uint8_t> = ElementType::uint8;
+template <>
+inline constexpr ElementType element_type_of<std::int16_t> = ElementType::int16;
+template <>
+inline constexpr ElementType element_type_of<std::uint16_t> = ElementType::uint16;
+template <>
+inline constexpr ElementType element_type_of<std::int32_t> = ElementType::int32;
+template <>
+inline constexpr ElementType element_type_of<std::uint32_t> = ElementType::uint32;
+template <>
+inline constexpr ElementType element_type_of<std::int64_t> = ElementType::int64;
+template <>
+inline constexpr ElementType element_type_of<std::uint64_t> = ElementType::uint64;
+template <>
+inline constexpr ElementType element_type_of<float> = ElementType::float32;
+template <>
+inline constexpr ElementType element_type_of<double> = ElementType::float64;
 
 /// One value per event: `view[event]`.
 template <typename T>
@@ -79,7 +100,9 @@ class Buffer {
   void reserve(std::size_t n_bytes);
 
  private:
-  struct Free { void operator()(std::byte* memory) const; };
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
   std::unique_ptr<std::byte[], Free> data_;
   std::size_t capacity_{};
 };

@@ -39,14 +39,14 @@ class GraphCompiler {
 
   const JobDescription& job_;
   Graph graph_;
-  std::vector<Numbers> consumed_;                ///< products, by module
-  std::vector<Numbers> produced_;                ///< products, by module
-  Numbers module_nodes_;                         ///< by module
-  Numbers column_nodes_;                         ///< by product
-  std::vector<Numbers> analyzer_gates_;          ///< by module
+  std::vector<Numbers> consumed_;                   ///< products, by module
+  std::vector<Numbers> produced_;                   ///< products, by module
+  Numbers module_nodes_;                            ///< by module
+  Numbers column_nodes_;                            ///< by product
+  std::vector<Numbers> analyzer_gates_;             ///< by module
   std::map<std::string, std::uint32_t> path_ends_;  ///< gates
-  std::vector<Numbers> gate_children_;           ///< by gate
-  std::vector<Numbers> gate_analyzers_;          ///< by gate
+  std::vector<Numbers> gate_children_;              ///< by gate
+  std::vector<Numbers> gate_analyzers_;             ///< by gate
 };
 
 GraphCompiler::GraphCompiler(const JobDescription& job)
@@ -104,9 +104,8 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   Node node;
   node.kind = kinds[static_cast<std::size_t>(record.kind)];
   node.concurrency = record.concurrency();
-  node.in_order =
-      node.kind == NodeKind::output ||
-      (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
+  node.in_order = node.kind == NodeKind::output ||
+                  (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
   node.module = record.module.get();
   node.name = &record.label;
   return node;

@@ -21,12 +21,9 @@ std::string describe_events(const EventBlock& block) {
 
 std::string describe_node(const Node& node) {
   switch (node.kind) {
-    case NodeKind::source_column:
-      return "reading column \"" + *node.name + "\"";
-    case NodeKind::output:
-      return "output \"" + *node.name + "\"";
-    default:
-      return "module \"" + *node.name + "\"";
+    case NodeKind::source_column: return "reading column \"" + *node.name + "\"";
+    case NodeKind::output: return "output \"" + *node.name + "\"";
+    default: return "module \"" + *node.name + "\"";
   }
 }
 

@@ -35,7 +35,8 @@ TEST(EventDigestTest, spans_and_single_events_give_the_same) {
 TEST(EventDigestTest, digest_never_changes_between_versions) {
   EXPECT_EQ(EventDigest{}.hex(), std::string(32, '0'));
   EXPECT_EQ(digest_of({{1, 2, 3}}).hex(), "7fa62b2d3915e41f11f1ca057cf9e513");
-  EXPECT_EQ(digest_of({{1, 2, 3}, {4'000'000'000U, 5, ~0ULL}}).hex(), "d29668231fc7005a77fc9bc92a0af8c5");
+  EXPECT_EQ(digest_of({{1, 2, 3}, {4'000'000'000U, 5, ~0ULL}}).hex(),
+            "d29668231fc7005a77fc9bc92a0af8c5");
 }
 
 TEST(EventDigestTest, neighbouring_ids_have_different_digests) {

@@ -46,8 +46,9 @@ std::string check_path_label(const JobDescription& job, const PathDescription& p
     return start + ", which is no module" + nearest_name_hint(label, labels_of(job));
   }
   if (found->kind == ModuleKind::producer) {
-    return start + ", a producer: a path has filters and analyzers, and what they consume is "
-                   "made on demand";
+    return start +
+           ", a producer: a path has filters and analyzers, and what they consume is "
+           "made on demand";
   }
   if (found->kind == ModuleKind::output) {
     return start + ", an output: say in the output which paths it writes";

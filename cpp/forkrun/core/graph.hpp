@@ -23,38 +23,38 @@ struct LinkRange {
 struct Node {
   NodeKind kind{};
   Concurrency concurrency = Concurrency::reentrant;
-  bool in_order{};               ///< sees the blocks in their order
-  Module* module{};              ///< null for a source column
+  bool in_order{};   ///< sees the blocks in their order
+  Module* module{};  ///< null for a source column
   std::uint32_t source_column = none;
-  std::uint32_t mask = none;     ///< a filter's own, or what an analyzer or output selects
-  LinkRange inputs;              ///< nodes that make what this one consumes
-  LinkRange products;            ///< what this one makes
-  LinkRange columns;             ///< those of its products that are columns
-  LinkRange gates;               ///< of an analyzer or output: it sees the events that pass one
-  const std::string* name{};     ///< label of the module or name of the column
+  std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
+  LinkRange inputs;           ///< nodes that make what this one consumes
+  LinkRange products;         ///< what this one makes
+  LinkRange columns;          ///< those of its products that are columns
+  LinkRange gates;            ///< of an analyzer or output: it sees the events that pass one
+  const std::string* name{};  ///< label of the module or name of the column
 };
 
 /// The beginning of a path: the events that its filters have left, with the last of them named.
 /// Paths that begin with the same filters share their gates. Gate 0 has no filter: all events.
 struct Gate {
-  std::uint32_t parent = none;   ///< the gate before the last filter; smaller than this one's number
-  std::uint32_t filter = none;   ///< node
-  std::uint32_t mask{};          ///< the filter's own if the parent is gate 0
-  LinkRange children;            ///< gates
-  LinkRange analyzers;           ///< nodes
+  std::uint32_t parent = none;  ///< the gate before the last filter; smaller than this one's number
+  std::uint32_t filter = none;  ///< node
+  std::uint32_t mask{};         ///< the filter's own if the parent is gate 0
+  LinkRange children;           ///< gates
+  LinkRange analyzers;          ///< nodes
 };
 
 /// A compiled job. Nodes, gates, masks and products are numbered; all lists are pieces of one flat
 /// array. Built once, before the fork; afterwards read by all threads.
 struct Graph {
   std::vector<Node> nodes;
-  std::vector<Gate> gates;                ///< parents before children
+  std::vector<Gate> gates;  ///< parents before children
   std::vector<std::uint32_t> links;
-  std::vector<std::uint32_t> analyzers;   ///< nodes, in the order of their modules
-  std::vector<std::uint32_t> outputs;     ///< nodes, in the order of their modules
+  std::vector<std::uint32_t> analyzers;  ///< nodes, in the order of their modules
+  std::vector<std::uint32_t> outputs;    ///< nodes, in the order of their modules
   std::vector<Product> products;
-  std::vector<bool> is_made;              ///< by product: whether a node makes it
-  std::uint32_t n_masks = 1;              ///< mask 0: all events
+  std::vector<bool> is_made;  ///< by product: whether a node makes it
+  std::uint32_t n_masks = 1;  ///< mask 0: all events
 
   [[nodiscard]] std::span<const std::uint32_t> at(LinkRange range) const {
     return std::span{links}.subspan(range.first, range.count);

@@ -49,8 +49,7 @@ Histogram::Histogram(std::string name, std::string title, std::vector<Axis> axes
 void Histogram::fill(std::span<const double> coordinates, double weight) {
   if (coordinates.size() != axes_.size()) {
     throw Error{"histogram \"" + name_ + "\" has " + std::to_string(axes_.size()) +
-                " axes, but is filled with " + std::to_string(coordinates.size()) +
-                " coordinates"};
+                " axes, but is filled with " + std::to_string(coordinates.size()) + " coordinates"};
   }
   std::size_t cell = 0;
   for (std::size_t i = 0; i < axes_.size(); ++i) {

@@ -126,9 +126,9 @@ bool Lane::pass(std::uint32_t number) {
   const auto& gate = graph_.gates[number];
   const auto filter_mask = graph_.nodes[gate.filter].mask;
   // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
-  const bool any = gate.parent == 0 ? masks_.any(filter_mask)
-                                    : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask,
-                                                      filter_mask);
+  const bool any = gate.parent == 0
+                       ? masks_.any(filter_mask)
+                       : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask, filter_mask);
   is_open_[number] = any ? 1 : 0;
   return any;
 }

@@ -93,12 +93,8 @@ inline void Lane::call_unguarded(const Node& node, Parallel& parallel) {
     case NodeKind::source_column:
       source_->read(node.source_column, block_.mutable_column(graph_.at(node.columns)[0]));
       break;
-    case NodeKind::producer:
-      produce(node);
-      break;
-    case NodeKind::filter:
-      filter(node);
-      break;
+    case NodeKind::producer: produce(node); break;
+    case NodeKind::filter: filter(node); break;
     case NodeKind::analyzer:
       static_cast<Analyzer*>(node.module)->analyze(block_, masks_[node.mask]);
       break;

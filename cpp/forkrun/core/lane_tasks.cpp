@@ -74,14 +74,9 @@ void LaneTasks::open_gate(std::uint32_t number, ReadyTasks& ready) {
     auto& filter = nodes_[graph_.gates[child].filter];
     task.expect(1);
     switch (filter.done.add(task.link)) {
-      case WaitingTaskList::Added::first:
-        ask_for_inputs(filter, ready);
-        break;
-      case WaitingTaskList::Added::waiting:
-        break;
-      case WaitingTaskList::Added::done:
-        ready.push(task);
-        break;
+      case WaitingTaskList::Added::first: ask_for_inputs(filter, ready); break;
+      case WaitingTaskList::Added::waiting: break;
+      case WaitingTaskList::Added::done: ready.push(task); break;
     }
   }
   decide_analyzers(gate, ready);
@@ -131,11 +126,8 @@ void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
   for (auto link = range.first; link < range.first + range.count; ++link) {
     auto& input = nodes_[graph_.links[link]];
     switch (input.done.add(links_[link])) {
-      case WaitingTaskList::Added::first:
-        ask_for_inputs(input, ready);
-        break;
-      case WaitingTaskList::Added::waiting:
-        break;
+      case WaitingTaskList::Added::first: ask_for_inputs(input, ready); break;
+      case WaitingTaskList::Added::waiting: break;
       case WaitingTaskList::Added::done:
         (void)task.arrive();  // Not the last: ours is still to come.
         break;
@@ -188,14 +180,9 @@ void LaneTasks::call(const Node& node) {
 
 void LaneTasks::end_node(NodeTask& task, ReadyTasks& ready) {
   switch (graph_.nodes[task.number].kind) {
-    case NodeKind::analyzer:
-      end_path(ready);
-      break;
-    case NodeKind::output:
-      end_output(ready);
-      break;
-    default:
-      task.done.close(ready);
+    case NodeKind::analyzer: end_path(ready); break;
+    case NodeKind::output: end_output(ready); break;
+    default: task.done.close(ready);
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace forkrun {
 
-/// The masks of a lane: one byte per event, 0 or 1; mask 0 accepts all events. Worked on in words of
-/// eight events; the bytes behind the last event are always 0. Each mask has cache lines of its own.
+/// The masks of a lane: one byte per event, 0 or 1; mask 0 accepts all events. Worked on in words
+/// of eight events; the bytes behind the last event are always 0. Each mask has cache lines of its
+/// own.
 class Masks {
  public:
   explicit Masks(std::size_t n_masks) : n_masks_{n_masks} {}

@@ -102,7 +102,9 @@ class Construction {
   virtual void set_concurrency(Concurrency concurrency) = 0;
 
   template <typename T>
-  Input<T> consumes(const std::string& name) { return {consume(name, cpp_product<T>())}; }
+  Input<T> consumes(const std::string& name) {
+    return {consume(name, cpp_product<T>())};
+  }
   template <typename T>
   ScalarInput<T> consumes_scalar(const std::string& name) {
     return {consume_column(name, {element_type_of<T>, Shape::scalar})};
@@ -112,7 +114,9 @@ class Construction {
     return {consume_column(name, {element_type_of<T>, Shape::jagged})};
   }
   template <typename T>
-  Output<T> produces(const std::string& name) { return {produce(name, cpp_product<T>())}; }
+  Output<T> produces(const std::string& name) {
+    return {produce(name, cpp_product<T>())};
+  }
   template <typename T>
   ScalarOutput<T> produces_scalar(const std::string& name) {
     return {produce_column(name, {element_type_of<T>, Shape::scalar})};
@@ -145,7 +149,9 @@ class Construction {
  private:
   template <typename T>
   static ProductType cpp_product() {
-    return {typeid(T), {}, [](ColumnType) -> void* { return new T{}; },
+    return {typeid(T),
+            {},
+            [](ColumnType) -> void* { return new T{}; },
             [](void* product) { delete static_cast<T*>(product); }};
   }
 };

@@ -38,11 +38,10 @@ std::string with_article(const std::string& name) {
 
 /// `From` may stand for `To` in a list of parameters: the same kind, or an integer for a number.
 template <typename To, typename From>
-constexpr bool converts = (std::is_floating_point_v<To> && std::is_arithmetic_v<From> &&
-                           !std::is_same_v<From, bool>) ||
-                          (std::is_integral_v<To> && std::is_same_v<From, std::int64_t> &&
-                           !std::is_same_v<To, bool>) ||
-                          std::is_same_v<To, From>;
+constexpr bool converts =
+    (std::is_floating_point_v<To> && std::is_arithmetic_v<From> && !std::is_same_v<From, bool>) ||
+    (std::is_integral_v<To> && std::is_same_v<From, std::int64_t> && !std::is_same_v<To, bool>) ||
+    std::is_same_v<To, From>;
 
 /// nullopt if `from` is not a T, or an integer too large for it.
 template <typename To, typename From>
@@ -76,8 +75,8 @@ T get_value(const std::string& module, const std::string& name, const ParameterV
   auto converted = std::visit([](const auto& from) { return convert<T>(from); }, value);
   if (!converted) {
     throw ScheduleError{{"module \"" + module + "\": parameter \"" + name + "\" must be " +
-                         with_article(type_name<T>()) + (std::is_same_v<T, int> ? " of 32 bits" : "") +
-                         ", but " +
+                         with_article(type_name<T>()) +
+                         (std::is_same_v<T, int> ? " of 32 bits" : "") + ", but " +
                          with_article(name_of_type_of(value)) + " is given"}};
   }
   return *std::move(converted);
@@ -103,8 +102,7 @@ template <typename T>
 T Parameters::get(const std::string& name, T fallback) const {
   asked_.insert(name);
   const auto found = values_.find(name);
-  return found == values_.end() ? std::move(fallback)
-                                : get_value<T>(module_, name, found->second);
+  return found == values_.end() ? std::move(fallback) : get_value<T>(module_, name, found->second);
 }
 
 void Parameters::check_all_used() const {
@@ -121,7 +119,7 @@ void Parameters::check_all_used() const {
   }
 }
 
-#define FORKRUN_PARAMETER_TYPE(...)                                           \
+#define FORKRUN_PARAMETER_TYPE(...)                                            \
   template __VA_ARGS__ Parameters::get<__VA_ARGS__>(const std::string&) const; \
   template __VA_ARGS__ Parameters::get<__VA_ARGS__>(const std::string&, __VA_ARGS__) const
 

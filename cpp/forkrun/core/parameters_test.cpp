@@ -36,7 +36,8 @@ TEST(ParametersTest, values_come_with_their_type) {
   EXPECT_TRUE(parameters.get<bool>("flag"));
   EXPECT_EQ(parameters.get<std::string>("name"), "tight");
   EXPECT_EQ(parameters.get<std::vector<double>>("cuts"), (std::vector<double>{0.5, 2}));
-  EXPECT_EQ(parameters.get<std::vector<std::string>>("names"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parameters.get<std::vector<std::string>>("names"),
+            (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(ParametersTest, integers_are_accepted_for_numbers_and_nothing_else_is_converted) {
@@ -60,7 +61,8 @@ TEST(ParametersTest, empty_list_is_a_list_of_anything) {
 TEST(ParametersTest, missing_parameter_has_its_fallback_or_is_an_error) {
   EXPECT_EQ(parameters.get<double>("eta_max", 2.4), 2.4);
   EXPECT_EQ(parameters.get<int>("n", 7), 3);
-  EXPECT_EQ(error_of<double>("eta_max"), "module \"muons\" needs the parameter \"eta_max\" (a number)");
+  EXPECT_EQ(error_of<double>("eta_max"),
+            "module \"muons\" needs the parameter \"eta_max\" (a number)");
 }
 
 TEST(ParametersTest, parameters_that_nobody_asked_for_are_named) {

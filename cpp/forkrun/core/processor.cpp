@@ -174,25 +174,23 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
   result.read_calls = after.read_calls - before.read_calls;
   result.read_bytes = after.read_bytes - before.read_bytes;
   result.cpu_s = cpu_now_s() - cpu_start_s;
-  result.wall_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
-Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
-                     StatusSlot* status)
+Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
     : Processor{schedule, source, config, status, make_executor(config)} {}
 
-Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
-                     StatusSlot* status, std::unique_ptr<Executor> executor)
+Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status,
+                     std::unique_ptr<Executor> executor)
     : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status, nullptr})} {
   const auto make_lane = [&](std::size_t number) {
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(), status);
   };
   const auto& graph = schedule.graph();
-  impl_->loop = executor ? make_task_loop(graph, make_lane, config.concurrent_blocks,
-                                          std::move(executor))
-                         : make_serial_loop(graph, make_lane);
+  impl_->loop =
+      executor ? make_task_loop(graph, make_lane, config.concurrent_blocks, std::move(executor))
+               : make_serial_loop(graph, make_lane);
 }
 
 Processor::~Processor() = default;

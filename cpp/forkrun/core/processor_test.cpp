@@ -100,7 +100,8 @@ class ProcessorTest : public ::testing::TestWithParam<ProcessorConfig> {
 
   /// Text of the error of class E that processing ends with.
   template <typename E>
-  std::string error_of(const UnitOfWork& unit, const std::map<std::string, std::string>& paths = {}) {
+  std::string error_of(const UnitOfWork& unit,
+                       const std::map<std::string, std::string>& paths = {}) {
     try {
       processor().process(unit, paths);
     } catch (const E& error) {
@@ -129,13 +130,13 @@ TEST_P(ProcessorTest, every_event_is_read_once_also_without_modules) {
 }
 
 TEST_P(ProcessorTest, producers_and_columns_are_made_once_per_block_and_only_if_needed) {
-  MemoryOutput::Record record;
+  MemoryOutput::Record one, two;
   producer("plus_one", "x", "a", n_first);
   producer("plus_two", "a", "b", n_second);
   producer("unneeded", "v_like", "c", n_third);
   producer("maker", "y", "v_like", n_third);
-  output("one", {}, record, {"a", "b"});
-  output("two", {}, record, {"b"});
+  output("one", {}, one, {"a", "b"});
+  output("two", {}, two, {"b"});
   schedule = builder.compile();
   processor_ = std::make_unique<Processor>(*schedule, source, GetParam(), nullptr);
   processor().process(unit_of(0, 100), {{"one", "1"}, {"two", "2"}});
@@ -248,9 +249,8 @@ TEST_P(ProcessorTest, products_of_any_type_keep_their_content_from_block_to_bloc
   std::atomic<std::uint64_t> total{};
   builder.add_module({"counts", {}}, [](Construction& construction) {
     const auto output = construction.produces<Count>("count");
-    return std::make_unique<FunctionProducer>([output](const EventBlock& block) {
-      block.make(output).sum += block.n_events();
-    });
+    return std::make_unique<FunctionProducer>(
+        [output](const EventBlock& block) { block.make(output).sum += block.n_events(); });
   });
   builder.add_module({"reads", {}}, [&](Construction& construction) {
     const auto input = construction.consumes<Count>("count");
@@ -424,22 +424,23 @@ class Listener final : public Producer {
 
 TEST_P(ProcessorTest, runs_and_lumis_begin_and_end_as_units_change) {
   std::vector<std::string> messages;
-  builder.add_module({"l", {}}, [&](Construction&) { return std::make_unique<Listener>(messages); });
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<Listener>(messages); });
   processor().process(unit_of(0, 10, 1), {});
   processor().process(unit_of(10, 20, 1), {});
   processor().process(unit_of(20, 30, 2), {});
   processor().process(unit_of(30, 40, 2, 2), {});
   processor().finish();
   processor().finish();
-  EXPECT_EQ(messages,
-            (std::vector<std::string>{"begin_run 1", "begin_lumi 1", "end_lumi 1", "begin_lumi 2",
-                                      "end_lumi 2", "end_run 1", "begin_run 2", "begin_lumi 2",
-                                      "end_lumi 2", "end_run 2"}));
+  EXPECT_EQ(messages, (std::vector<std::string>{
+                          "begin_run 1", "begin_lumi 1", "end_lumi 1", "begin_lumi 2", "end_lumi 2",
+                          "end_run 1", "begin_run 2", "begin_lumi 2", "end_lumi 2", "end_run 2"}));
 }
 
 TEST_P(ProcessorTest, modules_are_told_of_job_and_fork_in_order) {
   std::vector<std::string> messages;
-  builder.add_module({"l", {}}, [&](Construction&) { return std::make_unique<Listener>(messages); });
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<Listener>(messages); });
   schedule = builder.compile();
   schedule->pre_fork();
   schedule->post_fork(3);

@@ -17,9 +17,9 @@ inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 /// A product of the job: who makes it, and of which type.
 struct Product {
   std::string name;
-  std::optional<ProductType> type{};     ///< known once it has a maker
-  std::uint32_t module = none;           ///< the module that makes it, or
-  std::uint32_t source_column = none;    ///< the column of the input that it is
+  std::optional<ProductType> type{};   ///< known once it has a maker
+  std::uint32_t module = none;         ///< the module that makes it, or
+  std::uint32_t source_column = none;  ///< the column of the input that it is
 };
 
 /// A wish of a module for a product.

@@ -83,7 +83,8 @@ class ScheduleBuilder {
   void add_module(const ModuleDescription& module,
                   const std::function<std::unique_ptr<Module>(Construction&)>& make);
   void add_path(const PathDescription& path);
-  /// `make` gets the products the output writes, by name and product number, through `Construction`.
+  /// `make` gets the products the output writes, by name and product number, through
+  /// `Construction`.
   void add_output(const OutputDescription& output,
                   const std::function<std::unique_ptr<OutputModule>(Construction&)>& make);
 
@@ -95,7 +96,8 @@ class ScheduleBuilder {
 
   /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
   /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
-  /// path; a producer on a path; parameters that no module asked for. The builder is empty afterwards.
+  /// path; a producer on a path; parameters that no module asked for. The builder is empty
+  /// afterwards.
   [[nodiscard]] std::unique_ptr<Schedule> compile();
 
  private:

@@ -99,10 +99,11 @@ TEST_F(ScheduleTest, type_mismatch_names_both_types_also_of_objects) {
   });
   producer("b", {"list"}, {});
   output("out", {}, {"list"});
-  EXPECT_EQ(problems(), (Strings{"module \"b\" consumes \"list\" as float32, but module \"a\" makes "
-                                 "it as std::vector<int, std::allocator<int> >",
-                                 "output \"out\" consumes \"list\" as a column, but module \"a\" "
-                                 "makes it as std::vector<int, std::allocator<int> >"}));
+  EXPECT_EQ(problems(),
+            (Strings{"module \"b\" consumes \"list\" as float32, but module \"a\" makes "
+                     "it as std::vector<int, std::allocator<int> >",
+                     "output \"out\" consumes \"list\" as a column, but module \"a\" "
+                     "makes it as std::vector<int, std::allocator<int> >"}));
 }
 
 TEST_F(ScheduleTest, constructor_that_throws_is_one_problem_among_others) {

@@ -12,16 +12,25 @@ namespace forkrun {
 struct alignas(64) StatusSlot {
   std::atomic<std::uint64_t> n_events_done{};
   std::atomic<std::uint64_t> n_units_done{};
-  std::atomic<std::uint64_t> unit{};         ///< number of the unit in work
+  std::atomic<std::uint64_t> unit{};  ///< number of the unit in work
   std::atomic<std::uint32_t> run{};
   std::atomic<std::uint32_t> lumi{};
-  std::atomic<std::uint64_t> first_event{};  ///< event number of the first event of the last block begun
-  std::atomic<std::uint64_t> last_event{};   ///< and of its last event
-  std::atomic<std::int64_t> heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
-  std::atomic<std::uint32_t> state{};        ///< ChildState
+  std::atomic<std::uint64_t>
+      first_event{};  ///< event number of the first event of the last block begun
+  std::atomic<std::uint64_t> last_event{};  ///< and of its last event
+  std::atomic<std::int64_t>
+      heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
+  std::atomic<std::uint32_t> state{};  ///< ChildState
 };
 
-enum class ChildState : std::uint32_t { not_started, starting, processing, finishing, done, failed };
+enum class ChildState : std::uint32_t {
+  not_started,
+  starting,
+  processing,
+  finishing,
+  done,
+  failed
+};
 
 /// Notes the time. As of the kernel's last tick (milliseconds), which costs a few nanoseconds.
 void note_heartbeat(StatusSlot& slot);

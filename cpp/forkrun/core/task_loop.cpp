@@ -78,8 +78,7 @@ class TaskLoop final : public BlockLoop {
 }  // namespace
 
 std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph, const MakeLane& make_lane,
-                                          std::size_t n_lanes,
-                                          std::unique_ptr<Executor> executor) {
+                                          std::size_t n_lanes, std::unique_ptr<Executor> executor) {
   return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, std::move(executor));
 }
 

@@ -49,8 +49,8 @@ class MemoryOutput final : public OutputModule {
  public:
   struct Record {
     std::vector<std::uint64_t> events{};
-    std::vector<std::int64_t> values{};         ///< of the products, event by event
-    std::vector<std::uint64_t> sequences{};     ///< of all blocks, also those without events
+    std::vector<std::int64_t> values{};      ///< of the products, event by event
+    std::vector<std::uint64_t> sequences{};  ///< of all blocks, also those without events
     std::vector<std::string> opened{};
     int n_closed{};
     int n_abandoned{};
@@ -58,7 +58,8 @@ class MemoryOutput final : public OutputModule {
   /// Called before each write.
   using Function = std::function<void(const EventBlock&, Mask, Parallel&)>;
 
-  MemoryOutput(Record& record, std::vector<ScalarInput<std::int64_t>> inputs, Function function = {})
+  MemoryOutput(Record& record, std::vector<ScalarInput<std::int64_t>> inputs,
+               Function function = {})
       : record_{record}, inputs_{std::move(inputs)}, function_{std::move(function)} {}
 
   void open(const UnitOfWork& /*unit*/, const std::string& path) override {

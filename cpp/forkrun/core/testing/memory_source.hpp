@@ -18,8 +18,9 @@ inline std::uint64_t event_at(std::int64_t entry) {
   return 1000 + static_cast<std::uint64_t>(entry);
 }
 
-/// Events without a file: entry i is event 1000 + i; an empty range is a block of no events. Column "x": (n_events,) int64, three times the
-/// event number; "y": the event number; "v": jagged int32, event number modulo 4 values 0, 1, 2.
+/// Events without a file: entry i is event 1000 + i; an empty range is a block of no events. Column
+/// "x": (n_events,) int64, three times the event number; "y": the event number; "v": jagged int32,
+/// event number modulo 4 values 0, 1, 2.
 class MemorySource final : public Source {
  public:
   /// Where to fail, and what was asked for.

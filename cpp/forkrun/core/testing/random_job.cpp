@@ -203,8 +203,7 @@ ScheduleBuilder describe(const RandomJob& job, Witness& witness) {
   ScheduleBuilder builder{MemorySource::description()};
   const auto add = [&](const std::vector<RandomJob::Part>& parts, auto make) {
     for (const auto& part : parts) {
-      builder.add_module({part.label, {}},
-                         [&](Construction& c) { return make(witness, part, c); });
+      builder.add_module({part.label, {}}, [&](Construction& c) { return make(witness, part, c); });
     }
   };
   add(job.analyzers, make_analyzer);

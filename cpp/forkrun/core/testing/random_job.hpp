@@ -25,7 +25,7 @@ struct RandomJob {
     Concurrency concurrency{};
   };
   std::vector<Part> producers, filters, analyzers, outputs;
-  std::map<std::string, std::vector<std::string>> paths;      ///< labels
+  std::map<std::string, std::vector<std::string>> paths;         ///< labels
   std::map<std::string, std::vector<std::string>> output_paths;  ///< by output
 
   /// The same job for the same seed.
@@ -40,13 +40,14 @@ struct Fault {
 
 /// All that can be observed of processing one unit.
 struct Observation {
-  std::string error;                                       ///< empty: none
-  std::map<std::string, std::vector<std::uint64_t>> seen;  ///< analyzers: event, mask, inputs, in order
+  std::string error;  ///< empty: none
+  std::map<std::string, std::vector<std::uint64_t>>
+      seen;  ///< analyzers: event, mask, inputs, in order
   std::map<std::string, std::vector<double>> histograms;
-  std::map<std::string, std::vector<std::uint64_t>> written;   ///< events, by output
-  std::map<std::string, std::vector<std::int64_t>> values;     ///< of their products
-  std::map<std::string, std::vector<std::uint64_t>> sequences; ///< blocks, by output
-  std::map<std::string, int> n_calls;                      ///< by module, and by column
+  std::map<std::string, std::vector<std::uint64_t>> written;    ///< events, by output
+  std::map<std::string, std::vector<std::int64_t>> values;      ///< of their products
+  std::map<std::string, std::vector<std::uint64_t>> sequences;  ///< blocks, by output
+  std::map<std::string, int> n_calls;                           ///< by module, and by column
   EventDigest read;
   int n_overlaps{};  ///< of unsafe modules with each other, and of `one` modules with themselves
 
