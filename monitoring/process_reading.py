@@ -37,6 +37,7 @@ def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
         memory = _parse_rollup(_read(f"{folder}/smaps_rollup"))
         user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
         io = _parse_fields(_read(f"{folder}/io"))
+        read_calls, read_bytes = io["syscr"], io["rchar"]
     except (OSError, LookupError, ValueError):
         return None
     private = _sum(memory, "Private_Clean", "Private_Dirty", "Private_Hugetlb")
@@ -48,8 +49,8 @@ def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
         private_bytes=private * KIB,
         cpu_user_s=user_s,
         cpu_system_s=system_s,
-        read_calls=io["syscr"],
-        read_bytes=io["rchar"],
+        read_calls=read_calls,
+        read_bytes=read_bytes,
     )
 
 

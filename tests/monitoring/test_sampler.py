@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun.monitoring import Sampler, SamplerSettings, Timeline, sample_self
+from forkrun.monitoring.jsonl import read_json_lines
+from forkrun.monitoring.process_reading import read_process
+
+# As recorded from a Python process with a name that holds spaces and parentheses.
+ROLLUP = """5583e82b8000-7ffea4a98000 ---p 00000000 00:00 0                          [rollup]
+Rss:              102400 kB
+Pss:               40960 kB
+Pss_Dirty:         20480 kB
+Shared_Clean:      30720 kB
+Shared_Dirty:      40960 kB
+Private_Clean:      1024 kB
+Private_Dirty:     29696 kB
+Shared_Hugetlb:        0 kB
+Private_Hugetlb:       0 kB
+"""
+STAT = "{pid} (a (b) c) S 1 7 7 0 -1 4194560 153 0 0 0 250 75 0 0 20 0 1 0 100 0 0 0"
+IO = "rchar: 5000000\nwchar: 10\nsyscr: 400\nsyscw: 2\nread_bytes: 4096\nwrite_bytes: 0\n"
+
+RecordProcess = Callable[[int], Path]
+
+
+@pytest.fixture
+def record_process(tmp_path: Path) -> RecordProcess:
+    """Adds a process to a /proc tree and gives its root."""
+
+    def record(pid: int) -> Path:
+        folder = tmp_path / "proc" / str(pid)
+        folder.mkdir(parents=True)
+        (folder / "smaps_rollup").write_text(ROLLUP)
+        (folder / "stat").write_text(STAT.format(pid=pid))
+        (folder / "io").write_text(IO)
+        return tmp_path / "proc"
+
+    return record
+
+
+def samples(run_dir: Path) -> list[dict[str, Any]]:
+    return read_json_lines(run_dir / "monitoring" / "samples.jsonl")
+
+
+def test_a_recorded_process_is_read_to_the_last_digit(record_process: RecordProcess) -> None:
+    reading = read_process(7, record_process(7))
+    assert reading is not None
+    assert (reading.pss_bytes, reading.rss_bytes) == (40960 * 1024, 102400 * 1024)
+    assert reading.uss_bytes == reading.private_bytes == 30720 * 1024
+    assert reading.shared_bytes == reading.rss_bytes - reading.private_bytes
+    assert (reading.cpu_user_s, reading.cpu_system_s) == (2.5, 0.75)
+    assert (reading.read_calls, reading.read_bytes) == (400, 5_000_000)
+
+
+def test_a_process_that_has_gone_gives_nothing(tmp_path: Path) -> None:
+    assert read_process(7, tmp_path) is None
+
+
+@pytest.mark.parametrize("name", ["smaps_rollup", "stat", "io"])
+def test_a_process_that_vanishes_while_it_is_read_gives_nothing(
+    record_process: RecordProcess, name: str
+) -> None:
+    proc = record_process(7)
+    (proc / "7" / name).write_text("")
+    assert read_process(7, proc) is None
+
+
+def test_a_sample_has_every_process_with_its_events(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    for pid in (1, 2):
+        record_process(pid)
+    proc = record_process(3)
+    sampler = Sampler(tmp_path, parent_pid=1, proc=proc)
+    sampler.add_child(0, 2, now_s=10.0)
+    sampler.add_child(1, 3, now_s=10.0)
+    assert sampler.tick(20.0, {0: 5, 1: 6})
+    lines = samples(tmp_path)
+    assert [(s["time_s"], s["role"], s["child"], s["n_events_done"]) for s in lines] == [
+        (10.0, "child", 0, 0),
+        (10.0, "child", 1, 0),
+        (20.0, "parent", None, 0),
+        (20.0, "child", 0, 5),
+        (20.0, "child", 1, 6),
+    ]
+
+
+def test_a_child_that_ended_is_sampled_no_more(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    record_process(1)
+    sampler = Sampler(tmp_path, parent_pid=1, proc=record_process(2))
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.remove_child(0)
+    sampler.tick(5.0)
+    assert [s["child"] for s in samples(tmp_path)] == [0, None]
+
+
+def test_ticks_before_the_interval_are_free(tmp_path: Path, record_process: RecordProcess) -> None:
+    settings = SamplerSettings(min_interval_s=1.0, max_cost=1.0)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(1))
+    assert [sampler.tick(t) for t in (0.0, 0.5, 0.99, 1.5, 2.0, 2.6)] == [
+        True, False, False, True, False, True,
+    ]  # fmt: skip
+
+
+def test_the_interval_grows_until_the_cost_is_below_its_limit(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    settings = SamplerSettings(min_interval_s=0.0, max_cost=1e-4, grant_s=0.0)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(1))
+    for tick in range(20_000):
+        now_s = tick * 0.01
+        before_s = sampler.cost_s
+        if sampler.tick(now_s) and now_s > 0:
+            assert before_s <= 1e-4 * now_s
+    assert 1 < len(samples(tmp_path)) < 20_000
+
+
+def test_closing_writes_what_sampling_cost(tmp_path: Path, record_process: RecordProcess) -> None:
+    sampler = Sampler(tmp_path, parent_pid=1, proc=record_process(1))
+    sampler.tick(100.0)
+    sampler.close(now_s=110.0)
+    cost = json.loads((tmp_path / "monitoring" / "sampler.json").read_text())
+    assert (cost["n_samples"], cost["elapsed_s"]) == (2, 10.0)
+    assert cost["cpu_s"] == sampler.cost_s > 0
+    assert cost["cpu_fraction"] == cost["cpu_s"] / 10
+
+
+def test_a_child_takes_a_last_look_at_itself(tmp_path: Path) -> None:
+    sample_self(tmp_path, 3, 42)
+    (line,) = samples(tmp_path)
+    assert (line["child"], line["pid"], line["n_events_done"]) == (3, os.getpid(), 42)
+    assert 0 < line["uss_bytes"] <= line["pss_bytes"] <= line["rss_bytes"]
+
+
+def test_the_timeline_keeps_order_and_details(tmp_path: Path) -> None:
+    timeline = Timeline(tmp_path)
+    timeline.record("job_start", time_s=1.0)
+    timeline.record("child_exit", child=2, pid=7, time_s=2.0, exit_code=-9)
+    timeline.close()
+    assert read_json_lines(tmp_path / "monitoring" / "events.jsonl") == [
+        {"time_s": 1.0, "event": "job_start", "child": None, "pid": None},
+        {"time_s": 2.0, "event": "child_exit", "child": 2, "pid": 7, "exit_code": -9},
+    ]
+
+
+@given(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 2**40), st.integers(0, 2**40))
+def test_shared_and_private_add_up_to_rss(
+    tmp_path_factory: pytest.TempPathFactory, a: int, b: int, c: int, d: int
+) -> None:
+    proc = tmp_path_factory.mktemp("proc")
+    (proc / "1").mkdir()
+    sizes = {"Rss": a + b + c + d, "Pss": a, "Shared_Clean": a, "Shared_Dirty": b,
+             "Private_Clean": c, "Private_Dirty": d}  # fmt: skip
+    text = "0-1 [rollup]\n" + "".join(f"{k}: {v} kB\n" for k, v in sizes.items())
+    (proc / "1" / "smaps_rollup").write_text(text)
+    (proc / "1" / "stat").write_text(STAT.format(pid=1))
+    (proc / "1" / "io").write_text(IO)
+    reading = read_process(1, proc)
+    assert reading is not None
+    assert reading.shared_bytes + reading.private_bytes == reading.rss_bytes
