@@ -35,9 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def main_inner(arguments: Sequence[str]) -> int:
     """Runs a command. Raises ForkrunError for people's errors."""
     limit_library_threads()
-    from forkrun.cli.parser import make_parser  # imports NumPy
+    from forkrun.cli.parser import parse_arguments  # imports NumPy
 
-    options = make_parser().parse_args(arguments)
+    options = parse_arguments(arguments)
     code: int = options.run(options)
     return code
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import forkrun
@@ -31,3 +32,16 @@ def make_parser() -> argparse.ArgumentParser:
     for command in _COMMANDS:
         command.add_parser(subparsers)
     return parser
+
+
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """Also where options stand between files (`run CONFIG -o RUNDIR FILE`), which argparse gives up
+    on: what is left over is then one more file."""
+    parser = make_parser()
+    options, left = parser.parse_known_args(arguments)
+    files = getattr(options, "files", getattr(options, "inputs", None))
+    if left and (files is None or any(text.startswith("-") for text in left)):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    if left and files is not None:
+        files += left
+    return options

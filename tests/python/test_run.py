@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import uproot
 from forkrun.affinity import cpus_of
 from forkrun.progress import progress_line
 from tests.python.files import write_events
-from tests.python.jobs import ROOT, Ended, forkrun, jets_job, ledger_units, write_job
+from tests.python.jobs import ROOT, Ended, environment, forkrun, jets_job, ledger_units, write_job
 
 
 @pytest.fixture
@@ -113,7 +115,7 @@ def test_several_outputs_have_their_own_events_and_branches(events: Path, tmp_pa
     ):
         names = ["run", "luminosityBlock", "event", "HT"]
         assert everything["Events"].keys() == names
-        assert not [name for name in few["Events"].keys() if name.startswith("Jet_")]
+        assert not [branch.name for branch in few["Events"] if branch.name.startswith("Jet_")]
         numbers = everything["Events"]["event"].array(library="np")
         assert np.array_equal(numbers, np.arange(1, 121))
         assert 0 < few["Events"].num_entries < 120
@@ -187,13 +189,10 @@ def test_plan_prints_units_and_children(events: Path, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("arguments", [[], ["run"], ["merge"], ["fly"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["run"], ["merge"], ["fly"], ["run", "a.toml", "--childs", "2"]]
+)
 def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: list[str]) -> None:
-    import subprocess
-    import sys
-
-    from tests.python.jobs import environment
-
     command = [sys.executable, "-m", "forkrun", *arguments]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 2
