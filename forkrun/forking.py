@@ -8,38 +8,13 @@ import gc
 import os
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from forkrun.errors import ForkSafetyError
-
 _PR_SET_PDEATHSIG = 1
 # ROOT answers them with its own traceback and SIGABRT, which would hide what happened.
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
-
-
-def check_safe_to_fork() -> None:
-    """Raises ForkSafetyError naming every other thread of this process: a lock that one of them
-    holds would stay locked in the child for ever."""
-    tasks = [task for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
-    python = {str(t.native_id): t.name for t in threading.enumerate()}
-    names = [python.get(task) or _comm(task) for task in tasks]
-    if names:
-        raise ForkSafetyError(
-            f"cannot fork: the parent has {len(names)} other thread(s): {', '.join(sorted(names))};"
-            " find the module, condition or library that starts them and start them in"
-            " post_fork(child) or begin_job() instead"
-        )
-
-
-def _comm(task: str) -> str:
-    try:
-        name = Path(f"/proc/self/task/{task}/comm").read_text().strip()
-    except OSError:
-        return "(ended)"
-    return f"{name} (a thread of a library)"
 
 
 def freeze_memory() -> None:

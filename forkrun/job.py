@@ -13,7 +13,8 @@ from forkrun.child import Work, as_forkrun_error, process_units, run_child
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, JobError
 from forkrun.failure import FailureNote
-from forkrun.forking import check_safe_to_fork, fork_process, freeze_memory
+from forkrun.fork_safety import check_safe_to_fork
+from forkrun.forking import fork_process, freeze_memory
 from forkrun.merging import merge_in_process
 from forkrun.messages import Messages
 from forkrun.monitoring import Timeline, write_report

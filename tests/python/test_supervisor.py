@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from forkrun.errors import ForkSafetyError
-from forkrun.forking import check_safe_to_fork, fork_process
+from forkrun.fork_safety import check_safe_to_fork, remote_peers
+from forkrun.forking import fork_process
 from forkrun.supervisor import Outcome, Supervisor
 from forkrun.wait_status import describe_status
 
@@ -174,3 +175,20 @@ def test_a_second_thread_forbids_the_fork_and_is_named() -> None:
 )
 def test_a_status_is_said_in_words(exit_code: int, words: str) -> None:
     assert describe_status(exit_code) == words
+
+
+def test_a_connection_to_another_machine_is_found_and_local_ones_are_not(tmp_path: Path) -> None:
+    """A /proc tree as of a process with three sockets."""
+    (tmp_path / "fd").mkdir()
+    for fd, target in ((1, "socket:[10]"), (3, "socket:[11]"), (4, "socket:[12]"), (5, "pipe:[9]")):
+        (tmp_path / "fd" / str(fd)).symlink_to(target)
+    (tmp_path / "net").mkdir()
+    row = "  0: 0F02000A:A0B4 {peer} {state} 0:0 00:0 0 0 0 {inode} 1"
+    rows = [
+        row.format(peer="0100A8C0:0438", state="01", inode=11),  # 192.168.0.1:1080
+        row.format(peer="0100007F:0438", state="01", inode=12),  # 127.0.0.1
+        row.format(peer="0200A8C0:0438", state="01", inode=10),  # stdout
+        row.format(peer="0300A8C0:0438", state="01", inode=99),  # of another process
+    ]
+    (tmp_path / "net" / "tcp").write_text("\n".join(["header", *rows]))
+    assert list(remote_peers(tmp_path)) == ["192.168.0.1:1080"]
