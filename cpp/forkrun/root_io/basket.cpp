@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include <Compression.h>
-#include <RZip.h>
-
 #include <forkrun/core/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/zip.hpp>
 
 namespace forkrun::root_io {
 
@@ -19,12 +17,6 @@ constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_t
                       end_of_fixed_key = 34;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
 constexpr std::uint32_t reproducible_time = 1;
-constexpr int zip_header_size = 9, max_zip_block = 0xffffff;
-
-unsigned char* unsigned_bytes(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
-const unsigned char* unsigned_bytes(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
 
 std::size_t skip_string(std::span<const std::byte> record, std::size_t at) {
   if (at >= record.size()) {
@@ -38,43 +30,6 @@ std::size_t skip_string(std::span<const std::byte> record, std::size_t at) {
     throw Error("the header of a basket is cut short");
   }
   return at + 5 + big_endian<std::uint32_t>(&record[at + 1]);
-}
-
-void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
-  while (!into.empty()) {
-    int n_from = 0;
-    int n_into = 0;
-    if (from.size() < zip_header_size || R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
-        static_cast<std::size_t>(n_from) > from.size() || static_cast<std::size_t>(n_into) > into.size()) {
-      throw Error("a basket is damaged: its compressed data do not fit its size");
-    }
-    int n_done = 0;
-    R__unzip(&n_from, unsigned_bytes(from.data()), &n_into, unsigned_bytes(into.data()), &n_done);
-    if (n_done != n_into) {
-      throw Error("a basket is damaged: it cannot be uncompressed");
-    }
-    from = from.subspan(static_cast<std::size_t>(n_from));
-    into = into.subspan(static_cast<std::size_t>(n_into));
-  }
-}
-
-/// Compressed data, or nothing if compressing does not make them smaller.
-std::size_t zip(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
-  std::size_t n_total = 0;
-  const auto algorithm = static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm);
-  while (!from.empty()) {
-    int n_from = static_cast<int>(std::min<std::size_t>(from.size(), max_zip_block));
-    int n_into = static_cast<int>(std::min<std::size_t>(into.size() - n_total, max_zip_block));
-    int n_done = 0;
-    R__zipMultipleAlgorithm(compression.level, &n_from, reinterpret_cast<const char*>(from.data()), &n_into,
-                            reinterpret_cast<char*>(into.data() + n_total), &n_done, algorithm);
-    if (n_done == 0 || n_done >= n_from) {
-      return 0;
-    }
-    n_total += static_cast<std::size_t>(n_done);
-    from = from.subspan(static_cast<std::size_t>(n_from));
-  }
-  return n_total;
 }
 
 class RecordWriter {
@@ -255,23 +210,6 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
   } else {
     basket.entry_size = header.n_entries == 0 ? 0 : basket.data.size() / static_cast<std::size_t>(header.n_entries);
   }
-}
-
-Compression Compression::parse(const std::string& text) {
-  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
-  const std::pair<const char*, int> algorithms[] = {
-      {"zlib", Algorithm::kZLIB}, {"lzma", Algorithm::kLZMA}, {"lz4", Algorithm::kLZ4}, {"zstd", Algorithm::kZSTD}};
-  if (text == "none") {
-    return {Algorithm::kZLIB, 0};
-  }
-  const auto colon = text.find(':');
-  const auto digit = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
-  for (const auto& [name, algorithm] : algorithms) {
-    if (text.substr(0, colon) == name && digit.size() == 1 && digit[0] >= '1' && digit[0] <= '9') {
-      return {algorithm, digit[0] - '0'};
-    }
-  }
-  throw Error("compression \"" + text + "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
 }
 
 BasketRecord encode_basket(const std::string& name, const std::string& title, std::span<const std::byte> entries,

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/root_io/compression.hpp>
+
 namespace forkrun::root_io {
 
 /// Uninitialised, growing memory that keeps its capacity.
@@ -65,15 +67,6 @@ struct BasketRecord {
   std::vector<std::byte> record;
   BasketHeader header;
   std::int64_t first_entry{};
-};
-
-/// "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none". \throws Error naming these forms.
-struct Compression {
-  int algorithm{};
-  int level{};
-  [[nodiscard]] static Compression parse(const std::string& text);
-  /// ROOT's number: 100 * algorithm + level.
-  [[nodiscard]] int settings() const { return level == 0 ? 0 : algorithm * 100 + level; }
 };
 
 /// Makes the record of a basket from its entries' bytes. `offsets`: n_entries begins of entries, or

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+namespace forkrun::root_io {
+
+/// "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none".
+struct Compression {
+  int algorithm{};  ///< ROOT's number
+  int level{};      ///< 1 to 9; 0: none
+
+  /// \throws Error naming the forms there are.
+  [[nodiscard]] static Compression parse(const std::string& text);
+  /// ROOT's number for both: 100 * algorithm + level.
+  [[nodiscard]] int settings() const { return level == 0 ? 0 : algorithm * 100 + level; }
+};
+
+}  // namespace forkrun::root_io

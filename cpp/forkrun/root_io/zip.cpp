@@ -1,0 +1,140 @@
+#include <forkrun/root_io/zip.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <Compression.h>
+#include <RZip.h>
+
+#include <forkrun/core/errors.hpp>
+
+// ROOT makes a new context of the Zstandard library for every basket, which costs as much as
+// uncompressing a small one. Where the library that ROOT uses can be reached (these few functions of
+// its stable interface), one context per thread serves for all; elsewhere ROOT's own functions do.
+extern "C" {
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+__attribute__((weak)) ZSTD_CCtx_s* ZSTD_createCCtx(void);
+__attribute__((weak)) std::size_t ZSTD_freeCCtx(ZSTD_CCtx_s*);
+__attribute__((weak)) std::size_t ZSTD_compressCCtx(ZSTD_CCtx_s*, void*, std::size_t, const void*, std::size_t, int);
+__attribute__((weak)) ZSTD_DCtx_s* ZSTD_createDCtx(void);
+__attribute__((weak)) std::size_t ZSTD_freeDCtx(ZSTD_DCtx_s*);
+__attribute__((weak)) std::size_t ZSTD_decompressDCtx(ZSTD_DCtx_s*, void*, std::size_t, const void*, std::size_t);
+__attribute__((weak)) unsigned ZSTD_isError(std::size_t);
+}
+
+namespace forkrun::root_io {
+
+namespace {
+
+// A block begins with two letters for the algorithm, its method, and its sizes in three bytes each,
+// the lowest first.
+constexpr std::size_t header_size = 9;
+constexpr std::size_t max_block = 0xffffff;
+
+unsigned char* unsigned_bytes(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+const unsigned char* unsigned_bytes(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+
+bool has_zstd() {
+  return ZSTD_createCCtx != nullptr && ZSTD_compressCCtx != nullptr && ZSTD_freeCCtx != nullptr &&
+         ZSTD_createDCtx != nullptr && ZSTD_decompressDCtx != nullptr && ZSTD_freeDCtx != nullptr &&
+         ZSTD_isError != nullptr;
+}
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
+};
+
+bool is_zstd(std::span<const std::byte> block) {
+  return block[0] == std::byte{'Z'} && block[1] == std::byte{'S'};
+}
+
+/// One block; whether it gave all of `into`.
+bool unzip_zstd(std::span<const std::byte> from, std::span<std::byte> into) {
+  thread_local const std::unique_ptr<ZSTD_DCtx_s, FreeContext> context{ZSTD_createDCtx()};
+  const auto payload = from.subspan(header_size);
+  return ZSTD_decompressDCtx(context.get(), into.data(), into.size(), payload.data(), payload.size()) == into.size();
+}
+
+bool unzip_by_root(std::span<const std::byte> from, std::span<std::byte> into) {
+  int n_from = static_cast<int>(from.size());
+  int n_into = static_cast<int>(into.size());
+  int n_done = 0;
+  R__unzip(&n_from, unsigned_bytes(from.data()), &n_into, unsigned_bytes(into.data()), &n_done);
+  return n_done == n_into;
+}
+
+void put_size(std::byte* to, std::size_t size) {
+  for (int i = 0; i < 3; ++i) {
+    to[i] = static_cast<std::byte>(size >> (8 * i));
+  }
+}
+
+/// One block; its size, 0 if it does not fit.
+std::size_t zip_zstd(std::span<const std::byte> from, int level, std::span<std::byte> into) {
+  thread_local const std::unique_ptr<ZSTD_CCtx_s, FreeContext> context{ZSTD_createCCtx()};
+  const auto payload = into.subspan(std::min(header_size, into.size()));
+  const auto n = ZSTD_compressCCtx(context.get(), payload.data(), payload.size(), from.data(), from.size(), 2 * level);
+  if (ZSTD_isError(n) != 0) {
+    return 0;
+  }
+  into[0] = std::byte{'Z'};
+  into[1] = std::byte{'S'};
+  into[2] = std::byte{1};
+  put_size(&into[3], n);
+  put_size(&into[6], from.size());
+  return n + header_size;
+}
+
+std::size_t zip_by_root(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
+  int n_from = static_cast<int>(from.size());
+  int n_into = static_cast<int>(into.size());
+  int n_done = 0;
+  R__zipMultipleAlgorithm(compression.level, &n_from, reinterpret_cast<const char*>(from.data()), &n_into,
+                          reinterpret_cast<char*>(into.data()), &n_done,
+                          static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm));
+  return static_cast<std::size_t>(n_done);
+}
+
+}  // namespace
+
+void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
+  while (!into.empty()) {
+    int n_from = 0;
+    int n_into = 0;
+    if (from.size() < header_size || R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
+        std::cmp_greater(n_from, from.size()) || std::cmp_greater(n_into, into.size())) {
+      throw Error("a basket is damaged: its compressed data do not fit its size");
+    }
+    const auto block = from.first(static_cast<std::size_t>(n_from));
+    const auto part = into.first(static_cast<std::size_t>(n_into));
+    if (!(is_zstd(block) && has_zstd() ? unzip_zstd(block, part) : unzip_by_root(block, part))) {
+      throw Error("a basket is damaged: it cannot be uncompressed");
+    }
+    from = from.subspan(block.size());
+    into = into.subspan(part.size());
+  }
+}
+
+std::size_t zip(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
+  const bool zstd = compression.algorithm == ROOT::RCompressionSetting::EAlgorithm::kZSTD && has_zstd();
+  std::size_t n_total = 0;
+  while (!from.empty()) {
+    const auto block = from.first(std::min(from.size(), max_block));
+    const auto room = into.subspan(n_total).first(std::min(into.size() - n_total, max_block));
+    const auto n = zstd ? zip_zstd(block, compression.level, room) : zip_by_root(block, compression, room);
+    if (n == 0 || n >= block.size()) {
+      return 0;
+    }
+    n_total += n;
+    from = from.subspan(block.size());
+  }
+  return n_total;
+}
+
+}  // namespace forkrun::root_io
