@@ -35,7 +35,7 @@ def main() -> None:
     figures = {"host": host, "results": [result.to_json() for result in results]}
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    print(f"Above 1 × forkrun is faster. All figures: {args.json}")
+    print(f"A ratio above 1 means that forkrun is faster. All figures: {args.json}")
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from compile import root_folder
-from timing import Result, measure
+from timing import Result, measure, timed
 
 from forkrun import _core
 
@@ -22,7 +21,11 @@ def run(name: str, inputs: Sequence[Path], folder: Path, repeats: int) -> Result
     forkrun = [sys.executable, "-m", "forkrun", "merge", ours, *inputs, "--force", "--quiet"]
     hadd = [root_folder() / "bin" / "hadd", "-ff", "-f", theirs, *inputs]
     times = measure(
-        {"forkrun merge": lambda: _timed(forkrun), "hadd -ff": lambda: _timed(hadd)}, repeats
+        {
+            "forkrun merge": lambda: timed(lambda: _run(forkrun)),
+            "hadd -ff": lambda: timed(lambda: _run(hadd)),
+        },
+        repeats,
     )
     one, other = (_core.tree_digest(str(path), *IDS) for path in (ours, theirs))
     if one != other:
@@ -34,7 +37,5 @@ def run(name: str, inputs: Sequence[Path], folder: Path, repeats: int) -> Result
     return Result(f"(c) merge of {len(inputs)} files, {name}", "hadd -ff", times, notes)
 
 
-def _timed(command: Sequence[object]) -> float:
-    start_s = time.perf_counter()
+def _run(command: Sequence[object]) -> None:
     subprocess.run([str(word) for word in command], check=True, capture_output=True)
-    return time.perf_counter() - start_s

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import awkward as ak
 import numpy as np
 import uproot
-from timing import Result, measure
+from timing import Cost, Result, measure, timed
 
 from forkrun import _core
 
@@ -48,10 +47,10 @@ def read_with_uproot(path: Path) -> ak.Array:
 def run(path: Path, get_entry: Path, repeats: int) -> Result:
     """Times are per pass over the file. All ways use one thread."""
     check_equal(path)
-    timers: dict[str, Callable[[], float]] = {
-        "forkrun, columns to NumPy": lambda: _timed(read_with_forkrun, path),
-        "forkrun, columns to Awkward": lambda: _timed(read_as_awkward, path),
-        "uproot.open(...).arrays": lambda: _timed(read_with_uproot, path),
+    timers: dict[str, Callable[[], Cost]] = {
+        "forkrun, columns to NumPy": lambda: timed(lambda: read_with_forkrun(path)),
+        "forkrun, columns to Awkward": lambda: timed(lambda: read_as_awkward(path)),
+        "uproot.open(...).arrays": lambda: timed(lambda: read_with_uproot(path)),
         "compiled TBranch::GetEntry loop": lambda: _get_entry(get_entry, path),
     }
     times = measure(timers, max(repeats, 5))
@@ -70,14 +69,9 @@ def check_equal(path: Path) -> None:
         np.testing.assert_array_equal(ours, wanted)
 
 
-def _timed(read: Callable[[Path], object], path: Path) -> float:
-    start_s = time.perf_counter()
-    read(path)
-    return time.perf_counter() - start_s
-
-
-def _get_entry(program: Path, path: Path) -> float:
+def _get_entry(program: Path, path: Path) -> Cost:
     """The second of two passes, so that ROOT's start-up does not count."""
     command = [program, path, "2", *WITH_COUNTERS]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return float(text.split()[1])
+    wall_s, cpu_s = map(float, text.splitlines()[1].split())
+    return Cost(wall_s, cpu_s)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import uproot
-from timing import Result, measure
+from timing import Cost, Result, measure, timed
 
 CONFIG = Path(__file__).parents[2] / "configs" / "nanoaod_cpp.toml"
 
@@ -19,46 +18,51 @@ CONFIG = Path(__file__).parents[2] / "configs" / "nanoaod_cpp.toml"
 def run(name: str, path: Path, snapshot: Path, folder: Path, repeats: int) -> list[Result]:
     """The whole processes, from start to a final file, and their event loops alone."""
     run_dir, theirs = folder / "skim-run", folder / "snapshot.root"
-    loops: dict[str, list[float]] = {"forkrun run (processing and merge)": [], "RDataFrame": []}
+    loops: dict[str, list[Cost]] = {"forkrun run (processing and merge)": [], "RDataFrame": []}
+    ours_loop, their_loop = loops.values()
 
-    def forkrun() -> float:
-        wall_s = _forkrun(path, run_dir)
-        loops["forkrun run (processing and merge)"].append(_loop_s(run_dir))
-        return wall_s
+    def forkrun() -> Cost:
+        cost = timed(lambda: _run_forkrun(path, run_dir))
+        ours_loop.append(_loop(run_dir))
+        return cost
 
-    def rdataframe() -> float:
-        start_s = time.perf_counter()
-        out = subprocess.run([snapshot, path, theirs], check=True, capture_output=True, text=True)
-        loops["RDataFrame"].append(float(out.stdout.split()[0]))
-        return time.perf_counter() - start_s
+    def rdataframe() -> Cost:
+        text: list[str] = []
+        cost = timed(lambda: text.append(_run_snapshot(snapshot, path, theirs)))
+        their_loop.append(Cost(float(text[0].split()[0]), None))
+        return cost
 
-    times = measure({"forkrun run": forkrun, "compiled RDataFrame Snapshot": rdataframe}, repeats)
+    costs = measure({"forkrun run": forkrun, "compiled RDataFrame Snapshot": rdataframe}, repeats)
     ours = run_dir / "output" / "events.root"
     notes = {
         "same events": _same_events(ours, theirs),
         "bytes": {"forkrun": ours.stat().st_size, "RDataFrame": theirs.stat().st_size},
     }
-    whole = Result(f"(b) skim, {name}: whole process", "compiled RDataFrame Snapshot", times, notes)
-    counted = {way: values[1:] for way, values in loops.items()}
+    whole = Result(f"(b) skim, {name}: whole process", "compiled RDataFrame Snapshot", costs, notes)
+    counted = {way: measured[1:] for way, measured in loops.items()}
     return [whole, Result(f"(b) skim, {name}: event loop alone", "RDataFrame", counted)]
 
 
-def _forkrun(path: Path, run_dir: Path) -> float:
-    """Wall time of a job without the new columns, which RDataFrame's file has not either."""
-    start_s = time.perf_counter()
+def _run_forkrun(path: Path, run_dir: Path) -> None:
+    """A job without the new columns, which RDataFrame's file has not either."""
     subprocess.run(
         [sys.executable, "-m", "forkrun", "run", CONFIG, path, "-o", run_dir, "--force", "--quiet",
          "--children", "1", "--threads", "1", "--executor", "serial",
          "--set", 'outputs.events.drop=["Dimuon_mass", "GoodMuon_pt"]'],
         check=True,
     )  # fmt: skip
-    return time.perf_counter() - start_s
 
 
-def _loop_s(run_dir: Path) -> float:
+def _run_snapshot(program: Path, path: Path, output: Path) -> str:
+    command = [program, path, output]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _loop(run_dir: Path) -> Cost:
     """Processing of the child plus the merge, from the report."""
     report = json.loads((run_dir / "report.json").read_text())
-    return float(report["totals"]["processing_s"] + (report["phases"]["merge_s"] or 0.0))
+    merge_s = report["phases"]["merge_s"] or 0.0
+    return Cost(report["totals"]["processing_s"] + merge_s, None)
 
 
 def _same_events(ours: Path, theirs: Path) -> str:
