@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError, InputError, OutputError
 from forkrun.merge.publish import written_beside
 
@@ -30,8 +29,14 @@ def merge_files(
         )
         for tree in trees or ():
             if tree not in entries:
-                raise InputError(f'no input has a tree "{tree}"' + suggestion(tree, entries))
+                raise InputError(_no_tree(tree, entries))
     return entries
+
+
+def _no_tree(tree: str, entries: Iterable[str]) -> str:
+    from forkrun.config.nearest import suggestion  # the package is slow to load, errors are rare
+
+    return f'no input has a tree "{tree}"' + suggestion(tree, entries)
 
 
 def _check(inputs: Sequence[str | Path], output: Path, force: bool) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun._core import EventDigest, tree_digest
-from forkrun.config import SourceConfig
 from forkrun.errors import VerificationError
+
+if TYPE_CHECKING:
+    from forkrun.config import SourceConfig
 
 
 def total_digest(parts: Iterable[tuple[int, str]]) -> EventDigest:

@@ -7,12 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError
-from forkrun.merge import merge_files
-from forkrun.merging import merge_in_process
-from forkrun.monitoring import Timeline, write_report
-from forkrun.plan import Plan
 from forkrun.progress import make_progress
 from forkrun.run_directory import RunDirectory
 
@@ -58,7 +53,12 @@ def _merge_run(options: argparse.Namespace) -> int:
             f"merge: {options.output} is not a run directory; for files write"
             " forkrun merge OUT.root IN1.root IN2.root …"
         )
-    config: JobConfig = read_config(folder.config)
+    from forkrun.config import read_config  # all this takes longer to load than files to merge
+    from forkrun.merging import merge_in_process
+    from forkrun.monitoring import Timeline, write_report
+    from forkrun.plan import Plan
+
+    config = read_config(folder.config)
     if not folder.units.is_dir():
         raise ConfigError(
             f"merge: {options.output} has been merged already and its temporary outputs are gone"
@@ -75,6 +75,8 @@ def _merge_run(options: argparse.Namespace) -> int:
 
 
 def _merge_files(options: argparse.Namespace) -> int:
+    from forkrun.merge.files import merge_files
+
     progress = make_progress(len(options.inputs), "files", options.quiet)
     try:
         entries = merge_files(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import forkrun
-from forkrun.cli import check, merge, plan, report, run, sample
 
-_COMMANDS = (run, check, plan, merge, report, sample)
+_COMMANDS = ("run", "check", "plan", "merge", "report", "sample")
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Of `forkrun COMMAND …`."""
+def make_parser(commands: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
+    """Of `forkrun COMMAND …`. Only what these commands need is imported."""
     parser = argparse.ArgumentParser(
         prog="forkrun",
         description="Process event data in forked children that share memory.",
@@ -29,15 +29,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
+    for command in commands:
+        importlib.import_module(f"forkrun.cli.{command}").add_parser(subparsers)
     return parser
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     """Also where options stand between files (`run CONFIG -o RUNDIR FILE`), which argparse gives up
     on: what is left over is then one more file."""
-    parser = make_parser()
+    known = [word for word in arguments[:1] if word in _COMMANDS]
+    parser = make_parser(known or _COMMANDS)
     options, left = parser.parse_known_args(arguments)
     files = getattr(options, "files", getattr(options, "inputs", None))
     if left and (files is None or any(text.startswith("-") for text in left)):
