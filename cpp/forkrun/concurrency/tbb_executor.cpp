@@ -33,9 +33,11 @@ class TbbExecutor final : public Executor {
   }
 
   void for_each(std::size_t n, const std::function<void(std::size_t)>& body) override {
-    // Isolated: the thread that waits must not begin another block in the middle of this one.
-    tbb::this_task_arena::isolate(
-        [n, &body] { tbb::parallel_for(std::size_t{0}, n, body, tbb::simple_partitioner{}); });
+    arena_.execute([n, &body] {
+      // Isolated: the thread that waits must not begin another block in the middle of this one.
+      tbb::this_task_arena::isolate(
+          [n, &body] { tbb::parallel_for(std::size_t{0}, n, body, tbb::simple_partitioner{}); });
+    });
   }
 
  private:

@@ -69,7 +69,9 @@ class Parallel {
 };
 
 /// On an end path: after all paths, writes the events that its paths accepted. Called in block
-/// order, one block at a time; also for blocks of which no event is selected.
+/// order, one block at a time; also for blocks of which no event is selected: then the products
+/// that it consumes have not been made. Different outputs may write the same block at the same
+/// time.
 class OutputModule : public Module {
  public:
   /// Begin of a unit of work: make the temporary file.
@@ -77,7 +79,8 @@ class OutputModule : public Module {
   virtual void write(const EventBlock& block, Mask selected, Parallel& parallel) = 0;
   /// End of a unit: everything is on disk (synced) when this returns.
   virtual OutputSummary close(Parallel& parallel) = 0;
-  /// The unit failed: close and remove what was written. Never throws.
+  /// The unit failed: close and remove what was written. Never throws. Also called after a failed
+  /// `open`, and after a `close` when another output could not be closed.
   virtual void abandon() noexcept = 0;
 };
 
