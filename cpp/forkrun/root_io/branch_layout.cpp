@@ -91,6 +91,14 @@ void describe_object(TBranchElement& branch, BranchLayout& layout) {
 
 std::string BranchLayout::described_type() const { return column ? column->name() : "other:" + type_name; }
 
+TBranch* branch_named(TTree& tree, const std::string& name) {
+  TBranch* branch = tree.GetBranch(name.c_str());  // looks into a hash table first
+  if (branch != nullptr && branch->GetMother() == branch && name == branch->GetName()) {
+    return branch;
+  }
+  return static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+}
+
 BranchLayout layout_of(TBranch& branch) {
   BranchLayout layout;
   layout.name = branch.GetName();

@@ -27,6 +27,9 @@ struct BranchLayout {
   [[nodiscard]] std::string described_type() const;
 };
 
+/// The top-level branch of this name, nullptr if there is none.
+[[nodiscard]] TBranch* branch_named(TTree& tree, const std::string& name);
+
 [[nodiscard]] BranchLayout layout_of(TBranch& branch);
 /// Of all top-level branches, in their order.
 [[nodiscard]] std::vector<BranchLayout> layouts_of(TTree& tree);

@@ -47,7 +47,7 @@ bool is_integer(const ColumnType& type) {
 }  // namespace
 
 TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file) {
-  auto* branch = static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+  TBranch* branch = branch_named(tree, name);
   if (branch == nullptr) {
     throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" has no branch \"" + name + "\"" +
                      nearest_name_hint(name, branch_names(tree)));

@@ -34,7 +34,7 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
 std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
   std::set<std::string> names{branches.begin(), branches.end()};
   for (const auto& name : branches) {
-    auto* branch = static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+    TBranch* branch = branch_named(tree, name);
     if (branch == nullptr) {
       throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" + name + "\" to keep");
     }

@@ -43,10 +43,6 @@ EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
   return digest;
 }
 
-TBranch& branch_of(TTree& tree, const std::string& name) {
-  return static_cast<TBranch&>(*tree.GetListOfBranches()->FindObject(name.c_str()));
-}
-
 std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange& range, Column& column,
                                           std::vector<std::int64_t>& counts) {
   reader.read(range.first, range.last, column);
@@ -92,7 +88,7 @@ void TreeOutput::keep_branches(TTree& input) {
   kept_.reserve(static_cast<std::size_t>(tree_->GetListOfBranches()->GetEntriesFast()));
   for (TObject* object : *tree_->GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    if (layout_of(branch_of(input, branch.GetName())).relocatable) {
+    if (layout_of(*branch_named(input, branch.GetName())).relocatable) {
       kept_.push_back({branch.GetName(), BranchWriter{branch, config_.compression}});
     } else {
       objects_.emplace_back(branch.GetName());
@@ -112,7 +108,7 @@ void TreeOutput::add_product(const ColumnDescription& column, std::uint32_t prod
     const auto made = counters_.find(name);
     if (made != counters_.end()) {
       shared_.push_back({column.name, product, name, made->second.product, false});
-    } else if (tree_->GetListOfBranches()->FindObject(name.c_str()) != nullptr) {
+    } else if (branch_named(*tree_, name) != nullptr) {
       shared_.push_back({column.name, product, name, 0, true});
     } else {
       counters_.emplace(name, NewCounter{product, BranchWriter{add_counter(*tree_, name), config_.compression}});
@@ -207,8 +203,8 @@ void TreeOutput::fill_objects(const EventBlock& block, std::span<const EntryRun>
     template_->tree().CopyAddresses(tree_);
   }
   for (const auto& name : objects_) {
-    auto& from = branch_of(template_->tree(), name);
-    auto& to = branch_of(*tree_, name);
+    TBranch& from = *branch_named(template_->tree(), name);
+    TBranch& to = *branch_named(*tree_, name);
     for (const auto& run : runs) {
       for (auto entry = run.first; entry < run.last; ++entry) {
         if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
