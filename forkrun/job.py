@@ -15,7 +15,7 @@ from forkrun.errors import ForkrunError, JobError
 from forkrun.failure import FailureNote
 from forkrun.fork_safety import check_safe_to_fork
 from forkrun.forking import fork_process, freeze_memory
-from forkrun.merging import merge_in_process
+from forkrun.merging import merge
 from forkrun.messages import Messages
 from forkrun.monitoring import Timeline, write_report
 from forkrun.observer import RunObserver
@@ -109,7 +109,7 @@ def _process_and_merge(run: _Run) -> None:
     finally:
         observer.close()
     if config.merge.enabled:
-        merge_in_process(run.folder, config, run.job.plan, run.timeline, run.quiet)
+        merge(run.folder, config, run.job.plan, run.timeline, run.quiet)
 
 
 def _process_in_children(run: _Run, work: Work, observer: RunObserver) -> None:

@@ -9,23 +9,22 @@ import os
 import struct
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from forkrun.child import as_forkrun_error
 from forkrun.config import JobConfig
-from forkrun.errors import JobError, StoppedError
+from forkrun.errors import ForkrunError, JobError, StoppedError
 from forkrun.failure import FailureNote
 from forkrun.forking import fork_process
-from forkrun.merge import MergeSummary, Planned, merge_run, read_ledgers
+from forkrun.merge import Planned, merge_run, read_ledgers
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.progress import ProgressDisplay, make_progress
 from forkrun.run_directory import RunDirectory, write_json
 from forkrun.supervisor import Supervisor
 from forkrun.wait_status import describe_status
-
-_NAME = "merge"
 
 
 class _Counter:
@@ -63,32 +62,20 @@ class _MergeObserver:
         self._progress.update(self._counter.value)
 
 
-def merge_in_process(
+def merge(
     folder: RunDirectory, config: JobConfig, plan: Plan, timeline: Timeline, quiet: bool
 ) -> None:
-    """Merges and verifies. Raises what went wrong there."""
-    counter = _Counter()
-    progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
-    log = folder.log(_NAME, os.getpid())
-    failure = FailureNote()
+    """Merges and verifies; in this process if the job is one without children. Raises what went
+    wrong."""
     timeline.record("merge_start", pid=os.getpid())
+    progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     try:
-        supervisor = Supervisor(
-            lambda _child: fork_process(
-                lambda: _merge(folder, config, plan, counter, failure), log
-            ),
-            _MergeObserver(progress, counter),
-            grace_s=0.0,
-        )
-        outcome = supervisor.run([0])
+        if config.forking.children:
+            _merge_in_child(folder, config, plan, progress)
+        else:
+            _merge_here(folder, config, plan, progress.update)
     finally:
         progress.close()
-    if outcome.signal_number:
-        raise StoppedError("stopped while merging; forkrun merge RUNDIR", outcome.signal_number)
-    exit_code = outcome.exit_codes[0]
-    if exit_code:
-        what = f"the merging process ended: {describe_status(exit_code)}; its log: {log}"
-        raise failure.read() or JobError(what)
     summary = json.loads(_summary(folder).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
@@ -98,29 +85,44 @@ def _summary(folder: RunDirectory) -> Path:
     return folder.ledger / "merge.json"
 
 
-def _merge(
-    folder: RunDirectory, config: JobConfig, plan: Plan, counter: _Counter, failure: FailureNote
-) -> int:
-    try:
-        write_json(_summary(folder), asdict(merge_here(folder, config, plan, counter)))
-        return 0
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        told = as_forkrun_error(error)
-        failure.write(told)
-        return told.exit_code
-
-
-def merge_here(
-    folder: RunDirectory, config: JobConfig, plan: Plan, counter: _Counter
-) -> MergeSummary:
-    """In this process."""
+def _merge_here(
+    folder: RunDirectory, config: JobConfig, plan: Plan, progress: Callable[[int], None]
+) -> None:
+    """`progress` gets the number of temporary outputs that have been merged."""
     done: dict[str, int] = {}
 
-    def progress(label: str, n_parts: int) -> None:
+    def note(label: str, n_parts: int) -> None:
         done[label] = n_parts
-        counter.set(sum(done.values()))
+        progress(sum(done.values()))
 
     planned = Planned(plan.units, plan.files, plan.n_events, plan.digest)
-    commits = read_ledgers(folder.ledger)
-    return merge_run(folder.path, config, planned, commits, progress)
+    try:
+        summary = merge_run(folder.path, config, planned, read_ledgers(folder.ledger), note)
+    except Exception as error:
+        raise as_forkrun_error(error) from error
+    write_json(_summary(folder), asdict(summary))
+
+
+def _merge_in_child(
+    folder: RunDirectory, config: JobConfig, plan: Plan, progress: ProgressDisplay
+) -> None:
+    counter, failure = _Counter(), FailureNote()
+    log = folder.log("merge", os.getpid())
+
+    def body() -> int:
+        try:
+            _merge_here(folder, config, plan, counter.set)
+            return 0
+        except ForkrunError as error:
+            traceback.print_exc(file=sys.stderr)
+            failure.write(error)
+            return error.exit_code
+
+    observer = _MergeObserver(progress, counter)
+    outcome = Supervisor(lambda _: fork_process(body, log), observer, grace_s=0.0).run([0])
+    if outcome.signal_number:
+        what = f"stopped while merging; forkrun merge {folder.path} does it again"
+        raise StoppedError(what, outcome.signal_number)
+    if exit_code := outcome.exit_codes[0]:
+        what = f"the merging process ended: {describe_status(exit_code)}; its log: {log}"
+        raise failure.read() or JobError(what)

@@ -64,22 +64,24 @@ class ProgressBar:
         self._task = self._bar.add_task(what, total=total, rate="")
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
+        self._n_done = 0
         self._bar.start()
 
     def update(self, n_done: int) -> None:
+        self._n_done = n_done
         now_s = time.monotonic()
         if now_s - self._drawn_s < _BAR_EVERY_S:
             return
         self._drawn_s = now_s
-        self._draw(n_done)
+        self._draw()
 
-    def _draw(self, n_done: int) -> None:
-        rate = n_done / max(time.monotonic() - self._start_s, 1e-9)
-        self._bar.update(self._task, completed=n_done, rate=f"{rate:,.0f}/s")
+    def _draw(self) -> None:
+        rate = self._n_done / max(time.monotonic() - self._start_s, 1e-9)
+        self._bar.update(self._task, completed=self._n_done, rate=f"{rate:,.0f}/s")
         self._bar.refresh()
 
     def close(self) -> None:
-        self._bar.refresh()
+        self._draw()
         self._bar.stop()
 
 

@@ -54,7 +54,7 @@ def _merge_run(options: argparse.Namespace) -> int:
             " forkrun merge OUT.root IN1.root IN2.root …"
         )
     from forkrun.config import read_config  # all this takes longer to load than files to merge
-    from forkrun.merging import merge_in_process
+    from forkrun.merging import merge
     from forkrun.monitoring import Timeline, write_report
     from forkrun.plan import Plan
 
@@ -66,7 +66,7 @@ def _merge_run(options: argparse.Namespace) -> int:
         )
     plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
     timeline = Timeline(folder.path)
-    merge_in_process(folder, config, plan, timeline, options.quiet)
+    merge(folder, config, plan, timeline, options.quiet)
     timeline.close()
     write_report(folder.path, plots=(folder.path / "plots").exists())
     if not options.quiet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,19 +28,22 @@ def _in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
 
 
-def test_a_program_with_threads_runs_a_job_in_a_clean_parent(
-    job_file: Path, tmp_path: Path
-) -> None:
+@pytest.fixture(autouse=True)
+def _second_thread() -> Iterator[None]:
+    """As in a notebook: this process must not fork."""
     release = threading.Event()
     thread = threading.Thread(target=release.wait)
     thread.start()
-    try:
-        result = forkrun.load(job_file).run(
-            children=2, output=tmp_path / "run", quiet=True, plots=False
-        )
-    finally:
-        release.set()
-        thread.join()
+    yield
+    release.set()
+    thread.join()
+
+
+def test_a_program_with_threads_runs_a_job_in_a_clean_parent(
+    job_file: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    result = forkrun.load(job_file).run(children=2, output=run, quiet=True, plots=False)
     assert result.outputs == {"events": tmp_path / "run/output/events.root"}
     assert result.histograms == tmp_path / "run/output/histograms.root"
     with uproot.open(result.outputs["events"]) as file:
@@ -60,6 +64,7 @@ def test_children_0_runs_in_this_process_and_gives_the_same_events(
         for result in (here, forked)
     ]
     assert events[0] == events[1]
+    assert [log.name for log in (tmp_path / "here/logs").iterdir()] == ["parent.log"]
 
 
 def test_the_run_directory_is_named_after_the_job(job_file: Path, tmp_path: Path) -> None:
