@@ -12,7 +12,7 @@ from forkrun.monitoring.phases import Phases
 from forkrun.monitoring.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.summary import JobFacts, Outcome, Summary, Totals
 
-WIDTH = 96
+WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
 
 
