@@ -1,4 +1,4 @@
-#include <forkrun/core/unit_tasks.hpp>
+#include <forkrun/core/lane_tasks.hpp>
 
 namespace forkrun {
 
@@ -138,17 +138,32 @@ void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
   }
 }
 
+namespace {
+
+/// Leaves a queue that the task has passed, and lets the next one in.
+template <typename... Number>
+void leave(auto* queue, ReadyTasks& ready, Number... number) {
+  if (queue == nullptr) {
+    return;
+  }
+  if (auto* next = queue->leave(number...)) {
+    ready.push(*next);
+  }
+}
+
+}  // namespace
+
 /// Where a task has to wait it may be executed by another thread before we are back: its stage is
 /// set before, and it is not touched after.
 void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
   auto* const order = unit_.order(task.number);
+  auto* const queue = task.is_skipped ? nullptr : unit_.queue(task.number);
   if (task.stage == NodeTask::Stage::before_turn) {
     task.stage = NodeTask::Stage::before_queue;
     if (order != nullptr && !order->enter(lane_.block().sequence(), task)) {
       return;
     }
   }
-  auto* const queue = task.is_skipped ? nullptr : unit_.queue(task.number);
   if (task.stage == NodeTask::Stage::before_queue) {
     task.stage = NodeTask::Stage::running;
     if (queue != nullptr && !queue->enter(task)) {
@@ -158,12 +173,8 @@ void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
   if (!task.is_skipped) {
     call(graph_.nodes[task.number]);
   }
-  if (auto* next = queue == nullptr ? nullptr : queue->leave()) {
-    ready.push(*next);
-  }
-  if (auto* next = order == nullptr ? nullptr : order->leave(lane_.block().sequence())) {
-    ready.push(*next);
-  }
+  leave(queue, ready);
+  leave(order, ready, lane_.block().sequence());
   end_node(task, ready);
 }
 

@@ -3,122 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/errors.hpp>
-#include <forkrun/core/testing/function_modules.hpp>
-#include <forkrun/core/testing/memory_source.hpp>
+#include <forkrun/core/testing/processor_fixture.hpp>
 
-namespace forkrun {
+namespace forkrun::testing {
 namespace {
 
-using testing::FunctionAnalyzer;
-using testing::FunctionFilter;
-using testing::FunctionProducer;
-using testing::MemoryOutput;
-using testing::MemorySource;
-using testing::unit_of;
-using Events = std::vector<std::uint64_t>;
+class ProcessingTest : public ProcessorTest {};
 
-Events range(std::uint64_t first, std::uint64_t last, std::uint64_t step = 1) {
-  Events events;
-  for (auto event = first; event < last; event += step) {
-    events.push_back(event);
-  }
-  return events;
-}
-
-/// A job that is described in a test and run with each executor.
-class ProcessorTest : public ::testing::TestWithParam<ProcessorConfig> {
- protected:
-  void producer(const std::string& label, const std::string& from, const std::string& to,
-                std::atomic<int>& n_calls) {
-    builder.add_module({label, {}}, [&, from, to](Construction& construction) {
-      const auto input = construction.consumes_scalar<std::int64_t>(from);
-      const auto output = construction.produces_scalar<std::int64_t>(to);
-      return std::make_unique<FunctionProducer>([input, output, &n_calls](const EventBlock& block) {
-        ++n_calls;
-        const auto values = block.get(input);
-        const auto made = block.make(output);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-          made[i] = values[i] + 1;
-        }
-      });
-    });
-  }
-
-  /// Keeps events that are multiples of `divisor`.
-  void filter(const std::string& label, std::uint64_t divisor, std::atomic<int>& n_calls,
-              const std::string& from = "y") {
-    builder.add_module({label, {}}, [&, from](Construction& construction) {
-      construction.consumes_scalar<std::int64_t>(from);
-      return std::make_unique<FunctionFilter>(
-          [divisor, &n_calls](const EventBlock& block, std::span<std::uint8_t> accept) {
-            ++n_calls;
-            for (std::size_t i = 0; i < accept.size(); ++i) {
-              EXPECT_EQ(accept[i], 1);
-              accept[i] = block.events()[i] % divisor == 0 ? 7 : 0;
-            }
-          });
-    });
-  }
-
-  void analyzer(const std::string& label, Events& seen, const std::string& from = "y") {
-    builder.add_module({label, {}}, [&, from](Construction& construction) {
-      construction.consumes_scalar<std::int64_t>(from);
-      return std::make_unique<FunctionAnalyzer>([&seen](const EventBlock& block, Mask selected) {
-        for (std::size_t i = 0; i < selected.size(); ++i) {
-          if (selected[i] != 0) {
-            seen.push_back(block.events()[i]);
-          }
-        }
-      });
-    });
-  }
-
-  void output(const std::string& label, const std::vector<std::string>& paths,
-              MemoryOutput::Record& record, const std::vector<std::string>& products = {},
-              MemoryOutput::Function function = {}) {
-    builder.add_output({label, paths, products}, [&](Construction& construction) {
-      std::vector<ScalarInput<std::int64_t>> inputs;
-      for (const auto& product : products) {
-        inputs.push_back({construction.consume_any_column(product)});
-      }
-      return std::make_unique<MemoryOutput>(record, inputs, function);
-    });
-  }
-
-  Processor& processor() {
-    if (!processor_) {
-      schedule = builder.compile();
-      processor_ = std::make_unique<Processor>(*schedule, source, GetParam(), &status);
-    }
-    return *processor_;
-  }
-
-  /// Text of the error of class E that processing ends with.
-  template <typename E>
-  std::string error_of(const UnitOfWork& unit,
-                       const std::map<std::string, std::string>& paths = {}) {
-    try {
-      processor().process(unit, paths);
-    } catch (const E& error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
-  MemorySource source;
-  StatusSlot status;
-  ScheduleBuilder builder{MemorySource::description()};
-  std::unique_ptr<Schedule> schedule;
-  std::unique_ptr<Processor> processor_;
-  std::atomic<int> n_first{}, n_second{}, n_third{};
-};
-
-TEST_P(ProcessorTest, every_event_is_read_once_also_without_modules) {
+TEST_P(ProcessingTest, every_event_is_read_once_also_without_modules) {
   const auto result = processor().process(unit_of(0, 95), {});
   EventDigest expected;
   expected.add({1, 1}, range(1000, 1095));
@@ -129,7 +25,7 @@ TEST_P(ProcessorTest, every_event_is_read_once_also_without_modules) {
   EXPECT_EQ(status.n_units_done, 1U);
 }
 
-TEST_P(ProcessorTest, producers_and_columns_are_made_once_per_block_and_only_if_needed) {
+TEST_P(ProcessingTest, producers_and_columns_are_made_once_per_block_and_only_if_needed) {
   MemoryOutput::Record one, two;
   producer("plus_one", "x", "a", n_first);
   producer("plus_two", "a", "b", n_second);
@@ -148,7 +44,7 @@ TEST_P(ProcessorTest, producers_and_columns_are_made_once_per_block_and_only_if_
   EXPECT_EQ(source.control.n_reads[2], 0);
 }
 
-TEST_P(ProcessorTest, output_writes_events_of_any_of_its_paths_in_block_order) {
+TEST_P(ProcessingTest, output_writes_events_of_any_of_its_paths_in_block_order) {
   MemoryOutput::Record either, all;
   filter("by_6", 6, n_first);
   filter("by_10", 10, n_second);
@@ -172,7 +68,7 @@ TEST_P(ProcessorTest, output_writes_events_of_any_of_its_paths_in_block_order) {
   EXPECT_EQ(result.outputs[1].written, result.read);
 }
 
-TEST_P(ProcessorTest, path_stops_when_no_event_is_left_and_its_later_inputs_are_not_made) {
+TEST_P(ProcessingTest, path_stops_when_no_event_is_left_and_its_later_inputs_are_not_made) {
   MemoryOutput::Record record;
   Events seen;
   filter("none", 10'000, n_first);
@@ -191,7 +87,7 @@ TEST_P(ProcessorTest, path_stops_when_no_event_is_left_and_its_later_inputs_are_
   EXPECT_EQ(record.sequences, range(0, 5));
 }
 
-TEST_P(ProcessorTest, filter_on_several_paths_runs_once_over_all_events_of_the_block) {
+TEST_P(ProcessingTest, filter_on_several_paths_runs_once_over_all_events_of_the_block) {
   MemoryOutput::Record record;
   std::atomic<std::size_t> n_events_seen{};
   filter("even", 2, n_first);
@@ -215,7 +111,7 @@ TEST_P(ProcessorTest, filter_on_several_paths_runs_once_over_all_events_of_the_b
   EXPECT_EQ(record.events, (Events{1002, 1005, 1008, 1014, 1020, 1026, 1032, 1035, 1038}));
 }
 
-TEST_P(ProcessorTest, analyzer_sees_what_the_filters_before_it_left_in_order) {
+TEST_P(ProcessingTest, analyzer_sees_what_the_filters_before_it_left_in_order) {
   Events before, between, after, free;
   filter("even", 2, n_first);
   filter("by_3", 3, n_second);
@@ -231,7 +127,7 @@ TEST_P(ProcessorTest, analyzer_sees_what_the_filters_before_it_left_in_order) {
   EXPECT_EQ(free, range(1000, 1060));
 }
 
-TEST_P(ProcessorTest, analyzer_on_two_paths_sees_events_of_either_once) {
+TEST_P(ProcessingTest, analyzer_on_two_paths_sees_events_of_either_once) {
   Events seen;
   filter("by_6", 6, n_first);
   filter("by_10", 10, n_second);
@@ -242,7 +138,7 @@ TEST_P(ProcessorTest, analyzer_on_two_paths_sees_events_of_either_once) {
   EXPECT_EQ(seen, (Events{1000, 1002, 1008, 1010, 1014, 1020, 1026}));
 }
 
-TEST_P(ProcessorTest, products_of_any_type_keep_their_content_from_block_to_block) {
+TEST_P(ProcessingTest, products_of_any_type_keep_their_content_from_block_to_block) {
   struct Count {
     std::uint64_t sum{};
   };
@@ -261,7 +157,7 @@ TEST_P(ProcessorTest, products_of_any_type_keep_their_content_from_block_to_bloc
   EXPECT_EQ(total, 10U);
 }
 
-TEST_P(ProcessorTest, jagged_columns_arrive_with_their_offsets) {
+TEST_P(ProcessingTest, jagged_columns_arrive_with_their_offsets) {
   std::atomic<std::uint64_t> n_wrong{};
   builder.add_module({"sizes", {}}, [&](Construction& construction) {
     const auto input = construction.consumes_jagged<std::int32_t>("v");
@@ -279,53 +175,7 @@ TEST_P(ProcessorTest, jagged_columns_arrive_with_their_offsets) {
   EXPECT_EQ(n_wrong, 0U);
 }
 
-TEST_P(ProcessorTest, error_names_module_events_and_cause_and_abandons_the_outputs) {
-  MemoryOutput::Record record;
-  builder.add_module({"breaks", {}}, [](Construction&) {
-    return std::make_unique<FunctionFilter>([](const EventBlock& block, std::span<std::uint8_t>) {
-      if (block.sequence() == 3) {
-        throw std::runtime_error{"cannot go on"};
-      }
-    });
-  });
-  builder.add_path({"path", {"breaks"}});
-  output("out", {"path"}, record);
-  EXPECT_EQ(error_of<Error>(unit_of(0, 1000, 7), {{"out", "o"}}),
-            "module \"breaks\" failed at 1:7, events 1030…1039: cannot go on");
-  EXPECT_EQ(record.n_abandoned, 1);
-  EXPECT_EQ(record.n_closed, 0);
-  EXPECT_EQ(status.n_units_done, 0U);
-  record.events.clear();
-  const auto result = processor().process(unit_of(2000, 2025), {{"out", "o"}});
-  EXPECT_EQ(result.read.count(), 25U);
-  EXPECT_EQ(record.events, range(3000, 3025));
-  EXPECT_EQ(record.n_closed, 1);
-}
-
-TEST_P(ProcessorTest, input_errors_stay_input_errors) {
-  Events seen;
-  analyzer("free", seen, "x");
-  source.control.x_fails_at = 1005;
-  EXPECT_EQ(error_of<InputError>(unit_of(0, 10)),
-            "reading column \"x\" failed at 1:1, events 1000…1009: bad basket");
-  source.control.load_fails_at = 1025;
-  EXPECT_EQ(error_of<InputError>(unit_of(20, 30)),
-            "reading failed at 1:1, entries 20…29 of file 0: no such entry");
-}
-
-TEST_P(ProcessorTest, producer_that_fills_too_little_is_found_out) {
-  MemoryOutput::Record record;
-  builder.add_module({"lazy", {}}, [](Construction& construction) {
-    construction.produces_scalar<std::int64_t>("filled");
-    return std::make_unique<FunctionProducer>([](const EventBlock&) {});
-  });
-  output("out", {}, record, {"filled"});
-  EXPECT_EQ(error_of<Error>(unit_of(0, 10), {{"out", "o"}}),
-            "module \"lazy\" failed at 1:1, events 1000…1009: product \"filled\" was filled for 0 "
-            "events of a block of 10");
-}
-
-TEST_P(ProcessorTest, output_can_use_all_threads_for_its_parts) {
+TEST_P(ProcessingTest, output_can_use_all_threads_for_its_parts) {
   MemoryOutput::Record record;
   std::atomic<int> n_parts{};
   output("out", {}, record, {}, [&](const EventBlock&, Mask, Parallel& parallel) {
@@ -335,26 +185,7 @@ TEST_P(ProcessorTest, output_can_use_all_threads_for_its_parts) {
   EXPECT_EQ(n_parts, 70);
 }
 
-TEST_P(ProcessorTest, exception_in_a_part_of_an_output_ends_the_unit) {
-  MemoryOutput::Record record;
-  output("out", {}, record, {}, [&](const EventBlock&, Mask, Parallel& parallel) {
-    parallel.for_each(7, [&](std::size_t part) {
-      if (part == 5) {
-        throw OutputError{"disk full"};
-      }
-    });
-  });
-  EXPECT_EQ(error_of<OutputError>(unit_of(0, 10), {{"out", "o"}}),
-            "output \"out\" failed at 1:1, events 1000…1009: disk full");
-}
-
-TEST_P(ProcessorTest, path_of_an_output_must_be_given) {
-  MemoryOutput::Record record;
-  output("out", {}, record);
-  EXPECT_EQ(error_of<Error>(unit_of(0, 10)), "no path is given for output \"out\"");
-}
-
-TEST_P(ProcessorTest, block_without_events_is_shown_to_outputs_alone) {
+TEST_P(ProcessingTest, block_without_events_is_shown_to_outputs_alone) {
   MemoryOutput::Record record;
   Events seen;
   filter("even", 2, n_first);
@@ -372,7 +203,7 @@ TEST_P(ProcessorTest, block_without_events_is_shown_to_outputs_alone) {
   EXPECT_EQ(result.read.count(), 20U);
 }
 
-TEST_P(ProcessorTest, unit_without_events_yields_empty_outputs) {
+TEST_P(ProcessingTest, unit_without_events_yields_empty_outputs) {
   MemoryOutput::Record record;
   output("out", {}, record);
   const auto result = processor().process({0, {1, 1}, {}}, {{"out", "o"}});
@@ -380,7 +211,7 @@ TEST_P(ProcessorTest, unit_without_events_yields_empty_outputs) {
   EXPECT_EQ(record.n_closed, 1);
 }
 
-TEST_P(ProcessorTest, histograms_hold_one_unit) {
+TEST_P(ProcessingTest, histograms_hold_one_unit) {
   builder.add_module({"masses", {}}, [](Construction& construction) {
     auto& histogram = construction.book("m", "", {{"m", 2, 1000, 1020}});
     return std::make_unique<FunctionAnalyzer>([&histogram](const EventBlock& block, Mask) {
@@ -403,68 +234,7 @@ TEST_P(ProcessorTest, histograms_hold_one_unit) {
   EXPECT_EQ(histogram.values()[3], 0);
 }
 
-/// Notes the messages it gets.
-class Listener final : public Producer {
- public:
-  explicit Listener(std::vector<std::string>& messages) : messages_{messages} {}
-  void produce(const EventBlock&) override {}
-  void pre_fork() override { note("pre_fork"); }
-  void post_fork(int child) override { note("post_fork " + std::to_string(child)); }
-  void begin_job() override { note("begin_job"); }
-  void end_job() override { note("end_job"); }
-  void begin_run(std::uint32_t run) override { note("begin_run " + std::to_string(run)); }
-  void end_run(std::uint32_t run) override { note("end_run " + std::to_string(run)); }
-  void begin_lumi(LumiId id) override { note("begin_lumi " + std::to_string(id.lumi)); }
-  void end_lumi(LumiId id) override { note("end_lumi " + std::to_string(id.lumi)); }
-
- private:
-  void note(const std::string& message) { messages_.push_back(message); }
-  std::vector<std::string>& messages_;
-};
-
-TEST_P(ProcessorTest, runs_and_lumis_begin_and_end_as_units_change) {
-  std::vector<std::string> messages;
-  builder.add_module({"l", {}},
-                     [&](Construction&) { return std::make_unique<Listener>(messages); });
-  processor().process(unit_of(0, 10, 1), {});
-  processor().process(unit_of(10, 20, 1), {});
-  processor().process(unit_of(20, 30, 2), {});
-  processor().process(unit_of(30, 40, 2, 2), {});
-  processor().finish();
-  processor().finish();
-  EXPECT_EQ(messages, (std::vector<std::string>{
-                          "begin_run 1", "begin_lumi 1", "end_lumi 1", "begin_lumi 2", "end_lumi 2",
-                          "end_run 1", "begin_run 2", "begin_lumi 2", "end_lumi 2", "end_run 2"}));
-}
-
-TEST_P(ProcessorTest, modules_are_told_of_job_and_fork_in_order) {
-  std::vector<std::string> messages;
-  builder.add_module({"l", {}},
-                     [&](Construction&) { return std::make_unique<Listener>(messages); });
-  schedule = builder.compile();
-  schedule->pre_fork();
-  schedule->post_fork(3);
-  schedule->begin_job();
-  schedule->end_job();
-  EXPECT_EQ(messages,
-            (std::vector<std::string>{"pre_fork", "post_fork 3", "begin_job", "end_job"}));
-}
-
-std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info) {
-  const auto& config = info.param;
-  return config.executor == ExecutorKind::serial
-             ? "serial"
-             : "tbb_" + std::to_string(config.threads) + "_threads_" +
-                   std::to_string(config.concurrent_blocks) + "_blocks";
-}
-
-INSTANTIATE_TEST_SUITE_P(Executors, ProcessorTest,
-                         ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
-                                           ProcessorConfig{ExecutorKind::tbb, 1, 1, 0},
-                                           ProcessorConfig{ExecutorKind::tbb, 2, 1, 0},
-                                           ProcessorConfig{ExecutorKind::tbb, 2, 3, 0},
-                                           ProcessorConfig{ExecutorKind::tbb, 7, 8, 0}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Executors, ProcessingTest, all_executors, name_of);
 
 }  // namespace
-}  // namespace forkrun
+}  // namespace forkrun::testing

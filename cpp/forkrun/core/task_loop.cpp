@@ -1,10 +1,9 @@
-#include <atomic>
-#include <cstdint>
-#include <exception>
-#include <mutex>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <forkrun/core/block_loop.hpp>
+#include <forkrun/core/lane_tasks.hpp>
 #include <forkrun/core/unit_tasks.hpp>
 
 namespace forkrun {

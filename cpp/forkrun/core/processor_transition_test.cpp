@@ -1,0 +1,66 @@
+#include <forkrun/core/processor.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <forkrun/core/errors.hpp>
+#include <forkrun/core/testing/processor_fixture.hpp>
+
+namespace forkrun::testing {
+namespace {
+
+class TransitionTest : public ProcessorTest {};
+
+/// Notes the messages it gets.
+class Listener final : public Producer {
+ public:
+  explicit Listener(std::vector<std::string>& messages) : messages_{messages} {}
+  void produce(const EventBlock&) override {}
+  void pre_fork() override { note("pre_fork"); }
+  void post_fork(int child) override { note("post_fork " + std::to_string(child)); }
+  void begin_job() override { note("begin_job"); }
+  void end_job() override { note("end_job"); }
+  void begin_run(std::uint32_t run) override { note("begin_run " + std::to_string(run)); }
+  void end_run(std::uint32_t run) override { note("end_run " + std::to_string(run)); }
+  void begin_lumi(LumiId id) override { note("begin_lumi " + std::to_string(id.lumi)); }
+  void end_lumi(LumiId id) override { note("end_lumi " + std::to_string(id.lumi)); }
+
+ private:
+  void note(const std::string& message) { messages_.push_back(message); }
+  std::vector<std::string>& messages_;
+};
+
+TEST_P(TransitionTest, runs_and_lumis_begin_and_end_as_units_change) {
+  std::vector<std::string> messages;
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<Listener>(messages); });
+  processor().process(unit_of(0, 10, 1), {});
+  processor().process(unit_of(10, 20, 1), {});
+  processor().process(unit_of(20, 30, 2), {});
+  processor().process(unit_of(30, 40, 2, 2), {});
+  processor().finish();
+  processor().finish();
+  EXPECT_EQ(messages, (std::vector<std::string>{
+                          "begin_run 1", "begin_lumi 1", "end_lumi 1", "begin_lumi 2", "end_lumi 2",
+                          "end_run 1", "begin_run 2", "begin_lumi 2", "end_lumi 2", "end_run 2"}));
+}
+
+TEST_P(TransitionTest, modules_are_told_of_job_and_fork_in_order) {
+  std::vector<std::string> messages;
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<Listener>(messages); });
+  schedule = builder.compile();
+  schedule->pre_fork();
+  schedule->post_fork(3);
+  schedule->begin_job();
+  schedule->end_job();
+  EXPECT_EQ(messages,
+            (std::vector<std::string>{"pre_fork", "post_fork 3", "begin_job", "end_job"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Executors, TransitionTest, all_executors, name_of);
+
+}  // namespace
+}  // namespace forkrun::testing
