@@ -58,7 +58,7 @@ def run_job(
     folder.create(force)
     with output_errors(folder.path):
         write_json(folder.config, config.model_dump(mode="json"))
-        write_json(folder.plan, job.plan.to_json())
+        write_json(folder.plan, job.plan.to_json(), indent=None)
         run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet, plots)
         _record_preparation(run)
         _process_and_report(run)

@@ -104,12 +104,12 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Written beside, synced, renamed."""
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """Written beside, synced, renamed. `indent` None is compact and much faster."""
     beside = path.with_name(path.name + ".part")
     with output_errors(path):
         with beside.open("w", encoding="utf-8") as file:
-            json.dump(value, file, indent=1)
+            file.write(json.dumps(value, indent=indent))
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())

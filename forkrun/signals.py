@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 from types import TracebackType
 from typing import Any
 
@@ -21,7 +22,8 @@ class SignalQueue:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         for number in (*_STOP, signal.SIGCHLD):
-            self._before[number] = signal.signal(number, _ignore)
+            if number == signal.SIGCHLD or not _ignored(number):
+                self._before[number] = signal.signal(number, _do_nothing)
         return self
 
     def __exit__(
@@ -47,16 +49,24 @@ class SignalQueue:
         return [number for number in numbers if number != signal.SIGCHLD]
 
 
-def _ignore(_number: int, _frame: object) -> None:
+def _do_nothing(_number: int, _frame: object) -> None:
     """The wakeup descriptor has the number already."""
 
 
+def _ignored(number: int) -> bool:
+    """As whoever started this process wished: `nohup forkrun …` goes on after a hang-up."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
 class StopFlag:
-    """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none."""
+    """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none. Only
+    the main thread can be asked."""
 
     def __init__(self, *numbers: int) -> None:
         self.number = 0
-        self._before = {number: signal.signal(number, self._note) for number in numbers}
+        self._before: dict[int, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in numbers}
 
     def _note(self, number: int, _frame: object) -> None:
         self.number = number

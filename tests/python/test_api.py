@@ -111,3 +111,16 @@ def test_every_public_name_is_there() -> None:
 def test_importing_forkrun_imports_no_numpy() -> None:
     code = "import sys, forkrun, forkrun.cli; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=environment()).returncode == 0
+
+
+def test_children_0_runs_in_any_thread(job_file: Path, tmp_path: Path) -> None:
+    results = []
+    job = forkrun.load(job_file)
+
+    def run() -> None:
+        results.append(job.run(children=0, output=tmp_path / "run", quiet=True, plots=False))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert [result.outputs["events"].exists() for result in results] == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import signal
 import threading
@@ -18,8 +19,24 @@ from forkrun.supervisor import Outcome, Supervisor
 from forkrun.wait_status import describe_status
 
 
+READY = mmap.mmap(-1, 4096)  # shared: a byte for each child that has set its handlers
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_ready() -> None:
+    READY[:] = bytes(len(READY))
+
+
+def tell_ready() -> None:
+    READY[os.getpid() % len(READY)] = 1
+
+
+def n_ready() -> int:
+    return sum(READY[:])
+
+
 class Watcher:
-    """Notes what it is told; may send the parent a signal once its children run."""
+    """Notes what it is told; may do something `then`, once all children are ready."""
 
     def __init__(self, then: Callable[[dict[int, int]], None] | None = None) -> None:
         self.pids: dict[int, int] = {}
@@ -37,7 +54,7 @@ class Watcher:
         self.stops += 1
 
     def tick(self) -> None:
-        if self._then:
+        if self._then and n_ready() == len(self.pids):
             self._then(self.pids)
             self._then = None
 
@@ -55,6 +72,7 @@ def sleep_until_term() -> int:
     """A child that ends well when asked to."""
     asked: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
+    tell_ready()
     while not asked:
         time.sleep(0.01)
     return 0
@@ -62,12 +80,24 @@ def sleep_until_term() -> int:
 
 def sleep_for_ever() -> int:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tell_ready()
     while True:
         time.sleep(1)
 
 
+def wait_for_another() -> None:
+    while not n_ready():
+        time.sleep(0.01)
+
+
+def end_with_5() -> int:
+    wait_for_another()
+    return 5
+
+
 def die_by(number: int) -> Callable[[], int]:
     def body() -> int:
+        wait_for_another()
         os.kill(os.getpid(), number)
         time.sleep(10)
         return 0
@@ -98,7 +128,7 @@ def test_an_exception_in_a_child_is_exit_code_1_with_a_traceback_in_its_log(tmp_
 
 def test_a_child_that_does_not_listen_is_killed_after_the_grace_time(tmp_path: Path) -> None:
     start_s = time.monotonic()
-    outcome = supervise([sleep_for_ever, lambda: 5], tmp_path)
+    outcome = supervise([sleep_for_ever, end_with_5], tmp_path)
     assert outcome.failed == (1, 5)
     assert outcome.exit_codes == {1: 5, 0: -signal.SIGKILL}
     assert time.monotonic() - start_s < 8
@@ -117,6 +147,35 @@ def test_handlers_are_as_before_when_the_supervisor_returns(tmp_path: Path) -> N
     supervise([lambda: 0], tmp_path)
     after = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)]
     assert after == before
+
+
+def hang_up_and_end(pids: dict[int, int]) -> None:
+    os.kill(os.getpid(), signal.SIGHUP)
+    os.kill(pids[0], signal.SIGTERM)
+
+
+def test_a_signal_that_was_ignored_before_stays_ignored(tmp_path: Path) -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        watcher = Watcher(then=hang_up_and_end)
+        outcome = supervise([sleep_until_term], tmp_path, watcher)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert outcome == Outcome({0: 0}, None, 0)
+
+
+def test_a_second_signal_kills_at_once(tmp_path: Path) -> None:
+    def twice(_pids: dict[int, int]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def fork(_child: int) -> int:
+        return fork_process(sleep_for_ever, tmp_path / "0.log")
+
+    outcome = Supervisor(fork, Watcher(then=twice), grace_s=600).run([0])
+    assert outcome.exit_codes == {0: -signal.SIGKILL}
+    assert outcome.signal_number in (signal.SIGINT, signal.SIGTERM)
 
 
 def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
