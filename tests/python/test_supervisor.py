@@ -18,7 +18,6 @@ from forkrun.forking import fork_process
 from forkrun.supervisor import Outcome, Supervisor
 from forkrun.wait_status import describe_status
 
-
 READY = mmap.mmap(-1, 4096)  # shared: a byte for each child that has set its handlers
 
 
