@@ -1,4 +1,4 @@
-"""Builds the C++ libraries with CMake and puts them into the package; the rest is in pyproject.toml.
+"""Builds the C++ libraries with CMake, into the package; the rest is in pyproject.toml.
 
 The environment may set FORKRUN_BUILD_DIR (kept between builds), FORKRUN_TESTS=ON (the C++ tests are
 built there, too) and FORKRUN_WERROR=ON (warnings are errors)."""

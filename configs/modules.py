@@ -1,8 +1,8 @@
 """Dimuon selection on NanoAOD-like columns: the Python twin of the C++ example modules.
 
-Both compute in double precision with the same order of operations, and cosh and cos come from the C
-library through `math`: NumPy's own vectorised versions may differ in the last bit. So the results of
-the two agree bit for bit.
+Both compute in double precision with the same order of operations, and cosh and cos come from the
+C library through `math`: NumPy's own vectorised versions may differ in the last bit. So the results
+of the two agree bit for bit.
 """
 
 import math

@@ -26,7 +26,7 @@ class EventDigest:
     def __add__(self, other: EventDigest) -> EventDigest: ...
     def __eq__(self, other: object) -> bool: ...
 
-# --- reading the input's shape (call in a helper process, never in the parent) ----------------------
+# --- reading the input's shape (call in a helper process, never in the parent) --------------------
 def index_tree(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0
 ) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def read_columns(
 ) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:
     """Columns of a tree: values for scalar columns, (offsets, values) for jagged ones."""
 
-# --- describing a job -------------------------------------------------------------------------------
+# --- describing a job -----------------------------------------------------------------------------
 class ScheduleBuilder:
     def __init__(self, source_columns: Sequence[tuple[str, str]]) -> None:
         """Name and type ("float32[]") of each column the input offers."""
@@ -111,11 +111,13 @@ class Block:
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
-    def column(self, name: str) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+    def column(
+        self, name: str
+    ) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """A declared column: values, or (offsets, values) when jagged. KeyError names the
         declared columns."""
 
-# --- running ----------------------------------------------------------------------------------------
+# --- running --------------------------------------------------------------------------------------
 class TreeSource:
     def __init__(
         self,
@@ -192,12 +194,17 @@ class ChildStatus:
     last_event: int
     heartbeat_ns: int
 
-# --- writing and merging ------------------------------------------------------------------------------
+# --- writing and merging --------------------------------------------------------------------------
 class TreeWriter:
     """Writes columns to a new tree of a new file (the sample generator, tests)."""
 
     def __init__(
-        self, path: str, tree: str, columns: Sequence[tuple[str, str]], compression: str, title: str = "",
+        self,
+        path: str,
+        tree: str,
+        columns: Sequence[tuple[str, str]],
+        compression: str,
+        title: str = "",
         append_tree: bool = False,
     ) -> None:
         """A jagged column "Muon_pt" gets the counter branch "nMuon" (the part before the first "_"),
@@ -213,16 +220,17 @@ def merge_trees(
     compression: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
-    """Joins trees (all when None) of `inputs` in the given order into the new file `output` by copying
-    baskets; sums histograms; other objects come from the first input that has them. Returns entries by
-    tree. `progress` gets the number of inputs done. Raises InputError / OutputError."""
+    """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
+    copying baskets; sums histograms; other objects come from the first input that has them. Returns
+    entries by tree. `progress` gets the number of inputs done. Raises InputError, OutputError."""
 
 def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) -> list[str]:
     """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`:
     trees joined in order, histograms summed, other objects once. Returns the names."""
 
-def tree_digest(path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str) -> EventDigest: ...
-
+def tree_digest(
+    path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str
+) -> EventDigest: ...
 def write_histogram(
     path: str,
     name: str,
@@ -235,11 +243,12 @@ def write_histogram(
     """Adds a TH1D, TH2D or TH3D (with flow bins) to a file, new or existing; name may have folders
     ("dimuon/mass")."""
 
-# --- process ------------------------------------------------------------------------------------------
+# --- process --------------------------------------------------------------------------------------
 def load_plugin(path: str) -> list[str]:
     """Loads a library of C++ modules; returns the class names it registered."""
 
 def registered_module_classes() -> list[str]: ...
-def warm_up(compression: str = "zstd:5") -> None:
+def warm_up() -> None:
     """Loads ROOT's libraries, dictionaries and interpreter, so that children share them."""
+
 def root_version() -> str: ...

@@ -17,7 +17,7 @@ import pydantic
 
 from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
-from forkrun.modules import Module, PythonModule
+from forkrun.modules import KINDS, Module, PythonModule
 
 
 def load_module(
@@ -43,8 +43,9 @@ def _find_class(name: str, where: str) -> type[Module]:
     kind = getattr(source, class_name, None)
     if kind is None:
         classes = [n for n, v in vars(source).items() if inspect.isclass(v)]
-        raise ConfigError(f"{where}: {home} has no class {class_name!r}{suggestion(class_name, classes)}")
-    known = tuple(base for _, base in PythonModule.KINDS)
+        hint = suggestion(class_name, classes)
+        raise ConfigError(f"{where}: {home} has no class {class_name!r}{hint}")
+    known = tuple(base for _, base in KINDS)
     if not (inspect.isclass(kind) and issubclass(kind, known)):
         raise ConfigError(
             f"{where}: {class_name} is no forkrun.Producer, Filter or Analyzer; derive it from one"
@@ -70,7 +71,8 @@ def _import_file(path: Path) -> ModuleType:
     if unique in sys.modules:
         return sys.modules[unique]
     spec = importlib.util.spec_from_file_location(unique, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[unique] = module
     sys.path.insert(0, str(path.parent))

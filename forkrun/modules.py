@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import awkward as ak
 import hist
@@ -14,7 +14,8 @@ import numpy.typing as npt
 from forkrun import _core
 
 H = TypeVar("H", bound=hist.BaseHist)
-Column = ak.Array | npt.NDArray[Any]
+Kind = Literal["producer", "filter", "analyzer"]
+Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
 
 class EventBlock:
@@ -82,8 +83,8 @@ class SelectedEvents:
 
 class Module:
     """What producers, filters and analyzers have in common. A module declares the columns that it
-    `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of the
-    configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
+    `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of
+    the configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
     end_job(), begin_run(run), end_run(run), begin_lumi(run, lumi), end_lumi(run, lumi)."""
 
     consumes: Sequence[str] = ()
@@ -98,7 +99,7 @@ class Producer(Module):
     produces: Mapping[str, str] = MappingProxyType({})
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
-        """The columns that it declares, as NumPy or Awkward Arrays or lists; one entry per event."""
+        """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
         raise NotImplementedError(f"{type(self).__name__} has no method produce(block)")
 
 
@@ -132,14 +133,19 @@ class Analyzer(Module):
         return booked
 
 
+KINDS: tuple[tuple[Kind, type[Module]], ...] = (
+    ("producer", Producer),
+    ("filter", Filter),
+    ("analyzer", Analyzer),
+)
+
+
 class PythonModule:
     """A user's module as the core calls it: with the core's blocks, returning plain arrays."""
 
-    KINDS: ClassVar = (("producer", Producer), ("filter", Filter), ("analyzer", Analyzer))
-
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.kind = next(kind for kind, base in self.KINDS if isinstance(module, base))
+        self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
         self.consumes = list(module.consumes)
         self.produces = dict(module.produces) if isinstance(module, Producer) else {}
 
@@ -177,8 +183,7 @@ class PythonModule:
 
 def _as_array(column: Any) -> Column:
     if not isinstance(column, tuple):
-        array: npt.NDArray[Any] = column
-        return array
+        return column
     offsets, values = column
     layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(values))
     return ak.Array(layout)

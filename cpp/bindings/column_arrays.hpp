@@ -12,9 +12,10 @@ namespace forkrun::bindings {
 /// own memory, which they hold.
 [[nodiscard]] pybind11::object arrays_of(const Column& column);
 
-/// Copies what Python gave for a column of this type: values, or (offsets, values). `what` names the
-/// column in errors. \throws Error if type, dimension or number of events is wrong; `n_events` < 0:
-/// any number.
-void fill_column(Column& column, const pybind11::handle& arrays, std::int64_t n_events, const std::string& what);
+/// Copies what Python gave for a column of this type: values, or (offsets, values). `what` names
+/// the column in errors. \throws Error if type, dimension or number of events is wrong; `n_events`
+/// < 0: any number.
+void fill_column(Column& column, const pybind11::handle& arrays, std::int64_t n_events,
+                 const std::string& what);
 
 }  // namespace forkrun::bindings

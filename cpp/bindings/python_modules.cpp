@@ -47,7 +47,8 @@ void call_python(const std::function<void()>& call) {
 template <typename Kind>
 class PythonModule : public Kind {
  public:
-  PythonModule(const py::object& module, PythonColumns columns) : module_{module}, columns_{std::move(columns)} {}
+  PythonModule(const py::object& module, PythonColumns columns)
+      : module_{module}, columns_{std::move(columns)} {}
 
   void pre_fork() override { tell("pre_fork"); }
   void post_fork(int child) override { tell("post_fork", child); }
@@ -100,8 +101,8 @@ class PythonProducer final : public PythonModule<Producer> {
       const auto arrays = py::reinterpret_borrow<py::dict>(result);
       check_names(arrays);
       for (const auto& [name, product] : columns().produced) {
-        fill_column(block.mutable_column(product), arrays[py::str(name)], static_cast<std::int64_t>(block.n_events()),
-                    "column \"" + name + "\"");
+        fill_column(block.mutable_column(product), arrays[py::str(name)],
+                    static_cast<std::int64_t>(block.n_events()), "column \"" + name + "\"");
       }
     });
   }
@@ -132,7 +133,8 @@ class PythonFilter final : public PythonModule<Filter> {
       const auto mask = py::array::ensure(result);
       if (!mask || mask.ndim() != 1 || mask.dtype().kind() != 'b') {
         PyErr_Clear();
-        throw Error("filter() returns one bool per event, not " + py::str(py::type::of(result)).cast<std::string>() +
+        throw Error("filter() returns one bool per event, not " +
+                    py::str(py::type::of(result)).cast<std::string>() +
                     (mask ? " of " + py::str(mask.dtype()).cast<std::string>() : ""));
       }
       if (static_cast<std::size_t>(mask.size()) != accept.size()) {
@@ -161,16 +163,18 @@ PythonColumns declare(Construction& construction, const std::vector<std::string>
     columns.consumed[name] = construction.consume_any_column(name);
   }
   for (const auto& [name, type_name] : produces) {
-    columns.produced.emplace_back(name, construction.produce_column(name, ColumnType::parse(type_name)));
+    columns.produced.emplace_back(name,
+                                  construction.produce_column(name, ColumnType::parse(type_name)));
   }
   return columns;
 }
 
 }  // namespace
 
-std::unique_ptr<Module> make_python_module(Construction& construction, const std::string& kind,
-                                           const py::object& module, const std::vector<std::string>& consumes,
-                                           const std::vector<std::pair<std::string, std::string>>& produces) {
+std::unique_ptr<Module> make_python_module(
+    Construction& construction, const std::string& kind, const py::object& module,
+    const std::vector<std::string>& consumes,
+    const std::vector<std::pair<std::string, std::string>>& produces) {
   auto columns = declare(construction, consumes, produces);
   construction.set_concurrency(Concurrency::unsafe);
   if (kind == "producer") {

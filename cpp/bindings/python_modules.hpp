@@ -26,9 +26,9 @@ struct PythonBlock {
 
 /// Wraps a Python object that has `produce`, `filter` or `analyze` as a module of the core.
 /// \throws Error if `kind` is none of "producer", "filter" and "analyzer".
-[[nodiscard]] std::unique_ptr<Module> make_python_module(Construction& construction, const std::string& kind,
-                                                         const pybind11::object& module,
-                                                         const std::vector<std::string>& consumes,
-                                                         const std::vector<std::pair<std::string, std::string>>& produces);
+[[nodiscard]] std::unique_ptr<Module> make_python_module(
+    Construction& construction, const std::string& kind, const pybind11::object& module,
+    const std::vector<std::string>& consumes,
+    const std::vector<std::pair<std::string, std::string>>& produces);
 
 }  // namespace forkrun::bindings

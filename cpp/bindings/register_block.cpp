@@ -14,7 +14,8 @@ namespace {
 
 const EventBlock& open(const PythonBlock& block) {
   if (block.block == nullptr) {
-    throw Error("this block is over: take what you need of a block while your module is called with it");
+    throw Error(
+        "this block is over: take what you need of a block while your module is called with it");
   }
   return *block.block;
 }
@@ -22,7 +23,8 @@ const EventBlock& open(const PythonBlock& block) {
 /// Small enough to copy: these live in the lane, not in a column.
 template <typename T, typename U>
 py::array copied(std::span<const U> values) {
-  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), reinterpret_cast<const T*>(values.data()));
+  return py::array_t<T>(static_cast<py::ssize_t>(values.size()),
+                        reinterpret_cast<const T*>(values.data()));
 }
 
 py::object column(const PythonBlock& block, const std::string& name) {
@@ -51,10 +53,13 @@ py::array mask(const PythonBlock& block) {
 void register_block(py::module_& module) {
   py::class_<PythonBlock, std::shared_ptr<PythonBlock>>(module, "Block")
       .def_property_readonly("run", [](const PythonBlock& block) { return open(block).lumi().run; })
-      .def_property_readonly("lumi", [](const PythonBlock& block) { return open(block).lumi().lumi; })
-      .def_property_readonly("n_events", [](const PythonBlock& block) { return open(block).n_events(); })
-      .def_property_readonly("events",
-                             [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
+      .def_property_readonly("lumi",
+                             [](const PythonBlock& block) { return open(block).lumi().lumi; })
+      .def_property_readonly("n_events",
+                             [](const PythonBlock& block) { return open(block).n_events(); })
+      .def_property_readonly(
+          "events",
+          [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
       .def_property_readonly("mask", &mask)
       .def("column", &column, py::arg("name"));
 }

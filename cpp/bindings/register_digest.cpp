@@ -15,7 +15,8 @@ using EventNumbers = py::array_t<std::uint64_t, py::array::c_style | py::array::
 
 EventDigest add(EventDigest first, const EventDigest& second) { return first += second; }
 
-void add_events(EventDigest& digest, std::uint32_t run, std::uint32_t lumi, const EventNumbers& events) {
+void add_events(EventDigest& digest, std::uint32_t run, std::uint32_t lumi,
+                const EventNumbers& events) {
   digest.add(LumiId{run, lumi}, {events.data(), static_cast<std::size_t>(events.size())});
 }
 
@@ -23,7 +24,8 @@ void add_events(EventDigest& digest, std::uint32_t run, std::uint32_t lumi, cons
 
 void register_digest(py::module_& module) {
   py::class_<EventDigest>(module, "EventDigest")
-      .def(py::init(&EventDigest::parse), py::arg("count") = 0, py::arg("hex") = std::string(32, '0'))
+      .def(py::init(&EventDigest::parse), py::arg("count") = 0,
+           py::arg("hex") = std::string(32, '0'))
       .def_property_readonly("count", &EventDigest::count)
       .def_property_readonly("hex", &EventDigest::hex)
       .def("add", &add_events, py::arg("run"), py::arg("lumi"), py::arg("events"))

@@ -22,7 +22,8 @@ using Strings = std::vector<std::string>;
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,
-                    const std::string& lumi_branch, const std::string& event_branch, std::uint32_t file_number) {
+                    const std::string& lumi_branch, const std::string& event_branch,
+                    std::uint32_t file_number) {
   root_io::TreeIndex index;
   {
     const py::gil_scoped_release release;
@@ -31,18 +32,21 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   py::list ranges;
   for (const auto& range : index.ranges) {
     ranges.append(
-        py::make_tuple(range.lumi.run, range.lumi.lumi, range.first, range.last, range.digest.hex()).cast<py::list>());
+        py::make_tuple(range.lumi.run, range.lumi.lumi, range.first, range.last, range.digest.hex())
+            .cast<py::list>());
   }
   py::list branches;
   for (const auto& branch : index.branches) {
-    branches.append(py::make_tuple(branch.name, branch.described_type(), branch.counter).cast<py::list>());
+    branches.append(
+        py::make_tuple(branch.name, branch.described_type(), branch.counter).cast<py::list>());
   }
   return py::dict(py::arg("uuid") = index.uuid, py::arg("n_entries") = index.n_entries,
-                  py::arg("clusters") = index.clusters, py::arg("ranges") = ranges, py::arg("branches") = branches);
+                  py::arg("clusters") = index.clusters, py::arg("ranges") = ranges,
+                  py::arg("branches") = branches);
 }
 
-py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names, std::int64_t first,
-                      std::int64_t last) {
+py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
+                      std::int64_t first, std::int64_t last) {
   std::vector<Column> columns;
   {
     const py::gil_scoped_release release;
@@ -66,7 +70,8 @@ std::map<std::string, std::int64_t> merge_trees(const Strings& inputs, const std
   return root_io::merge_files(request);
 }
 
-Strings carry_objects(const Strings& inputs, const std::string& output, const py::iterable& exclude) {
+Strings carry_objects(const Strings& inputs, const std::string& output,
+                      const py::iterable& exclude) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
@@ -75,18 +80,20 @@ Strings carry_objects(const Strings& inputs, const std::string& output, const py
   return root_io::carry_objects(inputs, output, names);
 }
 
-EventDigest tree_digest(const std::string& path, const std::string& tree, const std::string& run_branch,
-                        const std::string& lumi_branch, const std::string& event_branch) {
+EventDigest tree_digest(const std::string& path, const std::string& tree,
+                        const std::string& run_branch, const std::string& lumi_branch,
+                        const std::string& event_branch) {
   return root_io::tree_digest(path, tree, {run_branch, lumi_branch, event_branch});
 }
 
 void write_histogram(const std::string& path, const std::string& name, const std::string& title,
-                     const std::vector<std::vector<double>>& edges, const Doubles& values, const Doubles& variances,
-                     const Strings& axis_titles) {
+                     const std::vector<std::vector<double>>& edges, const Doubles& values,
+                     const Doubles& variances, const Strings& axis_titles) {
   const auto span_of = [](const Doubles& array) {
     return std::span{array.data(), static_cast<std::size_t>(array.size())};
   };
-  const root_io::HistogramContent content{name, title, edges, span_of(values), span_of(variances), axis_titles};
+  const root_io::HistogramContent content{
+      name, title, edges, span_of(values), span_of(variances), axis_titles};
   root_io::write_histograms(path, {&content, 1});
 }
 
@@ -95,16 +102,19 @@ void write_histogram(const std::string& path, const std::string& name, const std
 void register_files(py::module_& module) {
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
-  module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"), py::arg("first") = 0,
-             py::arg("last") = -1);
-  module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"), py::arg("trees") = py::none(),
-             py::arg("compression") = py::none(), py::arg("progress") = py::none(),
-             py::call_guard<py::gil_scoped_release>());
-  module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"), py::arg("exclude"));
+  module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
+             py::arg("first") = 0, py::arg("last") = -1);
+  module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
+             py::arg("trees") = py::none(), py::arg("compression") = py::none(),
+             py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
+  module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
+             py::arg("exclude"));
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
-             py::arg("lumi_branch"), py::arg("event_branch"), py::call_guard<py::gil_scoped_release>());
-  module.def("write_histogram", &write_histogram, py::arg("path"), py::arg("name"), py::arg("title"),
-             py::arg("edges"), py::arg("values"), py::arg("variances"), py::arg("axis_titles"));
+             py::arg("lumi_branch"), py::arg("event_branch"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("write_histogram", &write_histogram, py::arg("path"), py::arg("name"),
+             py::arg("title"), py::arg("edges"), py::arg("values"), py::arg("variances"),
+             py::arg("axis_titles"));
 }
 
 }  // namespace forkrun::bindings

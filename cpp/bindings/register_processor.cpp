@@ -17,9 +17,11 @@ namespace {
 using root_io::TreeSource;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
-std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files, const std::string& tree,
-                                        const std::string& run_branch, const std::string& lumi_branch,
-                                        const std::string& event_branch, const NamesAndTypes& columns,
+std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
+                                        const std::string& tree, const std::string& run_branch,
+                                        const std::string& lumi_branch,
+                                        const std::string& event_branch,
+                                        const NamesAndTypes& columns,
                                         const std::vector<std::vector<std::int64_t>>& clusters) {
   return std::make_unique<TreeSource>(root_io::TreeSourceConfig{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters});
@@ -35,18 +37,21 @@ ExecutorKind executor_of(const std::string& name) {
   throw Error("there is no executor \"" + name + "\"; there are serial and tbb");
 }
 
-std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source, const std::string& executor,
-                                          std::size_t threads, std::size_t concurrent_blocks, std::size_t block_size,
+std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
+                                          const std::string& executor, std::size_t threads,
+                                          std::size_t concurrent_blocks, std::size_t block_size,
                                           StatusBoard* board, std::size_t child) {
   for (auto* output : job.outputs) {
     output->set_source(source.config());
   }
   const ProcessorConfig config{executor_of(executor), threads, concurrent_blocks, block_size};
-  return std::make_unique<Processor>(*job.schedule, source, config, board == nullptr ? nullptr : &(*board)[child]);
+  return std::make_unique<Processor>(*job.schedule, source, config,
+                                     board == nullptr ? nullptr : &(*board)[child]);
 }
 
-UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
-                   const std::vector<Range>& ranges, const std::map<std::string, std::string>& outputs) {
+UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
+                   std::uint32_t lumi, const std::vector<Range>& ranges,
+                   const std::map<std::string, std::string>& outputs) {
   UnitOfWork unit{number, {run, lumi}, {}};
   for (const auto& [file, first, last] : ranges) {
     unit.ranges.push_back({file, first, last});
@@ -58,8 +63,9 @@ UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run
 
 void register_processor(py::module_& module) {
   py::class_<TreeSource>(module, "TreeSource")
-      .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"), py::arg("lumi_branch"),
-           py::arg("event_branch"), py::arg("columns"), py::arg("clusters"));
+      .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
+           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"),
+           py::arg("clusters"));
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)
@@ -73,11 +79,12 @@ void register_processor(py::module_& module) {
       .def_readonly("read_calls", &UnitResult::read_calls)
       .def_readonly("read_bytes", &UnitResult::read_bytes);
   py::class_<Processor>(module, "Processor")
-      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"), py::arg("threads"),
-           py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("board") = nullptr, py::arg("child") = 0,
-           py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<1, 8>())
-      .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"), py::arg("ranges"),
-           py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
+      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
+           py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
+           py::arg("board") = nullptr, py::arg("child") = 0, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 3>(), py::keep_alive<1, 8>())
+      .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
+           py::arg("ranges"), py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());
 }
 

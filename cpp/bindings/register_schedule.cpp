@@ -20,7 +20,8 @@ using Strings = std::vector<std::string>;
 /// A ScheduleBuilder that keeps track of its outputs.
 class JobScheduleBuilder {
  public:
-  explicit JobScheduleBuilder(const NamesAndTypes& source_columns) : builder_{descriptions_of(source_columns)} {}
+  explicit JobScheduleBuilder(const NamesAndTypes& source_columns)
+      : builder_{descriptions_of(source_columns)} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
                       const std::map<std::string, ParameterValue>& params) {
@@ -28,27 +29,32 @@ class JobScheduleBuilder {
       const auto factory = find_module_class(class_name);
       if (factory == nullptr) {
         const auto known = registered_module_classes();
-        throw Error("there is no C++ module class \"" + class_name + "\"" + nearest_name_hint(class_name, known) +
-                    "; is its library in job.plugins?");
+        throw Error("there is no C++ module class \"" + class_name + "\"" +
+                    nearest_name_hint(class_name, known) + "; is its library in job.plugins?");
       }
       return factory(construction);
     });
   }
 
-  void add_python_module(const std::string& label, const std::string& kind, const py::object& module,
-                         const Strings& consumes, const std::map<std::string, std::string>& produces) {
+  void add_python_module(const std::string& label, const std::string& kind,
+                         const py::object& module, const Strings& consumes,
+                         const std::map<std::string, std::string>& produces) {
     const NamesAndTypes columns{produces.begin(), produces.end()};
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
       return make_python_module(construction, kind, module, consumes, columns);
     });
   }
 
-  void add_path(const std::string& name, const Strings& labels) { builder_.add_path({name, labels}); }
+  void add_path(const std::string& name, const Strings& labels) {
+    builder_.add_path({name, labels});
+  }
 
-  void add_output(const std::string& label, const Strings& paths, const Strings& branches, const Strings& products,
-                  const std::string& compression, const std::string& /*tree*/) {
+  void add_output(const std::string& label, const Strings& paths, const Strings& branches,
+                  const Strings& products, const std::string& compression,
+                  const std::string& /*tree*/) {
     builder_.add_output({label, paths, products}, [&](Construction& construction) {
-      root_io::TreeOutputConfig config{label, branches, {}, {}, root_io::Compression::parse(compression)};
+      root_io::TreeOutputConfig config{
+          label, branches, {}, {}, root_io::Compression::parse(compression)};
       for (const auto& column : builder_.produced_columns()) {
         if (std::ranges::count(products, column.name) > 0) {
           config.products.push_back(column);
@@ -61,8 +67,12 @@ class JobScheduleBuilder {
     });
   }
 
-  [[nodiscard]] NamesAndTypes produced_columns() const { return names_and_types_of(builder_.produced_columns()); }
-  [[nodiscard]] Strings consumed_source_columns() const { return builder_.consumed_source_columns(); }
+  [[nodiscard]] NamesAndTypes produced_columns() const {
+    return names_and_types_of(builder_.produced_columns());
+  }
+  [[nodiscard]] Strings consumed_source_columns() const {
+    return builder_.consumed_source_columns();
+  }
   std::unique_ptr<JobSchedule> compile() {
     return std::make_unique<JobSchedule>(JobSchedule{builder_.compile(), std::move(outputs_)});
   }
@@ -111,8 +121,10 @@ void register_histogram(py::module_& module) {
       .def_readonly("name", &HistogramCopy::name)
       .def_readonly("title", &HistogramCopy::title)
       .def_property_readonly("axes", &axes_of)
-      .def_property_readonly("values", [](const HistogramCopy& copy) { return with_flow(copy, copy.values); })
-      .def_property_readonly("variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
+      .def_property_readonly("values",
+                             [](const HistogramCopy& copy) { return with_flow(copy, copy.values); })
+      .def_property_readonly(
+          "variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
 }
 
 }  // namespace
@@ -121,20 +133,22 @@ void register_schedule(py::module_& module) {
   register_histogram(module);
   py::class_<JobSchedule>(module, "Schedule")
       .def("pre_fork", [](JobSchedule& job) { job.schedule->pre_fork(); })
-      .def("post_fork", [](JobSchedule& job, int child) { job.schedule->post_fork(child); }, py::arg("child"))
+      .def(
+          "post_fork", [](JobSchedule& job, int child) { job.schedule->post_fork(child); },
+          py::arg("child"))
       .def("begin_job", [](JobSchedule& job) { job.schedule->begin_job(); })
       .def("end_job", [](JobSchedule& job) { job.schedule->end_job(); })
       .def("histograms", &histograms)
       .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&>(), py::arg("source_columns"))
-      .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"), py::arg("class_name"),
-           py::arg("params"))
-      .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"), py::arg("kind"),
-           py::arg("module"), py::arg("consumes"), py::arg("produces"))
+      .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
+           py::arg("class_name"), py::arg("params"))
+      .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
+           py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"))
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
-      .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"), py::arg("branches"),
-           py::arg("products"), py::arg("compression"), py::arg("tree"))
+      .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
+           py::arg("branches"), py::arg("products"), py::arg("compression"), py::arg("tree"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
       .def("compile", &JobScheduleBuilder::compile);

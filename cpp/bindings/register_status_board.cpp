@@ -13,7 +13,8 @@ namespace forkrun::bindings {
 namespace {
 
 /// In the order of ChildState.
-constexpr std::array state_names{"not_started", "starting", "processing", "finishing", "done", "failed"};
+constexpr std::array state_names{"not_started", "starting", "processing",
+                                 "finishing",   "done",     "failed"};
 
 struct ChildStatus {
   std::string state;
@@ -32,8 +33,15 @@ StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
 
 ChildStatus read(StatusBoard& board, std::size_t child) {
   const auto& slot = slot_of(board, child);
-  return {state_names.at(slot.state), slot.n_events_done, slot.n_units_done, slot.unit, slot.run, slot.lumi,
-          slot.first_event, slot.last_event, slot.heartbeat_ns};
+  return {state_names.at(slot.state),
+          slot.n_events_done,
+          slot.n_units_done,
+          slot.unit,
+          slot.run,
+          slot.lumi,
+          slot.first_event,
+          slot.last_event,
+          slot.heartbeat_ns};
 }
 
 void set_state(StatusBoard& board, std::size_t child, const std::string& state) {

@@ -15,10 +15,12 @@ namespace {
 
 using root_io::TreeWriter;
 
-std::unique_ptr<TreeWriter> make(const std::string& path, const std::string& tree, const NamesAndTypes& columns,
-                                 const std::string& compression, const std::string& title, bool append_tree) {
-  return std::make_unique<TreeWriter>(path, tree, descriptions_of(columns), root_io::Compression::parse(compression),
-                                      title, append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
+std::unique_ptr<TreeWriter> make(const std::string& path, const std::string& tree,
+                                 const NamesAndTypes& columns, const std::string& compression,
+                                 const std::string& title, bool append_tree) {
+  return std::make_unique<TreeWriter>(
+      path, tree, descriptions_of(columns), root_io::Compression::parse(compression), title,
+      append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
 }
 
 void write(TreeWriter& writer, const py::dict& arrays) {
@@ -37,8 +39,8 @@ void write(TreeWriter& writer, const py::dict& arrays) {
 
 void register_tree_writer(py::module_& module) {
   py::class_<TreeWriter>(module, "TreeWriter")
-      .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"), py::arg("compression"),
-           py::arg("title") = "", py::arg("append_tree") = false)
+      .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"),
+           py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false)
       .def("write", &write, py::arg("columns"))
       .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
 }

@@ -78,7 +78,8 @@ def _draw(axes: Axes, records: RunRecords, unit_bytes: int) -> None:
 
 
 def _sum(curves: Curves) -> Curve:
-    return np.sum(list(curves.values()), axis=0, dtype=np.float64)
+    total: Curve = np.sum(list(curves.values()), axis=0)
+    return total
 
 
 def memory_curves(records: RunRecords) -> tuple[Curve, Curves, Curves, Curves]:

@@ -11,7 +11,8 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 N_EVENTS = 300
 VECTORS = {"v_float": "float", "v_bool": "bool", "v_long": "long long"}
-LEAVES = {"short": "S", "ushort": "s", "char": "B", "uchar": "b", "long": "L", "double": "D", "flag": "O"}
+LEAVES = {"short": "S", "ushort": "s", "char": "B", "uchar": "b", "long": "L"}
+LEAVES |= {"double": "D", "flag": "O"}
 CODES = {"S": "h", "s": "H", "B": "b", "b": "B", "L": "q", "D": "d", "O": "b"}
 OBJECTS = ("nested", "lorentz")
 RECIPES = {"zlib": 101, "lzma": 206, "lz4": 404, "zstd": 505, "none": 0}
@@ -73,7 +74,8 @@ def _fill(columns: dict[str, Any], objects: dict[str, Any], event: int) -> None:
     columns["luminosityBlock"][0] = 1 + event // 100
     columns["event"][0] = 1000 + event
     for name, letter in LEAVES.items():
-        columns[name][0] = event % 2 if letter == "O" else event % 100 * (1 if letter in "sb" else -1)
+        sign = 1 if letter in "sbO" else -1
+        columns[name][0] = sign * (event % (2 if letter == "O" else 100))
     columns["fixed"][:] = array.array("f", [event, event + 0.5, -event])
     columns["nX"][0] = event % 6
     columns["X_a"][: event % 6] = array.array("d", [event + 0.1 * i for i in range(event % 6)])

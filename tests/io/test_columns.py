@@ -56,7 +56,10 @@ def readable(path: Path) -> list[str]:
     return [name for name, kind, _ in branches if not kind.startswith("other:")]
 
 
-@pytest.mark.parametrize(("first", "last"), [(0, N_EVENTS), (17, 18), (40, 231), (299, 300), (5, 5)])
+RANGES = [(0, N_EVENTS), (17, 18), (40, 231), (299, 300), (5, 5)]
+
+
+@pytest.mark.parametrize(("first", "last"), RANGES)
 def test_any_range_of_entries_reads_as_with_uproot(odd_file: Path, first: int, last: int) -> None:
     columns = _core.read_columns(str(odd_file), "Events", readable(odd_file), first, last)
     with uproot.open(odd_file) as file:
@@ -110,7 +113,8 @@ def test_damaged_files_are_errors(odd_file: Path, tmp_path: Path) -> None:
         _core.index_tree(str(tmp_path / "missing"), "Events", *IDS)
 
 
-TYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()
+INTEGERS = [f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")]
+TYPES = ["bool", *INTEGERS, "float32", "float64"]
 
 
 @pytest.mark.parametrize("compression", ["zstd:5", "lz4:4", "zlib:1", "lzma:6", "none"])

@@ -1,6 +1,6 @@
-// Dimuon selection on NanoAOD-like columns: the C++ twin of configs/modules.py. Both compute in double
-// precision with the same order of operations and the same libm, so their results agree bit for bit;
-// this file is compiled without contraction of multiplications and additions.
+// Dimuon selection on NanoAOD-like columns: the C++ twin of configs/modules.py. Both compute in
+// double precision with the same order of operations and the same libm, so their results agree bit
+// for bit; this file is compiled without contraction of multiplications and additions.
 
 #include <algorithm>
 #include <cmath>
@@ -70,8 +70,8 @@ class TwoMuons final : public forkrun::Filter {
   forkrun::JaggedInput<std::int32_t> charge_;
 };
 
-/// Dimuon_mass : (n_events,) float32 [GeV], of the two leading good muons taken as massless; -1 where
-/// there are fewer. GoodMuon_pt : (n_events, n) float32 [GeV].
+/// Dimuon_mass : (n_events,) float32 [GeV], of the two leading good muons taken as massless; -1
+/// where there are fewer. GoodMuon_pt : (n_events, n) float32 [GeV].
 class DimuonMass final : public forkrun::Producer {
  public:
   explicit DimuonMass(Construction& construction)
@@ -101,7 +101,8 @@ class DimuonMass final : public forkrun::Producer {
   }
 
  private:
-  [[nodiscard]] float mass_of(const EventBlock& block, std::size_t event, std::size_t i, std::size_t j) const {
+  [[nodiscard]] float mass_of(const EventBlock& block, std::size_t event, std::size_t i,
+                              std::size_t j) const {
     const auto pt = muons_.pt(block)[event];
     const auto eta = muons_.eta(block)[event];
     const auto phi = block.get(phi_)[event];
@@ -145,8 +146,10 @@ class DimuonPlots final : public forkrun::Analyzer {
   explicit DimuonPlots(Construction& construction)
       : mass_{construction.consumes_scalar<float>("Dimuon_mass")},
         good_pt_{construction.consumes_jagged<float>("GoodMuon_pt")},
-        mass_histogram_{construction.book("mass", "Dimuon mass", {{"mass", 120, 0.0, 240.0, "m [GeV]"}})},
-        pt_histogram_{construction.book("leading_pt", "Leading muon", {{"pt", 50, 0.0, 200.0, "pt [GeV]"}})} {}
+        mass_histogram_{
+            construction.book("mass", "Dimuon mass", {{"mass", 120, 0.0, 240.0, "m [GeV]"}})},
+        pt_histogram_{construction.book("leading_pt", "Leading muon",
+                                        {{"pt", 50, 0.0, 200.0, "pt [GeV]"}})} {}
 
   void analyze(const EventBlock& block, Mask selected) override {
     const auto mass = block.get(mass_);

@@ -57,7 +57,9 @@ class RecordWriter {
 };
 
 std::int16_t header_length(const std::string& name, const std::string& title) {
-  const auto length_of = [](const std::string& text) { return text.size() + (text.size() < 255 ? 1U : 5U); };
+  const auto length_of = [](const std::string& text) {
+    return text.size() + (text.size() < 255 ? 1U : 5U);
+  };
   return static_cast<std::int16_t>(end_of_fixed_key + 1 + std::strlen("TBasket") + length_of(name) +
                                    length_of(title) + 2 + 4 * sizeof(std::int32_t) + 1);
 }
@@ -84,9 +86,11 @@ void write_header(RecordWriter& writer, const BasketHeader& header, const std::s
 }
 
 /// Entries, then ROOT's array of offsets: its length, one offset per entry, one unused.
-std::vector<std::byte> basket_object(std::span<const std::byte> entries, std::span<const std::int32_t> offsets,
+std::vector<std::byte> basket_object(std::span<const std::byte> entries,
+                                     std::span<const std::int32_t> offsets,
                                      std::int16_t key_length) {
-  const std::size_t n_offset_bytes = offsets.empty() ? 0 : sizeof(std::int32_t) * (offsets.size() + 2);
+  const std::size_t n_offset_bytes =
+      offsets.empty() ? 0 : sizeof(std::int32_t) * (offsets.size() + 2);
   std::vector<std::byte> object(entries.size() + n_offset_bytes);
   std::copy(entries.begin(), entries.end(), object.begin());
   if (!offsets.empty()) {
@@ -174,8 +178,8 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
     throw Error("a basket has no offsets of its entries");
   }
   basket.offsets.resize(n + 1);
-  swap_copy(reinterpret_cast<std::byte*>(basket.offsets.data()), object.data() + end + sizeof(std::int32_t), n,
-            sizeof(std::int32_t));
+  swap_copy(reinterpret_cast<std::byte*>(basket.offsets.data()),
+            object.data() + end + sizeof(std::int32_t), n, sizeof(std::int32_t));
   for (std::size_t i = 0; i < n; ++i) {
     basket.offsets[i] -= header.key_length;
   }
@@ -187,12 +191,14 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
 
 }  // namespace
 
-void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory, Basket& basket) {
+void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
+                   Basket& basket) {
   const auto header = parse_basket_header(record);
   const auto key_length = static_cast<std::size_t>(header.key_length);
   const auto n_object = static_cast<std::size_t>(header.object_length);
   const auto n_entries_bytes = header.last - header.key_length;
-  if (key_length > record.size() || n_entries_bytes < 0 || static_cast<std::size_t>(n_entries_bytes) > n_object) {
+  if (key_length > record.size() || n_entries_bytes < 0 ||
+      static_cast<std::size_t>(n_entries_bytes) > n_object) {
     throw Error("a basket is damaged: its sizes do not agree");
   }
   const auto payload = record.subspan(key_length);
@@ -208,13 +214,15 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
   if (has_offsets) {
     decode_offsets(header, object, basket);
   } else {
-    basket.entry_size = header.n_entries == 0 ? 0 : basket.data.size() / static_cast<std::size_t>(header.n_entries);
+    basket.entry_size =
+        header.n_entries == 0 ? 0 : basket.data.size() / static_cast<std::size_t>(header.n_entries);
   }
 }
 
-BasketRecord encode_basket(const std::string& name, const std::string& title, std::span<const std::byte> entries,
-                           std::span<const std::int32_t> offsets, std::int32_t entry_size, std::int32_t n_entries,
-                           std::int16_t cycle, Compression compression) {
+BasketRecord encode_basket(const std::string& name, const std::string& title,
+                           std::span<const std::byte> entries,
+                           std::span<const std::int32_t> offsets, std::int32_t entry_size,
+                           std::int32_t n_entries, std::int16_t cycle, Compression compression) {
   BasketRecord basket;
   auto& header = basket.header;
   header.key_length = header_length(name, title);
@@ -224,9 +232,11 @@ BasketRecord encode_basket(const std::string& name, const std::string& title, st
   header.n_entries = n_entries;
   header.last = header.key_length + static_cast<std::int32_t>(entries.size());
 
-  std::vector<std::byte> zipped(compression.level == 0 ? 0 : object.size() + object.size() / 64 + 64);
+  std::vector<std::byte> zipped(compression.level == 0 ? 0
+                                                       : object.size() + object.size() / 64 + 64);
   const auto n_zipped = compression.level == 0 ? 0 : zip(object, compression, zipped);
-  const auto payload = n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped) : std::span{object};
+  const auto payload = n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped)
+                                                                : std::span{object};
   header.n_bytes = header.key_length + static_cast<std::int32_t>(payload.size());
   basket.record.reserve(static_cast<std::size_t>(header.n_bytes));
   RecordWriter writer{basket.record};

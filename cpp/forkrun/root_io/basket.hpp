@@ -34,7 +34,8 @@ struct Basket {
   std::int64_t first_entry{};
   std::int64_t n_entries{};
   std::span<const std::byte> data;
-  /// Where each entry begins in `data`, n_entries + 1 values; empty if every entry has `entry_size`.
+  /// Where each entry begins in `data`, n_entries + 1 values; empty if every entry has
+  /// `entry_size`.
   std::vector<std::int32_t> offsets;
   std::size_t entry_size{};
 
@@ -52,7 +53,7 @@ struct BasketHeader {
   std::int16_t key_length{};     ///< header
   std::int32_t entry_size{};     ///< or length of the offset array
   std::int32_t n_entries{};
-  std::int32_t last{};           ///< end of the entries, counted from the begin of the header
+  std::int32_t last{};  ///< end of the entries, counted from the begin of the header
 };
 
 /// \throws Error if the bytes are not a basket.
@@ -60,7 +61,8 @@ struct BasketHeader {
 
 /// Uncompresses the record of one basket into `basket`, whose data live in `memory`.
 /// `has_offsets`: the branch's entries differ in size. \throws Error if the bytes are damaged.
-void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory, Basket& basket);
+void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
+                   Basket& basket);
 
 /// A basket about to be written: `record` is complete but for the place on file.
 struct BasketRecord {

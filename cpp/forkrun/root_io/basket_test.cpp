@@ -33,7 +33,8 @@ class EveryCompression : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryCompression, GivesBackEntriesOfFixedSize) {
   const auto entries = some_bytes(4000);
-  auto record = encode_basket("branch", "tree", entries, {}, 4, 1000, 0, Compression::parse(GetParam()));
+  auto record =
+      encode_basket("branch", "tree", entries, {}, 4, 1000, 0, Compression::parse(GetParam()));
   Bytes memory;
   const auto basket = decode(record, false, memory);
   EXPECT_EQ(basket.n_entries, 1000);
@@ -62,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
 
 TEST(Basket, LargerThanACompressionBlockIsCutIntoSeveral) {
   const auto entries = some_bytes((1U << 24U) + 12345U);
-  auto record = encode_basket("b", "t", entries, {}, 1, static_cast<std::int32_t>(entries.size()), 0,
-                              Compression::parse("lz4:1"));
+  auto record = encode_basket("b", "t", entries, {}, 1, static_cast<std::int32_t>(entries.size()),
+                              0, Compression::parse("lz4:1"));
   EXPECT_LT(record.record.size(), entries.size());
   Bytes memory;
   EXPECT_TRUE(std::ranges::equal(decode(record, false, memory).data, entries));
@@ -80,11 +81,13 @@ TEST(Basket, WhatDoesNotShrinkIsStoredAsItIs) {
 TEST(Basket, DamageIsAnError) {
   const auto entries = some_bytes(4000);
   const std::vector<std::int32_t> offsets{0, 2000};
-  auto record = encode_basket("b", "t", entries, offsets, 0, 2, 0, Compression::parse("zstd:5")).record;
+  auto record =
+      encode_basket("b", "t", entries, offsets, 0, 2, 0, Compression::parse("zstd:5")).record;
   Bytes memory;
   Basket basket;
   EXPECT_THROW(decode_basket(std::span{record}.first(20), true, memory, basket), Error);
-  EXPECT_THROW(decode_basket(std::span{record}.first(record.size() - 9), true, memory, basket), Error);
+  EXPECT_THROW(decode_basket(std::span{record}.first(record.size() - 9), true, memory, basket),
+               Error);
   auto flipped = record;
   flipped[static_cast<std::size_t>(flipped.size()) - 30] ^= std::byte{0xff};
   std::fill(flipped.end() - 40, flipped.end() - 20, std::byte{0xee});
@@ -92,7 +95,8 @@ TEST(Basket, DamageIsAnError) {
 }
 
 TEST(Basket, GetsItsPlace) {
-  auto record = encode_basket("b", "t", some_bytes(8), {}, 1, 8, 0, Compression::parse("none")).record;
+  auto record =
+      encode_basket("b", "t", some_bytes(8), {}, 1, 8, 0, Compression::parse("none")).record;
   place_basket(record, 0x123456789a, 100);
   EXPECT_EQ(big_endian<std::int64_t>(&record[18]), 0x123456789a);
   EXPECT_EQ(big_endian<std::int64_t>(&record[26]), 100);

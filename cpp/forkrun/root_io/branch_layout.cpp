@@ -89,7 +89,9 @@ void describe_object(TBranchElement& branch, BranchLayout& layout) {
 
 }  // namespace
 
-std::string BranchLayout::described_type() const { return column ? column->name() : "other:" + type_name; }
+std::string BranchLayout::described_type() const {
+  return column ? column->name() : "other:" + type_name;
+}
 
 TBranch* branch_named(TTree& tree, const std::string& name) {
   TBranch* branch = tree.GetBranch(name.c_str());  // looks into a hash table first

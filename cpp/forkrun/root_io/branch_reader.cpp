@@ -27,7 +27,8 @@ BranchReader::BranchReader(TBranch& branch, InputFile& file)
 std::size_t BranchReader::find(std::int64_t entry) const {
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), entry);
   if (after == starts_.begin() || after == starts_.end()) {
-    throw InputError(file_.path() + ": branch " + layout_.name + " has no entry " + std::to_string(entry));
+    throw InputError(file_.path() + ": branch " + layout_.name + " has no entry " +
+                     std::to_string(entry));
   }
   return static_cast<std::size_t>(after - starts_.begin()) - 1;
 }
@@ -55,14 +56,15 @@ void BranchReader::load(std::size_t number) {
   } catch (const InputError&) {
     throw;
   } catch (const Error& error) {
-    throw InputError(file_.path() + ": branch " + layout_.name + ", entry " + std::to_string(starts_[number]) +
-                     ": " + error.what());
+    throw InputError(file_.path() + ": branch " + layout_.name + ", entry " +
+                     std::to_string(starts_[number]) + ": " + error.what());
   }
   basket_.first_entry = starts_[number];
   if (basket_.n_entries != starts_[number + 1] - starts_[number]) {
     throw InputError(file_.path() + ": branch " + layout_.name + ": the basket at entry " +
                      std::to_string(starts_[number]) + " has " + std::to_string(basket_.n_entries) +
-                     " entries where the tree says " + std::to_string(starts_[number + 1] - starts_[number]));
+                     " entries where the tree says " +
+                     std::to_string(starts_[number + 1] - starts_[number]));
   }
   loaded_ = number;
 }
@@ -82,7 +84,8 @@ void BranchReader::load_from_tree(std::size_t number) {
   basket_.n_entries = stored->GetNevBuf();
   basket_.offsets.clear();
   if (!layout_.has_offsets) {
-    basket_.entry_size = basket_.n_entries == 0 ? 0 : n_bytes / static_cast<std::size_t>(basket_.n_entries);
+    basket_.entry_size =
+        basket_.n_entries == 0 ? 0 : n_bytes / static_cast<std::size_t>(basket_.n_entries);
     return;
   }
   for (int i = 0; i < stored->GetNevBuf(); ++i) {
@@ -91,8 +94,9 @@ void BranchReader::load_from_tree(std::size_t number) {
   basket_.offsets.push_back(static_cast<std::int32_t>(n_bytes));
 }
 
-void BranchReader::for_each_basket(std::int64_t first, std::int64_t last,
-                                   const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
+void BranchReader::for_each_basket(
+    std::int64_t first, std::int64_t last,
+    const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
   while (first < last) {
     const Basket& basket = basket_at(first);
     const auto end = std::min(last, basket.first_entry + basket.n_entries);
@@ -117,7 +121,8 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
     const auto bytes = basket.entries(from, end);
     const auto n = static_cast<std::size_t>(end - from);
     if (bytes.size() != n * size) {
-      throw InputError(file_.path() + ": branch " + layout_.name + " does not have one value per entry");
+      throw InputError(file_.path() + ": branch " + layout_.name +
+                       " does not have one value per entry");
     }
     swap_copy(to, bytes.data(), n, size);
     to += bytes.size();
@@ -134,7 +139,8 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
     const auto n = static_cast<std::size_t>(end - from);
     fill_offsets(basket, from, offsets.first(n + 1));
     const auto n_values = static_cast<std::size_t>(offsets[n] - offsets[0]);
-    copy_values(basket, from, end, is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
+    copy_values(basket, from, end,
+                is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
     offsets = offsets.subspan(n);
   });
   if (!is_one_basket) {
@@ -144,7 +150,8 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
 }
 
 /// Continues from offsets[0].
-void BranchReader::fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const {
+void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
+                                std::span<std::int64_t> offsets) const {
   const auto header = static_cast<std::int64_t>(layout_.header_bytes);
   const auto size = static_cast<std::int64_t>(size_of(layout_.column->element));
   const auto* at = basket.offsets.data() + (from - basket.first_entry);
@@ -152,13 +159,15 @@ void BranchReader::fill_offsets(const Basket& basket, std::int64_t from, std::sp
     const std::int64_t n_bytes = at[i + 1] - at[i] - header;
     if (n_bytes < 0 || n_bytes % size != 0) {
       throw InputError(file_.path() + ": branch " + layout_.name + ", entry " +
-                       std::to_string(from + static_cast<std::int64_t>(i)) + ": is not a whole number of values");
+                       std::to_string(from + static_cast<std::int64_t>(i)) +
+                       ": is not a whole number of values");
     }
     offsets[i + 1] = offsets[i] + n_bytes / size;
   }
 }
 
-void BranchReader::copy_values(const Basket& basket, std::int64_t from, std::int64_t end, std::byte* to) const {
+void BranchReader::copy_values(const Basket& basket, std::int64_t from, std::int64_t end,
+                               std::byte* to) const {
   const auto size = size_of(layout_.column->element);
   const auto header = layout_.header_bytes;
   if (header == 0) {

@@ -39,26 +39,26 @@ std::int64_t counted(const std::byte* entry, std::size_t size) {
 }
 
 template <typename Leaf, typename Value>
-bool raise_maximum_of(TLeaf& leaf, std::int64_t largest) {
+bool set_maximum_of(TLeaf& leaf, std::int64_t largest) {
   auto* typed = dynamic_cast<Leaf*>(&leaf);
-  if (typed != nullptr && largest > typed->GetMaximum()) {
+  if (typed != nullptr) {
     typed->SetMaximum(static_cast<Value>(largest));
   }
   return typed != nullptr;
 }
 
 /// The largest value that a counting branch had: readers make room for as many values.
-void raise_maximum(TLeaf& leaf, std::int64_t largest) {
-  static_cast<void>(raise_maximum_of<TLeafI, Int_t>(leaf, largest) || raise_maximum_of<TLeafS, Short_t>(leaf, largest) ||
-                    raise_maximum_of<TLeafB, Char_t>(leaf, largest) || raise_maximum_of<TLeafL, Long64_t>(leaf, largest));
+void set_maximum(TLeaf& leaf, std::int64_t largest) {
+  static_cast<void>(set_maximum_of<TLeafI, Int_t>(leaf, largest) ||
+                    set_maximum_of<TLeafS, Short_t>(leaf, largest) ||
+                    set_maximum_of<TLeafB, Char_t>(leaf, largest) ||
+                    set_maximum_of<TLeafL, Long64_t>(leaf, largest));
 }
 
 }  // namespace
 
 BranchWriter::BranchWriter(TBranch& branch, Compression compression)
-    : branch_{branch},
-      compression_{compression},
-      has_offsets_{branch.GetEntryOffsetLen() != 0} {}
+    : branch_{branch}, compression_{compression}, has_offsets_{branch.GetEntryOffsetLen() != 0} {}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   const auto n_from = pending_.size();
@@ -115,9 +115,11 @@ void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
     auto first = static_cast<std::size_t>(run.first);
     auto last = static_cast<std::size_t>(run.last);
     if (is_jagged) {
-      const auto base = static_cast<std::int64_t>(pending_.size()) - offsets[first] * static_cast<std::int64_t>(size);
+      const auto base = static_cast<std::int64_t>(pending_.size()) -
+                        offsets[first] * static_cast<std::int64_t>(size);
       for (auto event = first; event < last; ++event) {
-        offsets_.push_back(static_cast<std::int32_t>(base + offsets[event] * static_cast<std::int64_t>(size)));
+        offsets_.push_back(
+            static_cast<std::int32_t>(base + offsets[event] * static_cast<std::int64_t>(size)));
       }
       first = static_cast<std::size_t>(offsets[first]);
       last = static_cast<std::size_t>(offsets[last]);
@@ -132,7 +134,8 @@ void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> ru
   const auto n_from = pending_.size();
   entry_size_ = sizeof(std::int32_t);
   for (const auto& run : runs) {
-    for (auto event = static_cast<std::size_t>(run.first); event < static_cast<std::size_t>(run.last); ++event) {
+    for (auto event = static_cast<std::size_t>(run.first);
+         event < static_cast<std::size_t>(run.last); ++event) {
       put_big_endian(pending_.extend(sizeof(std::int32_t)),
                      static_cast<std::int32_t>(offsets[event + 1] - offsets[event]));
     }
@@ -145,8 +148,8 @@ void BranchWriter::encode() {
   if (n_pending_ == 0) {
     return;
   }
-  encoded_ = encode_basket(branch_.GetName(), branch_.GetTree()->GetName(), pending_.view(), offsets_, entry_size_,
-                           n_pending_, n_baskets_++, compression_);
+  encoded_ = encode_basket(branch_.GetName(), branch_.GetTree()->GetName(), pending_.view(),
+                           offsets_, entry_size_, n_pending_, n_baskets_++, compression_);
   encoded_->first_entry = n_written_;
   n_written_ += n_pending_;
   n_pending_ = 0;
@@ -169,9 +172,21 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
 
 void BranchWriter::finish() {
   if (counts_others(branch_)) {
-    raise_maximum(*only_leaf(branch_), largest_count_);
+    TLeaf& leaf = *only_leaf(branch_);
+    structure_maximum_ = structure_maximum_.value_or(leaf.GetMaximum());
+    set_maximum(leaf, std::max(*structure_maximum_, largest_count_));
   }
   branch_.AddLastBasket(n_written_);
+}
+
+void BranchWriter::restart() {
+  n_written_ = 0;
+  n_pending_ = 0;
+  n_baskets_ = 0;
+  largest_count_ = 0;
+  pending_.clear();
+  offsets_.clear();
+  encoded_.reset();
 }
 
 }  // namespace forkrun::root_io

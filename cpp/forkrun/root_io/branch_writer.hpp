@@ -43,6 +43,8 @@ class BranchWriter {
   void enter(const BasketHeader& header, std::int64_t place);
   /// The branch is complete.
   void finish();
+  /// Begins anew: the branch was emptied, for another file.
+  void restart();
 
  private:
   void copy_fixed(const Basket& basket, EntryRun run);
@@ -57,6 +59,7 @@ class BranchWriter {
   std::int32_t n_pending_{};
   std::int16_t n_baskets_{};
   std::int64_t largest_count_{};
+  std::optional<std::int64_t> structure_maximum_;  ///< largest count that the branch began with
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;

@@ -10,8 +10,10 @@ namespace forkrun::root_io {
 
 Compression Compression::parse(const std::string& text) {
   using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
-  const std::pair<const char*, int> algorithms[] = {
-      {"zlib", Algorithm::kZLIB}, {"lzma", Algorithm::kLZMA}, {"lz4", Algorithm::kLZ4}, {"zstd", Algorithm::kZSTD}};
+  const std::pair<const char*, int> algorithms[] = {{"zlib", Algorithm::kZLIB},
+                                                    {"lzma", Algorithm::kLZMA},
+                                                    {"lz4", Algorithm::kLZ4},
+                                                    {"zstd", Algorithm::kZSTD}};
   if (text == "none") {
     return {Algorithm::kZLIB, 0};
   }
@@ -22,7 +24,8 @@ Compression Compression::parse(const std::string& text) {
       return {algorithm, digit[0] - '0'};
     }
   }
-  throw Error("compression \"" + text + "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
+  throw Error("compression \"" + text +
+              "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
 }
 
 }  // namespace forkrun::root_io

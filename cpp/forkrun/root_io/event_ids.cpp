@@ -41,7 +41,8 @@ void widen_any(const Column& column, std::vector<To>& into) {
 }
 
 bool is_integer(const ColumnType& type) {
-  return type.shape == Shape::scalar && type.element >= ElementType::int16 && type.element <= ElementType::uint64;
+  return type.shape == Shape::scalar && type.element >= ElementType::int16 &&
+         type.element <= ElementType::uint64;
 }
 
 }  // namespace
@@ -49,8 +50,8 @@ bool is_integer(const ColumnType& type) {
 TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file) {
   TBranch* branch = branch_named(tree, name);
   if (branch == nullptr) {
-    throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" has no branch \"" + name + "\"" +
-                     nearest_name_hint(name, branch_names(tree)));
+    throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" has no branch \"" + name +
+                     "\"" + nearest_name_hint(name, branch_names(tree)));
   }
   return *branch;
 }

@@ -34,7 +34,7 @@ class FileMerger {
       entries[path] = merger.finish();
     }
     for (auto& [path, histogram] : histograms_) {
-      directory_of(path).WriteTObject(histogram.get(), name_of(path).c_str());
+      output_.folder_of(path).WriteTObject(histogram.get(), name_of(path).c_str());
     }
     return entries;
   }
@@ -44,19 +44,10 @@ class FileMerger {
  private:
   static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-  TDirectory& directory_of(const std::string& path) {
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos) {
-      return output_.file();
-    }
-    const auto folder = path.substr(0, slash);
-    TDirectory* directory = output_.file().GetDirectory(folder.c_str());
-    return directory != nullptr ? *directory : *output_.file().mkdir(folder.c_str());
-  }
-
   void add_directory(InputFile& file, TDirectory& directory, const std::string& prefix) {
     std::set<std::string> seen;
-    for (TObject* object : *directory.GetListOfKeys()) {  // of one name, the newest cycle comes first
+    for (TObject* object :
+         *directory.GetListOfKeys()) {  // of one name, the newest cycle comes first
       auto& key = static_cast<TKey&>(*object);
       if (seen.insert(key.GetName()).second) {
         add_key(file, key, prefix + key.GetName());
@@ -74,17 +65,17 @@ class FileMerger {
       return;
     }
     if (type == nullptr) {
-      throw InputError(file.path() + ": object \"" + path + "\" is of unknown class " + key.GetClassName() +
-                       "; leave it out by naming the trees to merge");
+      throw InputError(file.path() + ": object \"" + path + "\" is of unknown class " +
+                       key.GetClassName() + "; leave it out by naming the trees to merge");
     }
     names_.insert(path);
     if (is_tree) {
-      trees_.try_emplace(path, output_, recompress_).first->second.add(file.tree(path), file);
+      trees_.try_emplace(path, output_, path, recompress_).first->second.add(file.tree(path), file);
     } else if (type->InheritsFrom(TH1::Class())) {
       add_histogram(static_cast<TH1*>(key.ReadObj()), path, file);
     } else if (others_.insert(path).second) {
       void* object = key.ReadObjectAny(type);
-      directory_of(path).WriteObjectAny(object, type, key.GetName());
+      output_.folder_of(path).WriteObjectAny(object, type, key.GetName());
       const_cast<TClass*>(type)->Destructor(object);
     }
   }
@@ -96,7 +87,8 @@ class FileMerger {
     if (!sum) {
       sum = std::move(owned);
     } else if (!sum->Add(owned.get())) {
-      throw InputError(file.path() + ": histogram \"" + path + "\" has other axes than in the files before");
+      throw InputError(file.path() + ": histogram \"" + path +
+                       "\" has other axes than in the files before");
     }
   }
 
@@ -113,7 +105,8 @@ Compression compression_of(const InputFile& file) {
   return {file.file().GetCompressionAlgorithm(), file.file().GetCompressionLevel()};
 }
 
-void check_all_found(const MergeRequest& request, const std::map<std::string, std::int64_t>& entries) {
+void check_all_found(const MergeRequest& request,
+                     const std::map<std::string, std::int64_t>& entries) {
   for (const auto& tree : request.trees.value_or(std::vector<std::string>{})) {
     if (!entries.contains(tree)) {
       throw InputError("tree \"" + tree + "\" is in none of the input files");
@@ -131,7 +124,8 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   OutputFile output{request.output, request.compression.value_or(compression_of(*first))};
   try {
     FileMerger merger{output, request.compression, [&](const std::string& path, bool is_tree) {
-                        return !request.trees || (is_tree && std::ranges::count(*request.trees, path) > 0);
+                        return !request.trees ||
+                               (is_tree && std::ranges::count(*request.trees, path) > 0);
                       }};
     std::vector<std::unique_ptr<InputFile>> files;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -154,14 +148,16 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   }
 }
 
-std::vector<std::string> carry_objects(const std::vector<std::string>& inputs, const std::string& output_path,
+std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
+                                       const std::string& output_path,
                                        const std::set<std::string>& exclude) {
   if (inputs.empty()) {
     return {};
   }
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
-  FileMerger merger{output, std::nullopt, [&](const std::string& path, bool) { return !exclude.contains(path); }};
+  FileMerger merger{output, std::nullopt,
+                    [&](const std::string& path, bool) { return !exclude.contains(path); }};
   merger.add(*first);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     InputFile file{inputs[i]};

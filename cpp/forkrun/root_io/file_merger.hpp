@@ -27,7 +27,8 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
 
 /// Adds to an existing file all that `inputs` hold but the objects of these names, joined as in
 /// `merge_files`. Gives the names, sorted. \throws InputError, OutputError
-std::vector<std::string> carry_objects(const std::vector<std::string>& inputs, const std::string& output,
+std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
+                                       const std::string& output,
                                        const std::set<std::string>& exclude);
 
 }  // namespace forkrun::root_io

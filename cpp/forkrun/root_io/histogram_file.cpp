@@ -24,11 +24,12 @@ std::unique_ptr<TH1> make_histogram(const HistogramContent& content, const std::
   switch (edges.size()) {
     case 1: return std::make_unique<TH1D>(name.c_str(), title, n_bins(edges[0]), edges[0].data());
     case 2:
-      return std::make_unique<TH2D>(name.c_str(), title, n_bins(edges[0]), edges[0].data(), n_bins(edges[1]),
-                                    edges[1].data());
+      return std::make_unique<TH2D>(name.c_str(), title, n_bins(edges[0]), edges[0].data(),
+                                    n_bins(edges[1]), edges[1].data());
     case 3:
-      return std::make_unique<TH3D>(name.c_str(), title, n_bins(edges[0]), edges[0].data(), n_bins(edges[1]),
-                                    edges[1].data(), n_bins(edges[2]), edges[2].data());
+      return std::make_unique<TH3D>(name.c_str(), title, n_bins(edges[0]), edges[0].data(),
+                                    n_bins(edges[1]), edges[1].data(), n_bins(edges[2]),
+                                    edges[2].data());
     default:
       throw OutputError("histogram \"" + content.name + "\" has " + std::to_string(edges.size()) +
                         " axes; 1, 2 or 3 can be written to a ROOT file");
@@ -37,7 +38,9 @@ std::unique_ptr<TH1> make_histogram(const HistogramContent& content, const std::
 
 void fill(TH1& histogram, const HistogramContent& content) {
   const auto& edges = content.edges;
-  const auto size = [&](std::size_t axis) { return axis < edges.size() ? n_bins(edges[axis]) + 2 : 1; };
+  const auto size = [&](std::size_t axis) {
+    return axis < edges.size() ? n_bins(edges[axis]) + 2 : 1;
+  };
   std::size_t i = 0;
   double sum = 0;
   for (int x = 0; x < size(0); ++x) {
@@ -54,28 +57,19 @@ void fill(TH1& histogram, const HistogramContent& content) {
   histogram.SetEntries(sum);
 }
 
-TDirectory& folder_of(TFile& file, const std::string& name) {
-  const auto slash = name.rfind('/');
-  if (slash == std::string::npos) {
-    return file;
-  }
-  const auto folder = name.substr(0, slash);
-  TDirectory* directory = file.GetDirectory(folder.c_str());
-  return directory != nullptr ? *directory : *file.mkdir(folder.c_str());
-}
-
 void check_sizes(const HistogramContent& content) {
   std::size_t expected = 1;
   for (const auto& edges : content.edges) {
     expected *= edges.size() + 1;
   }
   if (content.values.size() != expected || content.variances.size() != expected) {
-    throw OutputError("histogram \"" + content.name + "\" has " + std::to_string(content.values.size()) +
-                      " values where its axes give " + std::to_string(expected));
+    throw OutputError("histogram \"" + content.name + "\" has " +
+                      std::to_string(content.values.size()) + " values where its axes give " +
+                      std::to_string(expected));
   }
 }
 
-void write(TFile& file, const HistogramContent& content) {
+void write(OutputFile& file, const HistogramContent& content) {
   check_sizes(content);
   const auto name = content.name.substr(content.name.rfind('/') + 1);
   const auto histogram = make_histogram(content, name);
@@ -86,7 +80,7 @@ void write(TFile& file, const HistogramContent& content) {
     axes[i]->SetTitle(content.axis_titles[i].c_str());
   }
   fill(*histogram, content);
-  folder_of(file, content.name).WriteTObject(histogram.get(), name.c_str());
+  file.folder_of(content.name).WriteTObject(histogram.get(), name.c_str());
 }
 
 }  // namespace
@@ -95,7 +89,7 @@ void write_histograms(const std::string& path, std::span<const HistogramContent>
   const auto mode = std::filesystem::exists(path) ? OutputMode::update : OutputMode::create;
   OutputFile output{path, Compression::parse("zlib:1"), mode};
   for (const auto& content : histograms) {
-    write(output.file(), content);
+    write(output, content);
   }
   output.close();
 }

@@ -83,8 +83,8 @@ InputFile::InputFile(const std::string& path) : path_{path} {
   }
   if (file_->TestBit(TFile::kRecovered)) {
     ::close(descriptor_);
-    throw InputError(path + ": is truncated or was not closed properly" + because(messages.first()) +
-                     "; make it again, or copy it again");
+    throw InputError(path + ": is truncated or was not closed properly" +
+                     because(messages.first()) + "; make it again, or copy it again");
   }
 }
 
@@ -126,8 +126,10 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
 void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
   const std::lock_guard lock{remote_};
   const CapturedMessages messages;
-  if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset, static_cast<int>(into.size()))) {
-    throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) + because(messages.first()));
+  if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
+                        static_cast<int>(into.size()))) {
+    throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) +
+                     because(messages.first()));
   }
 }
 

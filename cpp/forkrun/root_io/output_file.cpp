@@ -47,10 +47,12 @@ void sync(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode) : path_{path} {
+OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode)
+    : path_{path} {
   const CapturedMessages messages;
   const char* option = mode == OutputMode::create ? "RECREATE" : "UPDATE";
-  file_.reset(TFile::Open((path + "?reproducible=forkrun").c_str(), option, "", compression.settings()));
+  file_.reset(
+      TFile::Open((path + "?reproducible=forkrun").c_str(), option, "", compression.settings()));
   if (!file_ || file_->IsZombie()) {
     throw OutputError(path + ": cannot be created: " + messages.first());
   }
@@ -58,6 +60,23 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
 }
 
 OutputFile::~OutputFile() = default;
+
+TDirectory& OutputFile::folder_of(const std::string& object_path) {
+  const auto slash = object_path.rfind('/');
+  if (slash == std::string::npos) {
+    return *file_;
+  }
+  const auto folder = object_path.substr(0, slash);
+  const CapturedMessages messages;
+  if (file_->GetDirectory(folder.c_str()) == nullptr) {
+    file_->mkdir(folder.c_str());  // with its parents
+  }
+  TDirectory* directory = file_->GetDirectory(folder.c_str());
+  if (directory == nullptr) {
+    throw OutputError(path_ + ": folder \"" + folder + "\" cannot be made: " + messages.first());
+  }
+  return *directory;
+}
 
 void OutputFile::append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
                         std::int64_t first_entry) {
@@ -83,12 +102,14 @@ std::int64_t OutputFile::allocate(std::size_t n_bytes) {
 void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes) {
   const CapturedMessages messages;
   file_->Seek(place);
-  if (file_->WriteBuffer(reinterpret_cast<const char*>(bytes.data()), static_cast<int>(bytes.size()))) {
+  if (file_->WriteBuffer(reinterpret_cast<const char*>(bytes.data()),
+                         static_cast<int>(bytes.size()))) {
     check();
   }
 }
 
-void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place, std::int64_t first_entry) {
+void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place,
+                  std::int64_t first_entry) {
   WrittenBasket basket{header, place};
   branch.AddBasket(basket, true, first_entry);
 }
@@ -98,6 +119,14 @@ void OutputFile::check() const {
     throw OutputError(path_ + ": cannot be written: " + std::strerror(errno != 0 ? errno : EIO) +
                       "; free some space or choose another directory");
   }
+}
+
+void OutputFile::write_and_release(TTree& tree) {
+  const CapturedMessages messages;
+  tree.GetDirectory()->cd();
+  tree.Write("", TObject::kOverwrite);
+  tree.SetDirectory(nullptr);
+  check();
 }
 
 std::int64_t OutputFile::close() {

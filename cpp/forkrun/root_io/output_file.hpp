@@ -8,6 +8,7 @@
 #include <forkrun/root_io/basket.hpp>
 
 class TBranch;
+class TDirectory;
 class TFile;
 class TTree;
 
@@ -19,22 +20,29 @@ enum class OutputMode { create, update };
 class OutputFile {
  public:
   /// \throws OutputError
-  OutputFile(const std::string& path, Compression compression, OutputMode mode = OutputMode::create);
+  OutputFile(const std::string& path, Compression compression,
+             OutputMode mode = OutputMode::create);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   [[nodiscard]] TFile& file() const { return *file_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// The folder of an object's path such as "dimuon/mass", made if need be. \throws OutputError
+  [[nodiscard]] TDirectory& folder_of(const std::string& object_path);
 
   /// Writes the record of a basket and enters it into its branch. The record gets its place.
-  void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header, std::int64_t first_entry);
+  void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
+              std::int64_t first_entry);
   /// Takes room for so many bytes at the end of the file; gives the place.
   [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
   /// Writes bytes at their allocated place. \throws OutputError
   void write(std::int64_t place, std::span<const std::byte> bytes);
   /// Place of the file's top directory, as keys note it.
   [[nodiscard]] std::int64_t seek_directory() const { return seek_directory_; }
+
+  /// Writes the tree's own record and lets go of the tree: the file does not delete it.
+  void write_and_release(TTree& tree);
 
   /// Writes the trees' own records, closes and syncs; gives the size. \throws OutputError
   std::int64_t close();
@@ -50,8 +58,8 @@ class OutputFile {
   std::int64_t seek_directory_{};
 };
 
-
 /// Enters a basket that is on file at `place` into its branch.
-void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place, std::int64_t first_entry);
+void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place,
+                  std::int64_t first_entry);
 
 }  // namespace forkrun::root_io

@@ -4,7 +4,7 @@
 #include <set>
 
 #include <TBranch.h>
-#include <TFile.h>
+#include <TDirectory.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
@@ -26,7 +26,8 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
   static std::array<std::byte, 8> never_filled;  // baskets are written directly
   TBranch* branch = tree.Branch(name.c_str(), never_filled.data(), leaf.c_str(), basket_size);
   if (branch == nullptr) {
-    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name + "\" cannot be made");
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
+                      "\" cannot be made");
   }
   return *branch;
 }
@@ -36,7 +37,8 @@ std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>&
   for (const auto& name : branches) {
     TBranch* branch = branch_named(tree, name);
     if (branch == nullptr) {
-      throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" + name + "\" to keep");
+      throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" + name +
+                        "\" to keep");
     }
     for (TObject* object : *branch->GetListOfLeaves()) {
       if (const TLeaf* counter = static_cast<TLeaf*>(object)->GetLeafCount()) {
@@ -49,19 +51,24 @@ std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>&
 
 }  // namespace
 
-std::string counter_name(const std::string& column) { return "n" + column.substr(0, column.find('_')); }
+std::string counter_name(const std::string& column) {
+  return "n" + column.substr(0, column.find('_'));
+}
 
 TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
   const std::string letter{leaf_letter(column.type.element)};
   if (column.type.shape == Shape::scalar) {
     return make_branch(tree, column.name, column.name + "/" + letter);
   }
-  return make_branch(tree, column.name, column.name + "[" + counter_name(column.name) + "]/" + letter);
+  return make_branch(tree, column.name,
+                     column.name + "[" + counter_name(column.name) + "]/" + letter);
 }
 
-TBranch& add_counter(TTree& tree, const std::string& name) { return make_branch(tree, name, name + "/i"); }
+TBranch& add_counter(TTree& tree, const std::string& name) {
+  return make_branch(tree, name, name + "/i");
+}
 
-TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, OutputFile& output) {
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder) {
   const auto kept = with_counters(tree, branches);
   for (TObject* object : *tree.GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
@@ -71,12 +78,12 @@ TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, Out
       branch.SetBit(kDoNotProcess);
     }
   }
-  output.file().cd();
+  folder.cd();
   TTree* copy = tree.CloneTree(0);
   if (copy == nullptr) {
-    throw OutputError(output.path() + ": tree \"" + tree.GetName() + "\" cannot be made");
+    throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() + "\" cannot be made");
   }
-  copy->SetDirectory(&output.file());
+  copy->SetDirectory(&folder);
   return *copy;
 }
 

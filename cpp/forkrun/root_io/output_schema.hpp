@@ -11,6 +11,7 @@
 #include <forkrun/root_io/output_file.hpp>
 
 class TBranch;
+class TDirectory;
 class TTree;
 
 namespace forkrun::root_io {
@@ -24,7 +25,8 @@ TBranch& add_branch(TTree& tree, const ColumnDescription& column);
 /// Adds a counting branch.
 TBranch& add_counter(TTree& tree, const std::string& name);
 
-/// An empty copy, in `output`, of a tree with some of its branches, and the counters these need.
-TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, OutputFile& output);
+/// An empty copy, in a folder of an output file, of a tree with some of its branches, and the counters
+/// these need. \throws OutputError
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder);
 
 }  // namespace forkrun::root_io

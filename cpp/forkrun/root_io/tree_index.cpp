@@ -40,7 +40,8 @@ std::vector<std::int64_t> clusters_of(TTree& tree) {
     if (is_first) {
       common = starts;
     } else {
-      std::erase_if(common, [&](std::int64_t entry) { return !std::ranges::binary_search(starts, entry); });
+      std::erase_if(common,
+                    [&](std::int64_t entry) { return !std::ranges::binary_search(starts, entry); });
     }
     is_first = false;
   }
@@ -70,7 +71,8 @@ void add_ranges(const EventIds& ids, std::int64_t first, std::vector<LumiRange>&
   }
 }
 
-std::vector<LumiRange> ranges_of(TTree& tree, InputFile& file, const IdBranches& names, std::uint32_t file_number) {
+std::vector<LumiRange> ranges_of(TTree& tree, InputFile& file, const IdBranches& names,
+                                 std::uint32_t file_number) {
   EventIds ids{tree, file, names, file_number};
   std::vector<LumiRange> ranges;
   for (std::int64_t first = 0; first < tree.GetEntries(); first += n_entries_at_once) {
@@ -96,7 +98,8 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
   return index;
 }
 
-EventDigest tree_digest(const std::string& path, const std::string& tree_name, const IdBranches& ids) {
+EventDigest tree_digest(const std::string& path, const std::string& tree_name,
+                        const IdBranches& ids) {
   InputFile file{path};
   EventDigest digest;
   for (const auto& range : ranges_of(file.tree(tree_name), file, ids, 0)) {

@@ -34,10 +34,11 @@ struct TreeIndex {
 };
 
 /// \throws InputError
-[[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree, const IdBranches& ids,
-                                   std::uint32_t file_number);
+[[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
+                                   const IdBranches& ids, std::uint32_t file_number);
 
 /// Of all events of a tree; reads only the id branches. \throws InputError
-[[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree, const IdBranches& ids);
+[[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
+                                      const IdBranches& ids);
 
 }  // namespace forkrun::root_io

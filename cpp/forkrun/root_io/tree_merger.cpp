@@ -36,20 +36,23 @@ std::string some_of(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < std::min(names.size(), n_shown); ++i) {
     text += (i == 0 ? "" : ", ") + names[i];
   }
-  return names.size() > n_shown ? text + " and " + std::to_string(names.size() - n_shown) + " more" : text;
+  return names.size() > n_shown ? text + " and " + std::to_string(names.size() - n_shown) + " more"
+                                : text;
 }
 
-std::vector<std::string> missing_from(const std::vector<std::string>& these, const std::vector<std::string>& those) {
+std::vector<std::string> missing_from(const std::vector<std::string>& these,
+                                      const std::vector<std::string>& those) {
   const std::set<std::string> known{those.begin(), those.end()};
   std::vector<std::string> missing;
-  std::ranges::copy_if(these, std::back_inserter(missing), [&](const auto& name) { return !known.contains(name); });
+  std::ranges::copy_if(these, std::back_inserter(missing),
+                       [&](const auto& name) { return !known.contains(name); });
   return missing;
 }
 
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::optional<Compression> recompress)
-    : output_{output}, recompress_{recompress} {}
+TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress)
+    : output_{output}, path_{std::move(path)}, recompress_{recompress} {}
 
 void TreeMerger::start(TTree& tree) {
   for (const auto& layout : layouts_of(tree)) {
@@ -59,7 +62,7 @@ void TreeMerger::start(TTree& tree) {
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
   }
-  tree_ = &copy_structure(tree, all, output_);
+  tree_ = &copy_structure(tree, all, output_.folder_of(path_));
   for (std::size_t i = 0; i < all.size(); ++i) {
     TBranch& branch = branch_at(*tree_, i);
     const auto old = Compression{branch.GetCompressionAlgorithm(), branch.GetCompressionLevel()};
@@ -97,8 +100,8 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
   }
   const auto lacking = missing_from(names_, names);
   const auto extra = missing_from(names, names_);
-  throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " + first_path_ +
-                   (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
+  throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " +
+                   first_path_ + (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
                    (extra.empty() ? "" : "; it has also " + some_of(extra)) +
                    (lacking.empty() && extra.empty() ? "; its branches have another order" : ""));
 }
@@ -121,7 +124,8 @@ std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree) const {
     for (int basket = 0; basket <= branch.GetWriteBasket(); ++basket) {
       const auto first = branch.GetBasketEntry()[basket];
       if (first < branch.GetEntries()) {
-        places.push_back({i, branch.GetBasketSeek(basket), branch.GetBasketBytes()[basket], first, {}, 0});
+        places.push_back(
+            {i, branch.GetBasketSeek(basket), branch.GetBasketBytes()[basket], first, {}, 0});
       }
     }
   }
@@ -131,7 +135,8 @@ std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree) const {
 
 void TreeMerger::copy_baskets(TTree& tree, InputFile& file) {
   auto places = places_of(tree);
-  const auto on_file = std::ranges::find_if(places, [](const auto& place) { return place.seek != 0; });
+  const auto on_file =
+      std::ranges::find_if(places, [](const auto& place) { return place.seek != 0; });
   for (auto begin = on_file; begin != places.end();) {
     auto end = begin + 1;
     while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
@@ -141,7 +146,8 @@ void TreeMerger::copy_baskets(TTree& tree, InputFile& file) {
     copy_chunk(file, {begin, end});
     begin = end;
   }
-  std::ranges::stable_sort(places, {}, [](const auto& place) { return std::pair{place.branch, place.first_entry}; });
+  std::ranges::stable_sort(
+      places, {}, [](const auto& place) { return std::pair{place.branch, place.first_entry}; });
   for (const auto& place : places) {
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(tree, file, place.branch, place.first_entry);
@@ -153,13 +159,15 @@ void TreeMerger::copy_baskets(TTree& tree, InputFile& file) {
 
 /// Baskets that follow each other on file.
 void TreeMerger::copy_chunk(InputFile& file, std::span<BasketPlace> chunk) {
-  const auto n_bytes = static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek);
+  const auto n_bytes =
+      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek);
   const auto bytes = chunk_.resize(n_bytes);
   file.read(chunk.front().seek, bytes);
   const auto place = output_.allocate(n_bytes);
   for (auto& basket : chunk) {
     const auto offset = basket.seek - chunk.front().seek;
-    const auto record = bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(basket.n_bytes));
+    const auto record =
+        bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(basket.n_bytes));
     basket.header = parse_basket_header(record);
     basket.new_place = place + offset;
     place_basket(record, basket.new_place, output_.seek_directory());
@@ -181,7 +189,8 @@ void TreeMerger::rewrite_all(TTree& tree, InputFile& file) {
     readers.push_back(std::make_unique<BranchReader>(branch_at(tree, i), file));
   }
   for (std::int64_t first = 0; first < tree.GetEntries(); first += recompressed_entries) {
-    const EntryRun run{first, std::min<std::int64_t>(first + recompressed_entries, tree.GetEntries())};
+    const EntryRun run{first,
+                       std::min<std::int64_t>(first + recompressed_entries, tree.GetEntries())};
     for (std::size_t i = 0; i < writers_.size(); ++i) {
       writers_[i].copy(*readers[i], {&run, 1});
       writers_[i].encode();

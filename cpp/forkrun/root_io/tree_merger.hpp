@@ -18,8 +18,9 @@ namespace forkrun::root_io {
 /// they are: large reads, large writes, nothing uncompressed.
 class TreeMerger {
  public:
-  /// `recompress`: write all baskets anew with this compression.
-  TreeMerger(OutputFile& output, std::optional<Compression> recompress);
+  /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with this
+  /// compression.
+  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress);
 
   /// \throws InputError naming the branches in which the tree differs from the first one.
   void add(TTree& tree, InputFile& file);
@@ -32,8 +33,8 @@ class TreeMerger {
     std::int64_t seek{};
     std::int64_t n_bytes{};
     std::int64_t first_entry{};
-    BasketHeader header;        ///< once read
-    std::int64_t new_place{};   ///< once written
+    BasketHeader header;       ///< once read
+    std::int64_t new_place{};  ///< once written
   };
 
   void start(TTree& tree);
@@ -46,6 +47,7 @@ class TreeMerger {
   void rewrite_all(TTree& tree, InputFile& file);
 
   OutputFile& output_;
+  std::string path_;
   std::optional<Compression> recompress_;
   TTree* tree_ = nullptr;
   std::string first_path_;

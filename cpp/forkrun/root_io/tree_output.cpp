@@ -19,7 +19,9 @@ constexpr std::size_t cluster_bytes = 32U << 20U;
 std::vector<EntryRun> runs_of(Mask selected, std::int64_t first) {
   std::vector<EntryRun> runs;
   const auto n = static_cast<std::int64_t>(selected.size());
-  const auto is_selected = [&](std::int64_t i) { return selected[static_cast<std::size_t>(i)] != 0; };
+  const auto is_selected = [&](std::int64_t i) {
+    return selected[static_cast<std::size_t>(i)] != 0;
+  };
   for (std::int64_t i = 0; i < n;) {
     if (!is_selected(i)) {
       ++i;
@@ -38,31 +40,35 @@ EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
   EventDigest digest;
   for (const auto& run : runs) {
     const auto first = static_cast<std::size_t>(run.first);
-    digest.add(block.lumi(), block.events().subspan(first, static_cast<std::size_t>(run.last) - first));
+    digest.add(block.lumi(),
+               block.events().subspan(first, static_cast<std::size_t>(run.last) - first));
   }
   return digest;
 }
 
-std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange& range, Column& column,
-                                          std::vector<std::int64_t>& counts) {
+std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange& range,
+                                          Column& column, std::vector<std::int64_t>& counts) {
   reader.read(range.first, range.last, column);
   const auto size = size_of(column.type().element);
   const auto* bytes = column.values<std::byte>().data();
   counts.resize(column.n_events());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     std::uint64_t value = 0;
-    std::copy_n(bytes + i * size, size, reinterpret_cast<std::byte*>(&value));  // little-endian host
+    std::copy_n(bytes + i * size, size,
+                reinterpret_cast<std::byte*>(&value));  // little-endian host
     counts[i] = static_cast<std::int64_t>(value);
   }
   return counts;
 }
 
-[[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter, const EventBlock& block,
-                                      std::size_t event, std::int64_t n_values, std::int64_t n_counted) {
-  throw OutputError("column \"" + column + "\" has " + std::to_string(n_values) + " values in event " +
-                    std::to_string(block.lumi().run) + ":" + std::to_string(block.lumi().lumi) + ":" +
-                    std::to_string(block.events()[event]) + ", where its counter \"" + counter + "\" is " +
-                    std::to_string(n_counted) + "; give the column another prefix");
+[[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter,
+                                      const EventBlock& block, std::size_t event,
+                                      std::int64_t n_values, std::int64_t n_counted) {
+  throw OutputError("column \"" + column + "\" has " + std::to_string(n_values) +
+                    " values in event " + std::to_string(block.lumi().run) + ":" +
+                    std::to_string(block.lumi().lumi) + ":" +
+                    std::to_string(block.events()[event]) + ", where its counter \"" + counter +
+                    "\" is " + std::to_string(n_counted) + "; give the column another prefix");
 }
 
 }  // namespace
@@ -71,6 +77,7 @@ TreeOutput::TreeOutput(TreeOutputConfig config) : config_{std::move(config)} {}
 
 void TreeOutput::set_source(const TreeSourceConfig& source) {
   template_ = std::make_unique<TreeLane>(source);
+  tree_path_ = source.tree;
   readers_.clear();
 }
 
@@ -79,7 +86,18 @@ TreeOutput::~TreeOutput() { abandon(); }
 void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   template_->open(0);  // the first file gives the structure, whatever unit this is
   file_ = std::make_unique<OutputFile>(path, config_.compression);
-  tree_ = &copy_structure(template_->tree(), config_.branches, *file_);
+  TDirectory& folder = file_->folder_of(tree_path_);
+  if (!tree_) {
+    return make_structure(folder);
+  }
+  tree_->SetDirectory(&folder);
+  for (auto* writer : writers()) {
+    writer->restart();
+  }
+}
+
+void TreeOutput::make_structure(TDirectory& folder) {
+  tree_.reset(&copy_structure(template_->tree(), config_.branches, folder));
   keep_branches(template_->tree());
   add_products();
 }
@@ -111,10 +129,12 @@ void TreeOutput::add_product(const ColumnDescription& column, std::uint32_t prod
     } else if (branch_named(*tree_, name) != nullptr) {
       shared_.push_back({column.name, product, name, 0, true});
     } else {
-      counters_.emplace(name, NewCounter{product, BranchWriter{add_counter(*tree_, name), config_.compression}});
+      counters_.emplace(
+          name, NewCounter{product, BranchWriter{add_counter(*tree_, name), config_.compression}});
     }
   }
-  columns_.push_back({column, product, BranchWriter{add_branch(*tree_, column), config_.compression}});
+  columns_.push_back(
+      {column, product, BranchWriter{add_branch(*tree_, column), config_.compression}});
 }
 
 TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
@@ -126,13 +146,13 @@ TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
   readers.kept.clear();
   readers.counters.clear();
   for (const auto& kept : kept_) {
-    readers.kept.push_back(
-        std::make_unique<BranchReader>(find_branch(lane.tree(), kept.name, lane.file()), lane.file()));
+    readers.kept.push_back(std::make_unique<BranchReader>(
+        find_branch(lane.tree(), kept.name, lane.file()), lane.file()));
   }
   for (const auto& shared : shared_) {
     if (shared.is_of_input) {
-      readers.counters[shared.counter] =
-          std::make_unique<BranchReader>(find_branch(lane.tree(), shared.counter, lane.file()), lane.file());
+      readers.counters[shared.counter] = std::make_unique<BranchReader>(
+          find_branch(lane.tree(), shared.counter, lane.file()), lane.file());
     }
   }
   return readers;
@@ -169,19 +189,22 @@ void TreeOutput::check_counts(const EventBlock& block, LaneReaders& readers) con
     } else {
       const auto others = block.column(shared.counted_product).offsets();
       counts.resize(block.n_events());
-      std::ranges::transform(others.first(counts.size()), others.last(counts.size()), counts.begin(),
-                             [](auto begin, auto end) { return end - begin; });
+      std::ranges::transform(others.first(counts.size()), others.last(counts.size()),
+                             counts.begin(), [](auto begin, auto end) { return end - begin; });
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (offsets[i + 1] - offsets[i] != counts[i]) {
-        throw_counts_differ(shared.column, shared.counter, block, i, offsets[i + 1] - offsets[i], counts[i]);
+        throw_counts_differ(shared.column, shared.counter, block, i, offsets[i + 1] - offsets[i],
+                            counts[i]);
       }
     }
   }
 }
 
-void TreeOutput::copy_kept(LaneReaders& readers, std::span<const EntryRun> runs, Parallel& parallel) {
-  parallel.for_each(kept_.size(), [&](std::size_t i) { kept_[i].writer.copy(*readers.kept[i], runs); });
+void TreeOutput::copy_kept(LaneReaders& readers, std::span<const EntryRun> runs,
+                           Parallel& parallel) {
+  parallel.for_each(kept_.size(),
+                    [&](std::size_t i) { kept_[i].writer.copy(*readers.kept[i], runs); });
 }
 
 void TreeOutput::add_columns(const EventBlock& block, std::span<const EntryRun> runs) {
@@ -200,7 +223,7 @@ void TreeOutput::fill_objects(const EventBlock& block, std::span<const EntryRun>
   const auto generation = template_->generation();
   template_->open(block.range().file);
   if (template_->generation() != generation) {
-    template_->tree().CopyAddresses(tree_);
+    template_->tree().CopyAddresses(tree_.get());
   }
   for (const auto& name : objects_) {
     TBranch& from = *branch_named(template_->tree(), name);
@@ -244,27 +267,33 @@ OutputSummary TreeOutput::close(Parallel& parallel) {
   }
   tree_->SetEntries(static_cast<std::int64_t>(written_.count()));
   OutputSummary summary{config_.label, file_->path(), written_, 0};
+  file_->write_and_release(*tree_);
   summary.n_bytes = file_->close();
-  forget_unit();
+  file_.reset();
+  written_ = {};
+  tree_->Reset();
+  if (!objects_.empty()) {
+    forget_structure();  // ROOT tunes the buffers of branches that it fills: the next unit must not see it
+  }
   return summary;
 }
 
 void TreeOutput::abandon() noexcept {
+  forget_structure();  // before its file, which would delete the tree
   if (file_) {
     file_->abandon();
+    file_.reset();
   }
-  forget_unit();
+  written_ = {};
 }
 
-void TreeOutput::forget_unit() {
+void TreeOutput::forget_structure() {
   kept_.clear();
   columns_.clear();
   counters_.clear();
   shared_.clear();
   objects_.clear();
-  tree_ = nullptr;
-  file_.reset();
-  written_ = {};
+  tree_.reset();
 }
 
 }  // namespace forkrun::root_io

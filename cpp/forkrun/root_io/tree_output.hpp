@@ -11,6 +11,9 @@
 #include <forkrun/root_io/output_file.hpp>
 #include <forkrun/root_io/tree_source.hpp>
 
+class TDirectory;
+class TTree;
+
 namespace forkrun::root_io {
 
 struct TreeOutputConfig {
@@ -65,6 +68,7 @@ class TreeOutput : public OutputModule {
     std::map<std::string, std::unique_ptr<BranchReader>> counters;
   };
 
+  void make_structure(TDirectory& folder);
   void keep_branches(TTree& input);
   void add_products();
   void add_product(const ColumnDescription& column, std::uint32_t product);
@@ -75,12 +79,16 @@ class TreeOutput : public OutputModule {
   void fill_objects(const EventBlock& block, std::span<const EntryRun> runs);
   void flush(Parallel& parallel);
   [[nodiscard]] std::vector<BranchWriter*> writers();
-  void forget_unit();
+  void forget_structure();
 
   TreeOutputConfig config_;
-  std::unique_ptr<TreeLane> template_;  ///< gives the structure of the tree, and the objects that ROOT copies
+  std::unique_ptr<TreeLane>
+      template_;  ///< gives the structure of the tree, and the objects that ROOT copies
+  std::string tree_path_;
   std::unique_ptr<OutputFile> file_;
-  TTree* tree_ = nullptr;
+  /// Made for the first unit and emptied for the next: copying a tree's structure costs more than
+  /// writing a small unit.
+  std::unique_ptr<TTree> tree_;
   std::vector<KeptBranch> kept_;
   std::vector<NewColumn> columns_;
   std::map<std::string, NewCounter> counters_;

@@ -15,11 +15,14 @@ namespace {
 /// stay in the cache.
 constexpr std::size_t default_block_size = 8192;
 
-std::string text_of(LumiId lumi) { return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi); }
+std::string text_of(LumiId lumi) {
+  return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
+}
 
 }  // namespace
 
-TreeLane::TreeLane(const TreeSourceConfig& config) : config_{config}, readers_(config.columns.size()) {}
+TreeLane::TreeLane(const TreeSourceConfig& config)
+    : config_{config}, readers_(config.columns.size()) {}
 
 TreeLane::~TreeLane() = default;
 
@@ -41,15 +44,17 @@ void TreeLane::open(std::uint32_t file) {
 std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, LumiId lumi) {
   open(block.file);
   if (block.last > tree_->GetEntries()) {
-    throw InputError(file_->path() + ": has " + std::to_string(tree_->GetEntries()) + " events, not the " +
-                     std::to_string(block.last) + " of its index: it changed since it was indexed");
+    throw InputError(file_->path() + ": has " + std::to_string(tree_->GetEntries()) +
+                     " events, not the " + std::to_string(block.last) +
+                     " of its index: it changed since it was indexed");
   }
   block_ = block;
   ids_->load(block.first, block.last);
   for (std::size_t i = 0; i < ids_->events().size(); ++i) {
     if (ids_->lumi(i) != lumi) {
-      throw InputError(file_->path() + ": entry " + std::to_string(block.first + static_cast<std::int64_t>(i)) +
-                       " is of lumi " + text_of(ids_->lumi(i)) + ", not " + text_of(lumi) +
+      throw InputError(file_->path() + ": entry " +
+                       std::to_string(block.first + static_cast<std::int64_t>(i)) + " is of lumi " +
+                       text_of(ids_->lumi(i)) + ", not " + text_of(lumi) +
                        " as in its index: it changed since it was indexed");
     }
   }
@@ -62,14 +67,17 @@ BranchReader& TreeLane::reader(std::size_t column) {
     const auto& wanted = config_.columns[column];
     reader = std::make_unique<BranchReader>(find_branch(*tree_, wanted.name, *file_), *file_);
     if (reader->layout().column != wanted.type) {
-      throw InputError(file_->path() + ": branch \"" + wanted.name + "\" is " + reader->layout().described_type() +
-                       ", in the first file it is " + wanted.type.name());
+      throw InputError(file_->path() + ": branch \"" + wanted.name + "\" is " +
+                       reader->layout().described_type() + ", in the first file it is " +
+                       wanted.type.name());
     }
   }
   return *reader;
 }
 
-void TreeLane::read(std::size_t column, Column& into) { reader(column).read(block_.first, block_.last, into); }
+void TreeLane::read(std::size_t column, Column& into) {
+  reader(column).read(block_.first, block_.last, into);
+}
 
 SourceLane::Statistics TreeLane::statistics() const {
   if (!file_) {
@@ -95,7 +103,8 @@ std::vector<EntryRange> TreeSource::blocks(const UnitOfWork& unit, std::size_t b
   return blocks;
 }
 
-std::vector<EntryRange> cut_into_blocks(const EntryRange& range, std::span<const std::int64_t> clusters,
+std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
+                                        std::span<const std::int64_t> clusters,
                                         std::int64_t block_size) {
   std::vector<EntryRange> blocks;
   for (auto first = range.first; first < range.last;) {

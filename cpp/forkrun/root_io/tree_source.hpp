@@ -18,8 +18,9 @@ struct TreeSourceConfig {
   std::vector<std::string> files;
   std::string tree;
   IdBranches ids;
-  std::vector<ColumnDescription> columns;          ///< what modules may ask for
-  std::vector<std::vector<std::int64_t>> clusters; ///< per file: first entry of each, then n_entries
+  std::vector<ColumnDescription> columns;  ///< what modules may ask for
+  std::vector<std::vector<std::int64_t>>
+      clusters;  ///< per file: first entry of each, then n_entries
 };
 
 /// Reads one concurrent block of a tree: has its own file, tree and baskets.
@@ -58,8 +59,11 @@ class TreeSource : public Source {
  public:
   explicit TreeSource(TreeSourceConfig config);
 
-  [[nodiscard]] std::span<const ColumnDescription> columns() const override { return config_.columns; }
-  [[nodiscard]] std::vector<EntryRange> blocks(const UnitOfWork& unit, std::size_t block_size) const override;
+  [[nodiscard]] std::span<const ColumnDescription> columns() const override {
+    return config_.columns;
+  }
+  [[nodiscard]] std::vector<EntryRange> blocks(const UnitOfWork& unit,
+                                               std::size_t block_size) const override;
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
   [[nodiscard]] const TreeSourceConfig& config() const { return config_; }
 
@@ -69,7 +73,8 @@ class TreeSource : public Source {
 
 /// Cuts [first, last) into blocks of at most `block_size` entries, at cluster boundaries as far as
 /// possible, a cluster larger than that into equal parts.
-[[nodiscard]] std::vector<EntryRange> cut_into_blocks(const EntryRange& range, std::span<const std::int64_t> clusters,
+[[nodiscard]] std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
+                                                      std::span<const std::int64_t> clusters,
                                                       std::int64_t block_size);
 
 }  // namespace forkrun::root_io

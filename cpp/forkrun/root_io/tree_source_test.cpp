@@ -8,7 +8,8 @@ namespace {
 
 using Cut = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-Cut cut(std::int64_t first, std::int64_t last, const std::vector<std::int64_t>& clusters, std::int64_t block_size) {
+Cut cut(std::int64_t first, std::int64_t last, const std::vector<std::int64_t>& clusters,
+        std::int64_t block_size) {
   Cut ranges;
   for (const auto& block : cut_into_blocks({3, first, last}, clusters, block_size)) {
     EXPECT_EQ(block.file, 3U);
@@ -31,7 +32,9 @@ TEST(Blocks, BeginWithinACluster) {
   EXPECT_EQ(cut(50, 130, {0, 100, 200}, 60), (Cut{{50, 100}, {100, 130}}));
 }
 
-TEST(Blocks, OfOneEvent) { EXPECT_EQ(cut(8, 11, {0, 10, 20}, 1), (Cut{{8, 9}, {9, 10}, {10, 11}})); }
+TEST(Blocks, OfOneEvent) {
+  EXPECT_EQ(cut(8, 11, {0, 10, 20}, 1), (Cut{{8, 9}, {9, 10}, {10, 11}}));
+}
 
 TEST(Blocks, OfNothingAreNone) { EXPECT_EQ(cut(5, 5, {0, 10}, 4), Cut{}); }
 

@@ -10,8 +10,9 @@
 
 namespace forkrun::root_io {
 
-TreeWriter::TreeWriter(const std::string& path, const std::string& tree, std::vector<ColumnDescription> columns,
-                       Compression compression, const std::string& title, OutputMode mode)
+TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
+                       std::vector<ColumnDescription> columns, Compression compression,
+                       const std::string& title, OutputMode mode)
     : file_{path, compression, mode}, columns_{std::move(columns)} {
   file_.file().cd();
   tree_ = new TTree(tree.c_str(), title.c_str(), 99, &file_.file());  // owned by the file
@@ -28,13 +29,15 @@ TreeWriter::TreeWriter(const std::string& path, const std::string& tree, std::ve
 
 void TreeWriter::check(std::span<const Column> cluster) const {
   if (cluster.size() != columns_.size()) {
-    throw OutputError("tree \"" + std::string{tree_->GetName()} + "\" has " + std::to_string(columns_.size()) +
-                      " columns; " + std::to_string(cluster.size()) + " were given");
+    throw OutputError("tree \"" + std::string{tree_->GetName()} + "\" has " +
+                      std::to_string(columns_.size()) + " columns; " +
+                      std::to_string(cluster.size()) + " were given");
   }
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     if (cluster[i].n_events() != cluster[0].n_events()) {
-      throw OutputError("column \"" + columns_[i].name + "\" has " + std::to_string(cluster[i].n_events()) +
-                        " events, \"" + columns_[0].name + "\" has " + std::to_string(cluster[0].n_events()));
+      throw OutputError("column \"" + columns_[i].name + "\" has " +
+                        std::to_string(cluster[i].n_events()) + " events, \"" + columns_[0].name +
+                        "\" has " + std::to_string(cluster[0].n_events()));
     }
     if (columns_[i].type.shape == Shape::jagged) {
       const auto first = counted_.at(counter_name(columns_[i].name));

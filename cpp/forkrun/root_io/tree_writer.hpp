@@ -20,8 +20,9 @@ class TreeWriter {
  public:
   /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix.
   /// `mode` update: a further tree of an existing file. \throws OutputError
-  TreeWriter(const std::string& path, const std::string& tree, std::vector<ColumnDescription> columns,
-             Compression compression, const std::string& title, OutputMode mode);
+  TreeWriter(const std::string& path, const std::string& tree,
+             std::vector<ColumnDescription> columns, Compression compression,
+             const std::string& title, OutputMode mode);
 
   [[nodiscard]] const std::vector<ColumnDescription>& columns() const { return columns_; }
   /// One cluster: the columns in the order of `columns()`. \throws OutputError if their numbers of

@@ -11,17 +11,20 @@
 #include <forkrun/core/errors.hpp>
 
 // ROOT makes a new context of the Zstandard library for every basket, which costs as much as
-// uncompressing a small one. Where the library that ROOT uses can be reached (these few functions of
-// its stable interface), one context per thread serves for all; elsewhere ROOT's own functions do.
+// uncompressing a small one. Where the library that ROOT uses can be reached (these few functions
+// of its stable interface), one context per thread serves for all; elsewhere ROOT's own functions
+// do.
 extern "C" {
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 __attribute__((weak)) ZSTD_CCtx_s* ZSTD_createCCtx(void);
 __attribute__((weak)) std::size_t ZSTD_freeCCtx(ZSTD_CCtx_s*);
-__attribute__((weak)) std::size_t ZSTD_compressCCtx(ZSTD_CCtx_s*, void*, std::size_t, const void*, std::size_t, int);
+__attribute__((weak)) std::size_t ZSTD_compressCCtx(ZSTD_CCtx_s*, void*, std::size_t, const void*,
+                                                    std::size_t, int);
 __attribute__((weak)) ZSTD_DCtx_s* ZSTD_createDCtx(void);
 __attribute__((weak)) std::size_t ZSTD_freeDCtx(ZSTD_DCtx_s*);
-__attribute__((weak)) std::size_t ZSTD_decompressDCtx(ZSTD_DCtx_s*, void*, std::size_t, const void*, std::size_t);
+__attribute__((weak)) std::size_t ZSTD_decompressDCtx(ZSTD_DCtx_s*, void*, std::size_t, const void*,
+                                                      std::size_t);
 __attribute__((weak)) unsigned ZSTD_isError(std::size_t);
 }
 
@@ -58,7 +61,8 @@ bool is_zstd(std::span<const std::byte> block) {
 bool unzip_zstd(std::span<const std::byte> from, std::span<std::byte> into) {
   thread_local const std::unique_ptr<ZSTD_DCtx_s, FreeContext> context{ZSTD_createDCtx()};
   const auto payload = from.subspan(header_size);
-  return ZSTD_decompressDCtx(context.get(), into.data(), into.size(), payload.data(), payload.size()) == into.size();
+  return ZSTD_decompressDCtx(context.get(), into.data(), into.size(), payload.data(),
+                             payload.size()) == into.size();
 }
 
 bool unzip_by_root(std::span<const std::byte> from, std::span<std::byte> into) {
@@ -79,7 +83,8 @@ void put_size(std::byte* to, std::size_t size) {
 std::size_t zip_zstd(std::span<const std::byte> from, int level, std::span<std::byte> into) {
   thread_local const std::unique_ptr<ZSTD_CCtx_s, FreeContext> context{ZSTD_createCCtx()};
   const auto payload = into.subspan(std::min(header_size, into.size()));
-  const auto n = ZSTD_compressCCtx(context.get(), payload.data(), payload.size(), from.data(), from.size(), 2 * level);
+  const auto n = ZSTD_compressCCtx(context.get(), payload.data(), payload.size(), from.data(),
+                                   from.size(), 2 * level);
   if (ZSTD_isError(n) != 0) {
     return 0;
   }
@@ -91,13 +96,15 @@ std::size_t zip_zstd(std::span<const std::byte> from, int level, std::span<std::
   return n + header_size;
 }
 
-std::size_t zip_by_root(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
+std::size_t zip_by_root(std::span<const std::byte> from, Compression compression,
+                        std::span<std::byte> into) {
   int n_from = static_cast<int>(from.size());
   int n_into = static_cast<int>(into.size());
   int n_done = 0;
-  R__zipMultipleAlgorithm(compression.level, &n_from, reinterpret_cast<const char*>(from.data()), &n_into,
-                          reinterpret_cast<char*>(into.data()), &n_done,
-                          static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm));
+  R__zipMultipleAlgorithm(
+      compression.level, &n_from, reinterpret_cast<const char*>(from.data()), &n_into,
+      reinterpret_cast<char*>(into.data()), &n_done,
+      static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm));
   return static_cast<std::size_t>(n_done);
 }
 
@@ -107,7 +114,8 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
   while (!into.empty()) {
     int n_from = 0;
     int n_into = 0;
-    if (from.size() < header_size || R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
+    if (from.size() < header_size ||
+        R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
         std::cmp_greater(n_from, from.size()) || std::cmp_greater(n_into, into.size())) {
       throw Error("a basket is damaged: its compressed data do not fit its size");
     }
@@ -121,13 +129,16 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
   }
 }
 
-std::size_t zip(std::span<const std::byte> from, Compression compression, std::span<std::byte> into) {
-  const bool zstd = compression.algorithm == ROOT::RCompressionSetting::EAlgorithm::kZSTD && has_zstd();
+std::size_t zip(std::span<const std::byte> from, Compression compression,
+                std::span<std::byte> into) {
+  const bool zstd =
+      compression.algorithm == ROOT::RCompressionSetting::EAlgorithm::kZSTD && has_zstd();
   std::size_t n_total = 0;
   while (!from.empty()) {
     const auto block = from.first(std::min(from.size(), max_block));
     const auto room = into.subspan(n_total).first(std::min(into.size() - n_total, max_block));
-    const auto n = zstd ? zip_zstd(block, compression.level, room) : zip_by_root(block, compression, room);
+    const auto n =
+        zstd ? zip_zstd(block, compression.level, room) : zip_by_root(block, compression, room);
     if (n == 0 || n >= block.size()) {
       return 0;
     }

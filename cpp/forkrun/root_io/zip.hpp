@@ -13,6 +13,7 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into);
 
 /// Compresses into ROOT's sequence of blocks; gives the number of bytes, 0 if they would not be
 /// fewer. The bytes are those that ROOT itself would write.
-[[nodiscard]] std::size_t zip(std::span<const std::byte> from, Compression compression, std::span<std::byte> into);
+[[nodiscard]] std::size_t zip(std::span<const std::byte> from, Compression compression,
+                              std::span<std::byte> into);
 
 }  // namespace forkrun::root_io
