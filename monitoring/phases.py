@@ -36,7 +36,7 @@ def measure_phases(records: RunRecords) -> Phases:
     start = _first(records, "job_start")
     end = _end(records)
     index, modules = _first(records, "index_done"), _first(records, "modules_built")
-    forked = max(records.times("child_started") + records.times("fork"), default=None)
+    forked = max(_starts(records).values(), default=None)
     first, last = first_events(records), last_commits(records)
     all_busy, one_idle = max(first.values(), default=None), min(last.values(), default=None)
     processing = _between(all_busy, one_idle)
@@ -66,6 +66,12 @@ def first_events(records: RunRecords) -> dict[int, float]:
     for unit in reversed(records.ledger):
         seen[unit.child] = unit.start_s
     return seen
+
+
+def _starts(records: RunRecords) -> dict[int | None, float]:
+    """By child, when it began to live: what it says itself, or its parent, whoever was first."""
+    lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
+    return {line.child: line.time_s for line in reversed(lines)}
 
 
 def last_commits(records: RunRecords) -> dict[int, float]:

@@ -21,8 +21,8 @@ def run(name: str, path: Path, snapshot: Path, folder: Path, repeats: int) -> li
     loops: dict[str, list[Cost]] = {"forkrun run (processing and merge)": [], "RDataFrame": []}
     ours_loop, their_loop = loops.values()
 
-    def forkrun() -> Cost:
-        cost = timed(lambda: _run_forkrun(path, run_dir))
+    def forkrun(*options: str) -> Cost:
+        cost = timed(lambda: _run_forkrun(path, run_dir, *options))
         ours_loop.append(_loop(run_dir))
         return cost
 
@@ -32,7 +32,12 @@ def run(name: str, path: Path, snapshot: Path, folder: Path, repeats: int) -> li
         their_loop.append(Cost(float(text[0].split()[0]), None))
         return cost
 
-    costs = measure({"forkrun run": forkrun, "compiled RDataFrame Snapshot": rdataframe}, repeats)
+    timers = {
+        "forkrun run --no-plots": lambda: forkrun("--no-plots"),
+        "forkrun run, with the report's plots": forkrun,
+        "compiled RDataFrame Snapshot": rdataframe,
+    }
+    costs = measure(timers, repeats)
     ours = run_dir / "output" / "events.root"
     notes = {
         "same events": _same_events(ours, theirs),
@@ -43,11 +48,11 @@ def run(name: str, path: Path, snapshot: Path, folder: Path, repeats: int) -> li
     return [whole, Result(f"(b) skim, {name}: event loop alone", "RDataFrame", counted)]
 
 
-def _run_forkrun(path: Path, run_dir: Path) -> None:
+def _run_forkrun(path: Path, run_dir: Path, *options: str) -> None:
     """A job without the new columns, which RDataFrame's file has not either."""
     subprocess.run(
         [sys.executable, "-m", "forkrun", "run", CONFIG, path, "-o", run_dir, "--force", "--quiet",
-         "--children", "1", "--threads", "1", "--executor", "serial",
+         "--children", "1", "--threads", "1", "--executor", "serial", *options,
          "--set", 'outputs.events.drop=["Dimuon_mass", "GoodMuon_pt"]'],
         check=True,
     )  # fmt: skip

@@ -56,6 +56,15 @@ def test_startup_and_shutdown_are_told_apart_with_their_parts(write_run: WriteRu
     assert (phases.last_children_s, phases.merge_s, phases.event_loop_s) == (7, 3, 13)
 
 
+def test_a_child_may_begin_before_its_parent_has_noted_the_fork(write_run: WriteRun) -> None:
+    timeline = timeline_lines()
+    early = {"time_s": T0 + 1.6, "event": "child_started", "child": 2, "pid": 102}
+    late = [{**line, "time_s": T0 + 2.5} if line["child"] == 2 else line for line in timeline[:6]]
+    phases = measure_phases(read_records(write_run(timeline=[*late, early, *timeline[6:]])))
+    assert phases.fork_s == pytest.approx(0.2)
+    assert phases.first_event_s == pytest.approx(0.3)
+
+
 def test_rates_are_of_the_whole_job_and_of_the_event_loops(write_run: WriteRun) -> None:
     summary = summarize(read_records(write_run()))
     assert summary.totals.rate_events_per_s == 600 / 20
