@@ -14,7 +14,6 @@ import numpy as np
 from forkrun.config import ConditionConfig
 from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
-from forkrun.module_loading import import_home
 
 
 def load_conditions(configs: Sequence[ConditionConfig]) -> dict[str, Any]:
@@ -56,6 +55,8 @@ _LOADERS: dict[str, Callable[[Path], Any]] = {
 
 def _call(config: ConditionConfig) -> Any:
     """Of `python:FILE.py:FUNCTION` or `python:PACKAGE.MODULE:FUNCTION`; gets `file` if given."""
+    from forkrun.module_loading import import_home  # slow to load, and seldom needed here
+
     _, home, name = config.type.split(":")
     source = import_home(home, f'condition "{config.label}"')
     function = getattr(source, name, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.branches import all_branches, disagreements, kept, pattern_problems, with_counters
@@ -13,8 +13,9 @@ from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig, 
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
-from forkrun.module_loading import load_module
-from forkrun.modules import PythonModule
+
+if TYPE_CHECKING:
+    from forkrun.modules import PythonModule
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ def _add_modules(
         if entry.type.startswith("cpp:"):
             problems += _add_cpp_module(builder, entry)
             continue
+        from forkrun.module_loading import load_module  # Awkward, hist: slow, and C++ needs neither
+
         try:
             module = load_module(
                 entry.label, entry.type.removeprefix("python:"), entry.params, conditions
