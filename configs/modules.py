@@ -18,7 +18,9 @@ cos = np.vectorize(math.cos, otypes=[np.float64])
 
 
 def good_muons(block, pt_min, eta_max):
-    """Which muons are good; (n_events, n) bool."""
+    """Which muons are good; (n_events, n) bool. Compared in double precision, as C++ does: NumPy
+    would round a Python float to the float32 of the column."""
+    pt_min, eta_max = np.float64(pt_min), np.float64(eta_max)
     return (block["Muon_pt"] > pt_min) & (abs(block["Muon_eta"]) < eta_max)
 
 

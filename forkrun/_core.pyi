@@ -38,8 +38,8 @@ def index_tree(
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".
     With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event
-    entry number. Raises InputError: missing or truncated file, no such tree (names those there are),
-    no such branch (names the nearest one).
+    entry number. Raises InputError: missing or truncated file; no such tree (names those there
+    are); no such branch (names the nearest one).
     """
 
 def read_columns(
@@ -207,8 +207,8 @@ class TreeWriter:
         title: str = "",
         append_tree: bool = False,
     ) -> None:
-        """A jagged column "Muon_pt" gets the counter branch "nMuon" (the part before the first "_"),
-        shared by all columns of that prefix. append_tree: a further tree of an existing file."""
+        """A jagged column "Muon_pt" gets the counter branch "nMuon" (what is before the first
+        "_"), shared by all columns of that prefix. append_tree: a further tree of an existing file."""
     def write(self, columns: Mapping[str, Any]) -> None:
         """One cluster. Values, or (offsets, values) for jagged columns; counters are made here."""
     def close(self) -> None: ...

@@ -34,7 +34,18 @@ def load_module(
         kind.__init__(module, **arguments)
     except Exception as error:
         raise ConfigError(f"{where}: {_in_user_code(error)}") from None
+    _check_declarations(module, where)
     return PythonModule(module)
+
+
+def _check_declarations(module: Module, where: str) -> None:
+    """`consumes` and `produces` as the user wrote them: ("Muon_pt") without a comma is a str."""
+    if isinstance(module.consumes, str):
+        name = module.consumes
+        raise ConfigError(f"{where}: `consumes` is the text {name!r}; write ({name!r},)")
+    produces = getattr(module, "produces", {})
+    if not isinstance(produces, Mapping):
+        raise ConfigError(f'{where}: `produces` is a dict like {{"Dimuon_mass": "float32"}}')
 
 
 def _find_class(name: str, where: str) -> type[Module]:

@@ -156,6 +156,9 @@ class PythonModule:
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
         columns = self.module.produce(EventBlock(block))
+        if not isinstance(columns, Mapping):
+            what = type(columns).__name__
+            raise TypeError(f"produce() returns a dict of columns, not {what}")
         return {name: self._plain(name, column) for name, column in columns.items()}
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:

@@ -1,0 +1,101 @@
+"""Modules in Python: how they are loaded, and what is said about those that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.errors import ConfigError
+from forkrun.module_loading import load_module
+from forkrun.modules import PythonModule
+
+SOURCE = """
+import forkrun
+
+class Cut(forkrun.Filter):
+    consumes = ("Jet_pt",)
+
+    def __init__(self, pt_min: float = 30.0, n: int = 2) -> None:
+        self.pt_min = pt_min
+        self.n = n
+        self.scale = self.conditions["scale"]
+
+class NoComma(forkrun.Filter):
+    consumes = ("Jet_pt")
+
+class NoTypes(forkrun.Producer):
+    produces = ("Jet_px",)
+
+class Stranger:
+    pass
+
+class Breaks(forkrun.Filter):
+    def __init__(self) -> None:
+        raise OSError("no such correction")
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "user.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def load(file: Path, name: str, **params: Any) -> PythonModule:
+    return load_module("m", f"{file}:{name}", params, {"scale": 1.5})
+
+
+def test_a_module_gets_its_parameters_and_conditions(file: Path) -> None:
+    module: Any = load(file, "Cut", pt_min=20).module
+    assert (module.pt_min, module.n, module.scale) == (20.0, 2, 1.5)
+    with pytest.raises(TypeError):
+        module.conditions["scale"] = 2
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("Cut", {"pt_mn": 3}, "no parameter 'pt_mn'"),
+        ("Cut", {"n": "many"}, "parameter 'n' of Cut"),
+        ("Cutt", {}, "no class 'Cutt'"),
+        ("Stranger", {}, "Stranger is no forkrun.Producer, Filter or Analyzer"),
+        ("NoComma", {}, "write ('Jet_pt',)"),
+        ("NoTypes", {}, "`produces` is a dict"),
+        ("Breaks", {}, "OSError: no such correction"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_module(
+    file: Path, name: str, params: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(file, name, **params)
+    assert message in str(error.value)
+    assert 'module "m"' in str(error.value)
+
+
+def test_an_error_in_a_user_file_is_said_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text("import math\n\nmath.no_such_function()\n")
+    with pytest.raises(ConfigError) as error:
+        load(file, "Any")
+    assert f"({file}, line 3)" in str(error.value)
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no file"):
+        load(tmp_path / "nowhere.py", "Any")
+
+
+def test_files_of_one_name_do_not_clash_and_import_their_siblings(tmp_path: Path) -> None:
+    for name, value in (("a", 1), ("b", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"sibling_{name}.py").write_text(f"value = {value}\n")
+        text = f"import forkrun\nimport sibling_{name}\n\n"
+        text += f"class Cut(forkrun.Filter):\n    value = sibling_{name}.value\n"
+        (folder / "cuts.py").write_text(text)
+    loaded = [load(tmp_path / name / "cuts.py", "Cut").module for name in "ab"]
+    assert [module.value for module in loaded] == [1, 2]  # type: ignore[attr-defined]
