@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from forkrun.errors import ConfigError
 
+COMPRESSION = r"none|(zstd|lz4|zlib|lzma):[1-9]"
 FIRST_RUN = 362_001
 
 
@@ -45,6 +47,11 @@ class SampleSettings:
             )
             if not value >= least
         ]
+        if not re.fullmatch(COMPRESSION, self.compression):
+            problems.append(
+                f"--compression {self.compression}: write none, or zstd, lz4, zlib or lzma with a"
+                " level from 1 to 9, for example zstd:5"
+            )
         if problems:
             raise ConfigError(problems)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from forkrun import _core
+from forkrun.errors import OutputError
 from forkrun.sample.collections import Array, Column
 from forkrun.sample.events import clusters, gen_weights, ids, make_cluster
 from forkrun.sample.settings import SampleSettings
@@ -25,10 +26,14 @@ def write_sample(
     bounds = [settings.n_events * i // settings.n_files for i in range(settings.n_files + 1)]
     for file, first, last in zip(paths, bounds[:-1], bounds[1:], strict=True):
         part = file.with_name(file.name + ".part")
-        part.unlink(missing_ok=True)
-        _write_events(part, settings, columns, first, last, progress)
-        _write_runs(part, settings, first, last)
-        os.replace(part, file)
+        try:
+            part.unlink(missing_ok=True)
+            _write_events(part, settings, columns, first, last, progress)
+            _write_runs(part, settings, first, last)
+            os.replace(part, file)
+        except (_core.Error, OSError) as error:
+            part.unlink(missing_ok=True)
+            raise OutputError(f"{file}: the sample cannot be written: {error}") from error
     return paths
 
 
