@@ -208,7 +208,7 @@ class TreeWriter:
         append_tree: bool = False,
     ) -> None:
         """A jagged column "Muon_pt" gets the counter branch "nMuon" (what is before the first
-        "_"), shared by all columns of that prefix. append_tree: a further tree of an existing file."""
+        "_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file."""
     def write(self, columns: Mapping[str, Any]) -> None:
         """One cluster. Values, or (offsets, values) for jagged columns; counters are made here."""
     def close(self) -> None: ...
