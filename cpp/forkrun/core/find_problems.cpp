@@ -12,6 +12,7 @@ namespace {
 
 std::vector<std::string> labels_of(const JobDescription& job) {
   std::vector<std::string> labels;
+  labels.reserve(job.modules.size());
   for (const auto& record : job.modules) {
     labels.push_back(record.label);
   }
@@ -21,6 +22,7 @@ std::vector<std::string> labels_of(const JobDescription& job) {
 /// `module "dimuon"`, `output "events"`
 std::vector<std::string> descriptions_of(const JobDescription& job) {
   std::vector<std::string> descriptions;
+  descriptions.reserve(job.modules.size());
   for (const auto& record : job.modules) {
     descriptions.push_back((record.kind == ModuleKind::output ? "output \"" : "module \"") +
                            record.label + "\"");
@@ -33,7 +35,7 @@ void check_unique(const std::string& what, const std::vector<std::string>& names
   std::set<std::string> seen;
   for (const auto& name : names) {
     if (!seen.insert(name).second) {
-      problems.push_back("there are two " + what + " \"" + name + "\"");
+      problems.push_back(std::string{"there are two "}.append(what).append(" \"" + name + "\""));
     }
   }
 }
@@ -69,6 +71,7 @@ void check_paths(const JobDescription& job, std::vector<std::string>& problems) 
 
 std::vector<std::string> names_of(const std::vector<PathDescription>& paths) {
   std::vector<std::string> names;
+  names.reserve(paths.size());
   for (const auto& path : paths) {
     names.push_back(path.name);
   }

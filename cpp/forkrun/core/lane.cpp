@@ -14,9 +14,9 @@ constexpr auto relaxed = std::memory_order_relaxed;  // People read the status, 
 std::vector<void*> make_products(const Graph& graph) {
   std::vector<void*> products(graph.products.size());
   for (std::size_t product = 0; product < products.size(); ++product) {
-    if (graph.is_made[product]) {
-      const auto& type = *graph.products[product].type;
-      products[product] = type.create(type.column);
+    const auto& type = graph.products[product].type;
+    if (type && graph.is_made[product]) {
+      products[product] = type->create(type->column);
     }
   }
   return products;
@@ -44,8 +44,9 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
 
 Lane::~Lane() {
   for (std::size_t product = 0; product < products_.size(); ++product) {
-    if (products_[product] != nullptr) {
-      graph_.products[product].type->destroy(products_[product]);
+    const auto& type = graph_.products[product].type;
+    if (type && products_[product] != nullptr) {
+      type->destroy(products_[product]);
     }
   }
 }

@@ -40,6 +40,7 @@ std::vector<std::string> registered_module_classes() {
   auto& known = registry();
   const std::scoped_lock lock{known.mutex};
   std::vector<std::string> names;
+  names.reserve(known.factories.size());
   for (const auto& [name, factory] : known.factories) {
     names.push_back(name);
   }

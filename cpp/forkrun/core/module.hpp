@@ -170,6 +170,7 @@ void register_module_class(const std::string& class_name, ModuleFactory factory)
 /// Loads a plugin library (dlopen). \throws Error with the loader's message.
 void load_plugin(const std::string& path);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a class takes none.
 #define FORKRUN_REGISTER_MODULE(Class)                                                   \
   static const bool forkrun_registered_##Class = [] {                                    \
     ::forkrun::register_module_class(#Class, [](::forkrun::Construction& construction) { \
@@ -177,5 +178,6 @@ void load_plugin(const std::string& path);
     });                                                                                  \
     return true;                                                                         \
   }()
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace forkrun

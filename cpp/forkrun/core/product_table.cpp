@@ -41,7 +41,7 @@ ProductTable::ProductTable(std::vector<ColumnDescription> source_columns)
 std::uint32_t ProductTable::consume(std::uint32_t module, const std::string& name,
                                     std::optional<ProductType> type) {
   const auto product = number_of(name);
-  consumptions_.push_back({module, product, std::move(type)});
+  consumptions_.push_back({module, product, type});
   return product;
 }
 

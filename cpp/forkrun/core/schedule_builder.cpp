@@ -91,8 +91,9 @@ void ScheduleBuilder::add_output(
 std::vector<ColumnDescription> ScheduleBuilder::produced_columns() const {
   std::vector<ColumnDescription> columns;
   for (const auto& product : impl_->job.products.products()) {
-    if (product.module != none && product.type->cpp_type == typeid(Column)) {
-      columns.push_back({product.name, product.type->column});
+    const auto& type = product.type;
+    if (type && product.module != none && type->cpp_type == typeid(Column)) {
+      columns.push_back({product.name, type->column});
     }
   }
   std::ranges::sort(columns, {}, &ColumnDescription::name);

@@ -23,14 +23,7 @@ struct alignas(64) StatusSlot {
   std::atomic<std::uint32_t> state{};  ///< ChildState
 };
 
-enum class ChildState : std::uint32_t {
-  not_started,
-  starting,
-  processing,
-  finishing,
-  done,
-  failed
-};
+enum class ChildState : std::uint8_t { not_started, starting, processing, finishing, done, failed };
 
 /// Notes the time. As of the kernel's last tick (milliseconds), which costs a few nanoseconds.
 void note_heartbeat(StatusSlot& slot);

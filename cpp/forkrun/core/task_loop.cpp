@@ -45,6 +45,7 @@ class TaskLoop final : public BlockLoop {
 
   [[nodiscard]] std::vector<Lane*> lanes() override {
     std::vector<Lane*> lanes;
+    lanes.reserve(lanes_.size());
     for (const auto& lane : lanes_) {
       lanes.push_back(lane.get());
     }
