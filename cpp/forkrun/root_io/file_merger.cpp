@@ -1,6 +1,7 @@
 #include <forkrun/root_io/file_merger.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include <TClass.h>
@@ -63,6 +64,9 @@ class FileMerger {
     const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
     if (!wanted_(path, is_tree)) {
       return;
+    }
+    if (std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0) {
+      throw InputError(file.path() + ": \"" + path + "\" is an RNTuple, which cannot be merged yet");
     }
     if (type == nullptr) {
       throw InputError(file.path() + ": object \"" + path + "\" is of unknown class " +

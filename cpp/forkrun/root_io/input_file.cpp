@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <map>
+#include <set>
 
+#include <TClass.h>
 #include <TError.h>
 #include <TFile.h>
 #include <TKey.h>
@@ -42,15 +44,40 @@ std::string because(const std::string& reason) { return reason.empty() ? "" : ":
 
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
 
-std::string tree_names(TFile& file) {
-  std::string names;
-  for (TObject* object : *file.GetListOfKeys()) {
+/// Paths of objects by class, in a folder and those within it.
+void collect_names(TDirectory& folder, const std::string& prefix,
+                   std::map<std::string, std::set<std::string>>& names) {
+  for (TObject* object : *folder.GetListOfKeys()) {
     const auto* key = static_cast<TKey*>(object);
-    if (std::strcmp(key->GetClassName(), "TTree") == 0) {
-      names += (names.empty() ? "" : ", ") + std::string{key->GetName()};
+    const auto path = prefix + key->GetName();
+    const TClass* type = TClass::GetClass(key->GetClassName());
+    if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
+      collect_names(*folder.GetDirectory(key->GetName()), path + "/", names);
+    } else {
+      const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
+      names[is_tree ? "TTree" : key->GetClassName()].insert(path);
     }
   }
-  return names.empty() ? "there is no tree in it" : "its trees are: " + names;
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string tree_names(TFile& file) {
+  std::map<std::string, std::set<std::string>> names;
+  collect_names(file, "", names);
+  if (names.contains("TTree")) {
+    return "its trees are: " + joined(names["TTree"]);
+  }
+  if (names.contains("ROOT::RNTuple")) {
+    return "it holds RNTuples (" + joined(names["ROOT::RNTuple"]) + "), which cannot be read yet";
+  }
+  return "there is no tree in it";
 }
 
 }  // namespace
