@@ -41,14 +41,23 @@ py::array one_dimensional(const py::handle& object, const std::string& what) {
   return array;
 }
 
-/// The same values as `type`, if that loses nothing by NumPy's rule "same_kind".
+/// The values as `type`, by NumPy's rule "same_kind": floating point may be rounded, an integer
+/// that does not fit is an error. No values at all have no type that could be wrong.
 py::array converted(const py::array& array, const py::dtype& type, const std::string& what) {
   const auto numpy = py::module_::import("numpy");
-  if (!numpy.attr("can_cast")(array.dtype(), type, "same_kind").cast<bool>()) {
-    throw Error(what + ": wanted " + text_of(type) + ", got " + text_of(array.dtype()) +
-                "; convert it with .astype");
+  const auto can_cast = [&](const char* rule) {
+    return numpy.attr("can_cast")(array.dtype(), type, rule).cast<bool>();
+  };
+  const auto mismatch = what + ": wanted " + text_of(type) + ", got " + text_of(array.dtype());
+  if (array.size() > 0 && !can_cast("same_kind")) {
+    throw Error(mismatch + "; convert it with .astype");
   }
-  return numpy.attr("ascontiguousarray")(array, py::arg("dtype") = type);
+  const py::array values = numpy.attr("ascontiguousarray")(array, py::arg("dtype") = type);
+  if (type.kind() != 'f' && !can_cast("safe") &&
+      !numpy.attr("array_equal")(array, values).cast<bool>()) {
+    throw Error(mismatch + " with values that do not fit");
+  }
+  return values;
 }
 
 void check_length(std::size_t n_events, std::int64_t wanted, const std::string& what) {

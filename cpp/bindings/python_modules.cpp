@@ -29,6 +29,23 @@ class HeldObject {
   py::object object_;
 };
 
+/// What an exception says, though a user's exception may fail even to say that.
+std::string message_of(const py::object& exception) {
+  try {
+    return py::str(exception).cast<std::string>();
+  } catch (const std::exception&) {
+    return "(its message cannot be shown)";
+  }
+}
+
+/// To the standard error stream. Where that cannot be written (a full disk), the Error has to do.
+void print_traceback(const py::object& exception) {
+  try {
+    py::module_::import("traceback").attr("print_exception")(exception);
+  } catch (const py::error_already_set&) {  // the exception itself is what counts
+  }
+}
+
 /// Calls into Python with the GIL held. A Python exception becomes an Error; its traceback goes to
 /// the standard error stream, which is the child's log.
 void call_python(const std::function<void()>& call) {
@@ -37,8 +54,8 @@ void call_python(const std::function<void()>& call) {
     call();
   } catch (py::error_already_set& error) {
     const auto type = error.type().attr("__name__").cast<std::string>();
-    const auto message = py::str(error.value()).cast<std::string>();
-    py::module_::import("traceback").attr("print_exception")(error.value());
+    const auto message = message_of(error.value());
+    print_traceback(error.value());
     throw Error(type + (message.empty() ? "" : ": " + message));
   }
 }
@@ -118,8 +135,13 @@ class PythonProducer final : public PythonModule<Producer> {
         throw Error("produce() did not return column \"" + name + "\"");
       }
     }
-    if (arrays.size() != columns().produced.size()) {
-      throw Error("produce() returned columns that the module does not declare in `produces`");
+    for (const auto& [key, values] : arrays) {
+      const auto name = py::str(key).cast<std::string>();
+      if (std::ranges::none_of(columns().produced,
+                               [&](const auto& c) { return c.first == name; })) {
+        throw Error("produce() returned column \"" + name +
+                    "\", which the module does not declare in `produces`");
+      }
     }
   }
 };

@@ -41,6 +41,9 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
                                           const std::string& executor, std::size_t threads,
                                           std::size_t concurrent_blocks, std::size_t block_size,
                                           StatusBoard* board, std::size_t child) {
+  if (board != nullptr && child >= board->size()) {
+    throw py::index_error("the status board has no child " + std::to_string(child));
+  }
   for (auto* output : job.outputs) {
     output->set_source(source.config());
   }
