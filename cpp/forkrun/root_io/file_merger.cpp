@@ -66,7 +66,8 @@ class FileMerger {
       return;
     }
     if (std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0) {
-      throw InputError(file.path() + ": \"" + path + "\" is an RNTuple, which cannot be merged yet");
+      throw InputError(file.path() + ": \"" + path +
+                       "\" is an RNTuple, which cannot be merged yet");
     }
     if (type == nullptr) {
       throw InputError(file.path() + ": object \"" + path + "\" is of unknown class " +
