@@ -98,6 +98,12 @@ def test_a_lumi_is_never_split_and_lumis_are_dealt_evenly(sizes: Sizes, children
     assert max(loads) - min(loads) <= largest
 
 
+def test_the_largest_lumis_are_dealt_first() -> None:
+    index = index_of([[(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 4, 1), (1, 5, 4)]])
+    plan = make_plan(config_of(Distribution.LUMI, 2), index)
+    assert [(unit.lumi, unit.child) for unit in plan.units] == [(n, n < 5) for n in range(1, 6)]
+
+
 @given(inputs, st.integers(1, 7), st.integers(1, 9))
 def test_round_robin_gives_each_child_its_turns(sizes: Sizes, children: int, per_turn: int) -> None:
     plan = make_plan(config_of(Distribution.ROUND_ROBIN, children, per_turn), index_of(sizes))

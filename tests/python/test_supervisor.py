@@ -181,15 +181,18 @@ def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
     def parent() -> int:
         pid = fork_process(sleep_for_ever, tmp_path / "grandchild.log")
         (tmp_path / "pid").write_text(str(pid))
+        wait_for_another()
         os.kill(os.getpid(), signal.SIGKILL)
         return 0
 
     supervise([parent], tmp_path)
     grandchild = int((tmp_path / "pid").read_text())
     deadline_s = time.monotonic() + 10
-    while _runs(grandchild):
-        assert time.monotonic() < deadline_s
+    while _runs(grandchild) and time.monotonic() < deadline_s:
         time.sleep(0.01)
+    if _runs(grandchild):
+        os.kill(grandchild, signal.SIGKILL)
+        pytest.fail("the grandchild outlived its parent")
 
 
 def _runs(pid: int) -> bool:
