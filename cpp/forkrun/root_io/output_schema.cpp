@@ -81,7 +81,8 @@ TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDi
   folder.cd();
   TTree* copy = tree.CloneTree(0);
   if (copy == nullptr) {
-    throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() + "\" cannot be made");
+    throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() +
+                      "\" cannot be made");
   }
   copy->SetDirectory(&folder);
   return *copy;

@@ -18,8 +18,8 @@ namespace forkrun::root_io {
 /// they are: large reads, large writes, nothing uncompressed.
 class TreeMerger {
  public:
-  /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with this
-  /// compression.
+  /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
+  /// this compression.
   TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress);
 
   /// \throws InputError naming the branches in which the tree differs from the first one.

@@ -273,7 +273,8 @@ OutputSummary TreeOutput::close(Parallel& parallel) {
   written_ = {};
   tree_->Reset();
   if (!objects_.empty()) {
-    forget_structure();  // ROOT tunes the buffers of branches that it fills: the next unit must not see it
+    forget_structure();  // ROOT tunes the buffers of branches that it fills: the next unit must not
+                         // see it
   }
   return summary;
 }
