@@ -192,7 +192,7 @@ void LaneTasks::call(const Node& node) {
 void LaneTasks::end_node(NodeTask& task, ReadyTasks& ready) {
   switch (graph_.nodes[task.number].kind) {
     case NodeKind::analyzer: end_path(ready); break;
-    case NodeKind::output: end_output(ready); break;
+    case NodeKind::output: begin_next_output(ready); break;
     default: task.done.close(ready);
   }
 }
@@ -203,25 +203,22 @@ void LaneTasks::end_path(ReadyTasks& ready) {
   }
 }
 
+/// One output after another: they share the lane of the source, which serves one at a time.
 void LaneTasks::begin_outputs(ReadyTasks& ready) {
-  if (graph_.outputs.empty()) {
+  n_outputs_begun_ = 0;
+  begin_next_output(ready);
+}
+
+void LaneTasks::begin_next_output(ReadyTasks& ready) {
+  if (n_outputs_begun_ == graph_.outputs.size()) {
     end_block(ready);
     return;
   }
-  n_outputs_left_.store(static_cast<std::uint32_t>(graph_.outputs.size()),
-                        std::memory_order_relaxed);
-  for (const auto output : graph_.outputs) {
-    if (lane_.select(graph_.nodes[output])) {
-      ask_for_inputs(nodes_[output], ready);
-    } else {
-      ready.push(nodes_[output]);
-    }
-  }
-}
-
-void LaneTasks::end_output(ReadyTasks& ready) {
-  if (n_outputs_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    end_block(ready);
+  auto& output = nodes_[graph_.outputs[n_outputs_begun_++]];
+  if (lane_.select(graph_.nodes[output.number])) {
+    ask_for_inputs(output, ready);
+  } else {
+    ready.push(output);
   }
 }
 

@@ -15,7 +15,8 @@ namespace forkrun {
 ///     begin ─▶ load ─▶ gate 0 opens
 ///     a gate opens ─▶ asks for the filters of the gates behind it, and for what its analyzers need
 ///     filter done ─▶ its gates open, or close with all behind them when no event is left
-///     all analyzers and gates have ended ─▶ outputs, in block order ─▶ block ends ─▶ begin
+///     all analyzers and gates have ended ─▶ one output after another, each in block order
+///     all outputs have ended ─▶ block ends ─▶ begin
 ///
 /// Asking for a node the first time asks for its inputs; when the last of them is done the node
 /// becomes ready, waits for its turn in block order and for its queue, if it has such, and runs.
@@ -68,7 +69,7 @@ class LaneTasks {
   void end_node(NodeTask& task, ReadyTasks& ready);
   void end_path(ReadyTasks& ready);
   void begin_outputs(ReadyTasks& ready);
-  void end_output(ReadyTasks& ready);
+  void begin_next_output(ReadyTasks& ready);
   void end_block(ReadyTasks& ready);
 
   UnitTasks& unit_;
@@ -79,7 +80,7 @@ class LaneTasks {
   std::vector<GateTask> gates_;
   std::vector<WaitingTaskList::Link> links_;  ///< of consumers in the lists of their inputs
   std::atomic<std::uint32_t> n_path_ends_left_{};
-  std::atomic<std::uint32_t> n_outputs_left_{};
+  std::size_t n_outputs_begun_{};  ///< of this block
 };
 
 }  // namespace forkrun

@@ -70,8 +70,8 @@ class Parallel {
 
 /// On an end path: after all paths, writes the events that its paths accepted. Called in block
 /// order, one block at a time; also for blocks of which no event is selected: then the products
-/// that it consumes have not been made. Different outputs may write the same block at the same
-/// time.
+/// that it consumes have not been made. Different outputs may write different blocks at the same
+/// time, never the same one: they share its lane of the source.
 class OutputModule : public Module {
  public:
   /// Begin of a unit of work: make the temporary file.

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <forkrun/core/errors.hpp>
@@ -183,6 +186,26 @@ TEST_P(ProcessingTest, output_can_use_all_threads_for_its_parts) {
   });
   processor().process(unit_of(0, 100), {{"out", "o"}});
   EXPECT_EQ(n_parts, 70);
+}
+
+TEST_P(ProcessingTest, outputs_of_one_block_write_one_after_another) {
+  MemoryOutput::Record first, second, third;
+  std::array<std::atomic<int>, 16> n_writing{};
+  std::atomic<int> n_together{};
+  const auto write = [&](const EventBlock& block, Mask, Parallel&) {
+    n_together += n_writing[block.lane()].fetch_add(1) == 0 ? 0 : 1;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    n_writing[block.lane()].fetch_sub(1);
+  };
+  output("first", {}, first, {}, write);
+  output("second", {}, second, {"x"}, write);
+  output("third", {}, third, {}, write);
+  processor().process(unit_of(0, 100), {{"first", "1"}, {"second", "2"}, {"third", "3"}});
+  EXPECT_EQ(n_together, 0);
+  for (const auto* record : {&first, &second, &third}) {
+    EXPECT_EQ(record->sequences, range(0, 10));
+    EXPECT_EQ(record->events, range(1000, 1100));
+  }
 }
 
 TEST_P(ProcessingTest, block_without_events_is_shown_to_outputs_alone) {
