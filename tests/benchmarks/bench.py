@@ -42,7 +42,7 @@ def parse_arguments() -> argparse.Namespace:
     """Of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=", ".join(CASES))
-    parser.add_argument("--events", type=int, default=100_000, help="of the sample (100000)")
+    parser.add_argument("--events", type=int, default=500_000, help="of the sample (500000)")
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts (3)")
     parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
     parser.add_argument("--json", type=Path, default=Path("build/bench/bench.json"))
@@ -60,7 +60,11 @@ def run_case(case: str, args: argparse.Namespace, folder: Path) -> list[Result]:
     wide = replace(narrow, n_events=args.events // 10, n_branches=1500, cluster=1000)
     if case == "read":
         program = compile_program("get_entry", folder)
-        return [reading.run(_sample(folder, "narrow", narrow)[0], program, args.repeats)]
+        fewer = replace(narrow, n_events=args.events // 5)
+        return [
+            reading.run(s.n_events, _sample(folder, f"read{i}", s)[0], program, args.repeats)
+            for i, s in enumerate((fewer, narrow))
+        ]
     if case == "skim":
         program = compile_program("snapshot", folder)
         return [

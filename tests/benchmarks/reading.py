@@ -44,7 +44,7 @@ def read_with_uproot(path: Path) -> ak.Array:
         return file["Events"].arrays(COLUMNS)
 
 
-def run(path: Path, get_entry: Path, repeats: int) -> Result:
+def run(n_events: int, path: Path, get_entry: Path, repeats: int) -> Result:
     """Times are per pass over the file. All ways use one thread."""
     check_equal(path)
     timers: dict[str, Callable[[], Cost]] = {
@@ -54,7 +54,9 @@ def run(path: Path, get_entry: Path, repeats: int) -> Result:
         "compiled TBranch::GetEntry loop": lambda: _get_entry(get_entry, path),
     }
     times = measure(timers, max(repeats, 5))
-    return Result("(a) 14 columns into Python", "uproot.open(...).arrays", times)
+    return Result(
+        f"(a) 14 columns of {n_events:,} events into Python", "uproot.open(...).arrays", times
+    )
 
 
 def check_equal(path: Path) -> None:

@@ -135,6 +135,10 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
   offsets[0] = 0;
   const bool is_one_basket = first < last && basket_end(first) >= last;
   values_.clear();
+  if (!is_one_basket && branch_.GetEntries() > 0) {
+    values_.reserve(
+        static_cast<std::size_t>(branch_.GetTotBytes() * (last - first) / branch_.GetEntries()));
+  }
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto n = static_cast<std::size_t>(end - from);
     fill_offsets(basket, from, offsets.first(n + 1));
