@@ -16,11 +16,17 @@ class Executor {
   /// Threads that execute tasks, the one that waits in `run` included.
   [[nodiscard]] virtual std::size_t n_threads() const noexcept = 0;
 
-  /// Executes `first` and all that follows from it; returns when nothing is left.
+  /// Executes `first` and all that follows from it; returns when nothing is left, and nothing is
+  /// expected from outside. Executors are driven by one thread at a time.
   virtual void run(Task& first) = 0;
 
-  /// Has a ready task executed by some thread. Only called from tasks, while `run` waits.
+  /// From a task: something outside (a timer, a device, a server) has been asked to call `submit`
+  /// once, from whatever thread and whenever it likes; `run` waits for that.
+  virtual void expect_outside() = 0;
+  /// From outside, once for each `expect_outside`: has a task executed by some thread.
   virtual void submit(Task& task) = 0;
+  /// Instead of `submit`, by who has expected it: it will not come.
+  virtual void expect_no_more() = 0;
 
   /// Calls body(0) … body(n - 1), in any order and on any threads, and returns when all are done.
   /// The calling thread takes part and executes nothing else meanwhile. Rethrows what `body` threw.
@@ -30,7 +36,14 @@ class Executor {
 /// Executes everything on the calling thread.
 [[nodiscard]] std::unique_ptr<Executor> make_serial_executor();
 
+/// Threads of the standard library: an executor without any other library.
+[[nodiscard]] std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads);
+
 /// oneTBB with `n_threads` threads, more than there are cores if so wished.
 [[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
+
+/// libdispatch: threads of its global concurrent queue.
+/// \throws Error where forkrun was built without libdispatch.
+[[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
 
 }  // namespace forkrun

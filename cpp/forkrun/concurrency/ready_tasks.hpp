@@ -1,40 +1,59 @@
 #pragma once
 
-#include <forkrun/concurrency/executor.hpp>
+#include <atomic>
+#include <cstdint>
+
 #include <forkrun/concurrency/task.hpp>
+#include <forkrun/concurrency/task_deque.hpp>
 
 namespace forkrun {
 
-/// The tasks that have become ready on one thread. The last one is executed next, right here and
-/// without going through a queue; the others are handed to the executor's other threads, if any.
+class Team;
+
+/// What is ready on one thread of an executor. The task that was pushed last is executed next,
+/// right here and without going through a queue of all; the others wait here for threads that have
+/// nothing to do.
 class ReadyTasks {
  public:
-  explicit ReadyTasks(Executor& executor)
-      : executor_{executor}, alone_{executor.n_threads() == 1} {}
+  explicit ReadyTasks(Team& team, std::uint32_t number) : team_{team}, number_{number} {}
 
-  void push(Task& task) {
-    if (top_ != nullptr && !alone_) {
-      executor_.submit(*top_);
-      top_ = nullptr;
-    }
-    task.next_ = top_;
-    top_ = &task;
+  void push(Task& task) { deque_.push(task); }
+
+  /// In the middle of a task that will take long: lets others have what was pushed.
+  void share();
+
+  /// Null on threads that execute no tasks.
+  [[nodiscard]] static ReadyTasks* of_this_thread();
+
+  /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
+  /// often as one likes.
+  [[nodiscard]] bool others_want_work() const;
+
+  /// Something was done that counts as a task: tells those who watch that tasks here are short.
+  void note_progress() {
+    // The only writer: no need for a locked instruction.
+    n_executed_.store(n_executed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// Executes `first` and what becomes ready by it, until nothing is left on this thread.
-  void run(Task& first) {
-    push(first);
-    while (top_ != nullptr) {
-      Task& task = *top_;
-      top_ = task.next_;
-      task.execute(*this);
-    }
-  }
+  /// A task that ends a wait of this thread; push it, or have it pushed, anywhere.
+  class Wakeup;
+  /// In the middle of a task: executes other tasks of a rank below `limit` until `wakeup` has been
+  /// executed. Lower ranks only: a task that waits above us may wait for what has to be done below
+  /// us if ranks were not to fall towards the top of the stack. With ranks that grow along
+  /// dependencies the lowest one that waits, on whatever stack, is on top of its stack and waits
+  /// for something that is running, ready, or outside: so something always goes on.
+  void work_until(Wakeup& wakeup, Task::Rank limit);
+
+  [[nodiscard]] Team& team() const { return team_; }
+  /// Of the thread in its executor, from 0.
+  [[nodiscard]] std::uint32_t number() const { return number_; }
 
  private:
-  Executor& executor_;
-  const bool alone_;
-  Task* top_{};
+  friend class Team;
+  Team& team_;
+  std::uint32_t number_;
+  TaskDeque deque_;
+  std::atomic<std::uint64_t> n_executed_{};
 };
 
 }  // namespace forkrun

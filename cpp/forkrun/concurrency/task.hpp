@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+
 namespace forkrun {
 
 class ReadyTasks;
@@ -14,10 +17,20 @@ class Task {
   /// pushed to `ready`, never executed by recursion.
   virtual void execute(ReadyTasks& ready) noexcept = 0;
 
+  /// What waits on a thread's stack (`ReadyTasks::work_until`) lets only tasks of lower rank be
+  /// executed above it. Tasks that end without waiting for others have rank 0.
+  using Rank = std::uint32_t;
+  static constexpr Rank any_rank = std::numeric_limits<Rank>::max();
+  [[nodiscard]] Rank rank() const { return rank_; }
+
+ protected:
+  void set_rank(Rank rank) { rank_ = rank; }
+
  private:
-  friend class ReadyTasks;
   friend class SerialTaskQueue;
+  friend class LimitedTaskQueue;
   Task* next_{};
+  Rank rank_{};
 };
 
 }  // namespace forkrun

@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <utility>
 
 #include <forkrun/concurrency/ready_tasks.hpp>
 #include <forkrun/concurrency/task.hpp>
@@ -64,9 +66,12 @@ class WaitingTaskList {
     return head == nullptr ? Added::first : Added::waiting;
   }
 
-  /// The thing is done: every waiting task has one arrival more. Links and tasks may be gone or in
-  /// new use as soon as their task has been told.
-  void close(ReadyTasks& ready) {
+  /// The thing is done, or it failed: every waiting task has one arrival more. Links and tasks may
+  /// be gone or in new use as soon as their task has been told.
+  void close(ReadyTasks& ready, std::exception_ptr failure = nullptr) {
+    if (failure) {
+      failure_ = std::move(failure);
+    }
     Link* link = head_.exchange(&closed_, std::memory_order_acq_rel);
     while (link != nullptr) {
       Link* next = link->next;
@@ -77,12 +82,24 @@ class WaitingTaskList {
     }
   }
 
+  /// Done from the start. Nobody else may use the list yet.
+  void set_done() { head_.store(&closed_, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_done() const { return head_.load(std::memory_order_acquire) == &closed_; }
+  /// After the end: why it failed, or null.
+  [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
+
   /// Back to idle. Nobody else may use the list meanwhile.
-  void reset() { head_.store(nullptr, std::memory_order_relaxed); }
+  void reset() {
+    head_.store(nullptr, std::memory_order_relaxed);
+    if (failure_) {
+      failure_ = nullptr;
+    }
+  }
 
  private:
   inline static Link closed_{};
   std::atomic<Link*> head_{};
+  std::exception_ptr failure_;
 };
 
 }  // namespace forkrun

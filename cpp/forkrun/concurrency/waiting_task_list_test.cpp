@@ -6,6 +6,8 @@
 #include <barrier>
 #include <thread>
 
+#include <forkrun/concurrency/executor.hpp>
+
 namespace forkrun {
 namespace {
 

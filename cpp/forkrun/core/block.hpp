@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include <forkrun/core/column.hpp>
+#include <forkrun/core/coroutine.hpp>
 #include <forkrun/core/event_id.hpp>
 #include <forkrun/core/source.hpp>
 
@@ -37,11 +39,26 @@ struct JaggedOutput {
   std::uint32_t product{};
 };
 
+/// Any of these inputs, of a module that asks for the product while it runs.
+template <typename Handle>
+struct Lazy {
+  Handle handle;
+};
+template <typename T>
+using LazyInput = Lazy<Input<T>>;
+template <typename T>
+using LazyScalarInput = Lazy<ScalarInput<T>>;
+template <typename T>
+using LazyJaggedInput = Lazy<JaggedInput<T>>;
+template <typename Handle>
+class Fetch;
+
 /// One byte per event of a block, 0 or 1.
 using Mask = std::span<const std::uint8_t>;
 
 /// k >= 1 consecutive events of one lumi, as a module sees them: the unit of scheduling.
-/// Products asked for in the constructor are there before the module is called.
+/// Products that are consumed are there before the module is called; those that it may consume are
+/// made when it asks for them.
 class EventBlock {
  public:
   EventBlock(std::span<void* const> products, SourceLane* source)
@@ -70,6 +87,12 @@ class EventBlock {
   template <typename T>
   [[nodiscard]] JaggedView<T> get(JaggedInput<T> input) const {
     return column(input.product).template jagged<T>();
+  }
+  /// For a product that may be consumed: `const auto& x = block.get(lazy);` waits, while the thread
+  /// executes other tasks; `co_await block.get(lazy)` in a coroutine gives the thread back.
+  template <typename Handle>
+  [[nodiscard]] Fetch<Handle> get(Lazy<Handle> lazy) const {
+    return Fetch<Handle>{*this, lazy.handle};
   }
   /// A product of this module, to be filled; it still has the content of an earlier block.
   template <typename T>
@@ -103,6 +126,38 @@ class EventBlock {
   std::span<const std::uint64_t> events_;
   std::uint64_t sequence_{};
   std::size_t lane_{};
+};
+
+/// A product that is asked for. \throws ProductNotMade
+template <typename Handle>
+class Fetch {
+ public:
+  using Result = decltype(std::declval<const EventBlock&>().get(std::declval<Handle>()));
+
+  Fetch(const EventBlock& block, Handle handle) : block_{block}, handle_{handle} {}
+
+  /// Waits.
+  operator Result() const {  // NOLINT(google-explicit-constructor): it stands for the product.
+    const auto call = ModuleCall::of_this_thread();
+    call.fetcher->wait_for(call.node, handle_.product);
+    return block_.get(handle_);
+  }
+
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<Coroutine::Promise> coroutine) {
+    const auto call = coroutine.promise().call();
+    fetcher_ = call.fetcher;
+    return !call.fetcher->ask_for(call.node, handle_.product);
+  }
+  [[nodiscard]] Result await_resume() const {
+    fetcher_->check_made(handle_.product);
+    return block_.get(handle_);
+  }
+
+ private:
+  const EventBlock& block_;
+  Handle handle_;
+  ProductFetcher* fetcher_{};
 };
 
 }  // namespace forkrun

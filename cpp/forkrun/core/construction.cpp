@@ -7,6 +7,14 @@
 
 namespace forkrun {
 
+void ModuleConstruction::set_limit(std::uint32_t n_blocks) {
+  if (n_blocks == 0) {
+    throw Error{"at least one block at a time must be allowed"};
+  }
+  record_.wished_concurrency = Concurrency::limited;
+  record_.limit = n_blocks;
+}
+
 Histogram& ModuleConstruction::book(const std::string& name, const std::string& title,
                                     std::vector<Axis> axes) {
   auto& histograms = record_.histograms;

@@ -21,6 +21,9 @@ class ModuleConstruction final : public Construction {
   void set_concurrency(Concurrency concurrency) override {
     record_.wished_concurrency = concurrency;
   }
+  void set_limit(std::uint32_t n_blocks) override;
+  void set_instances(Instances instances) override { record_.instances = instances; }
+  void uses_resource(const std::string& name) override { record_.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
     return products_.consume(number_, name, std::nullopt);
   }
@@ -30,6 +33,9 @@ class ModuleConstruction final : public Construction {
  protected:
   std::uint32_t consume(const std::string& name, const ProductType& type) override {
     return products_.consume(number_, name, type);
+  }
+  std::uint32_t consume_lazily(const std::string& name, const ProductType& type) override {
+    return products_.consume(number_, name, type, Consumption::When::asked);
   }
   std::uint32_t produce(const std::string& name, const ProductType& type) override {
     return products_.produce(number_, name, type);

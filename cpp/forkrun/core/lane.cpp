@@ -11,17 +11,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;  // People read the status, nobody acts on it.
 
-std::vector<void*> make_products(const Graph& graph) {
-  std::vector<void*> products(graph.products.size());
-  for (std::size_t product = 0; product < products.size(); ++product) {
-    const auto& type = graph.products[product].type;
-    if (type && graph.is_made[product]) {
-      products[product] = type->create(type->column);
-    }
-  }
-  return products;
-}
-
 std::string describe_range(const BlockToDo& block) {
   return std::to_string(block.lumi.run) + ":" + std::to_string(block.lumi.lumi) + ", entries " +
          std::to_string(block.range.first) + "…" + std::to_string(block.range.last - 1) +
@@ -35,20 +24,11 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
     : graph_{graph},
       source_{std::move(source)},
       status_{status},
-      products_{make_products(graph)},
-      block_{products_, source_.get()},
+      products_{graph},
+      block_{products_.products(), source_.get()},
       is_open_(graph.gates.size()),
       masks_{graph.n_masks} {
   block_.lane_ = number;
-}
-
-Lane::~Lane() {
-  for (std::size_t product = 0; product < products_.size(); ++product) {
-    const auto& type = graph_.products[product].type;
-    if (type && products_[product] != nullptr) {
-      type->destroy(products_[product]);
-    }
-  }
 }
 
 void Lane::begin(const BlockToDo& block) {

@@ -11,6 +11,7 @@
 #include <forkrun/core/graph.hpp>
 #include <forkrun/core/masks.hpp>
 #include <forkrun/core/module.hpp>
+#include <forkrun/core/product_memory.hpp>
 #include <forkrun/core/source.hpp>
 #include <forkrun/core/status_board.hpp>
 
@@ -32,7 +33,6 @@ class Lane {
   /// `status` may be null.
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
        StatusSlot* status);
-  ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -79,7 +79,7 @@ class Lane {
   const Graph& graph_;
   std::unique_ptr<SourceLane> source_;
   StatusSlot* status_;
-  std::vector<void*> products_;  ///< by product; null if no node makes it
+  ProductMemory products_;
   EventBlock block_;
   std::vector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
   Masks masks_;

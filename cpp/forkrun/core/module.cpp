@@ -26,8 +26,12 @@ Registry& registry() {
 }  // namespace
 
 ProductType Construction::column_product(ColumnType type) {
-  return {typeid(Column), type, [](ColumnType column) -> void* { return new Column{column}; },
-          [](void* product) { delete static_cast<Column*>(product); }};
+  return {typeid(Column),
+          type,
+          sizeof(Column),
+          alignof(Column),
+          [](void* memory, ColumnType column) { new (memory) Column{column}; },
+          [](void* product) { static_cast<Column*>(product)->~Column(); }};
 }
 
 void register_module_class(const std::string& class_name, ModuleFactory factory) {

@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <typeindex>
 #include <vector>
 
 #include <forkrun/core/block.hpp>
+#include <forkrun/core/coroutine.hpp>
+#include <forkrun/core/external_work.hpp>
 #include <forkrun/core/histogram.hpp>
 #include <forkrun/core/parameters.hpp>
 #include <forkrun/core/unit_of_work.hpp>
@@ -20,6 +23,13 @@ enum class Concurrency : std::uint8_t {
   reentrant,  ///< any number
   one,        ///< one block at a time
   unsafe,     ///< never together with any other unsafe module
+  limited,    ///< a given number of blocks at a time
+};
+
+/// How many objects there are of a module in one process.
+enum class Instances : std::uint8_t {
+  shared,     ///< one for all blocks
+  per_block,  ///< one per concurrent block, made by `clone`
 };
 
 class Construction;
@@ -29,6 +39,11 @@ class Construction;
 class Module {
  public:
   virtual ~Module() = default;
+
+  /// A further object of this module, for Instances::per_block: mostly
+  /// `return std::make_unique<Calibrator>(*this);`. Made in the child, before `begin_job`; gets all
+  /// messages from then on. Null: there can be only one.
+  [[nodiscard]] virtual std::unique_ptr<Module> clone() const { return nullptr; }
 
   virtual void pre_fork() {}
   virtual void post_fork(int /*child*/) {}
@@ -50,6 +65,28 @@ class Producer : public Module {
 class Filter : public Module {
  public:
   virtual void filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+};
+
+/// A producer that may ask for products while it runs, without holding a thread:
+/// `const auto& hits = co_await block.get(hits_);`
+class CoroutineProducer : public Module {
+ public:
+  virtual Coroutine produce(const EventBlock& block) = 0;
+};
+
+/// A filter of that kind; see Filter.
+class CoroutineFilter : public Module {
+ public:
+  virtual Coroutine filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+};
+
+/// A second base of a producer or filter that has part of its work done outside.
+class External {
+ public:
+  virtual ~External() = default;
+  /// Starts the work and returns. Once `work` has been answered, from whatever thread, and this
+  /// function has returned, `produce` or `filter` is called on a thread of the executor.
+  virtual void acquire(const EventBlock& block, ExternalWork work) = 0;
 };
 
 /// Reads. `selected` are the events that the filters before it on its path have left; an analyzer
@@ -84,11 +121,13 @@ class OutputModule : public Module {
   virtual void abandon() noexcept = 0;
 };
 
-/// How to make and destroy one product of a lane.
+/// How to make and destroy one product of a lane, in memory that is given.
 struct ProductType {
   std::type_index cpp_type;
   ColumnType column{};  ///< meaningful when cpp_type is Column
-  void* (*create)(ColumnType);
+  std::size_t n_bytes;
+  std::size_t alignment;
+  void (*create)(void*, ColumnType);
   void (*destroy)(void*);
 };
 
@@ -103,6 +142,13 @@ class Construction {
   [[nodiscard]] virtual const Parameters& parameters() const = 0;
   /// Default: reentrant for producers and filters, one for analyzers.
   virtual void set_concurrency(Concurrency concurrency) = 0;
+  /// At most so many blocks at a time, n >= 1.
+  virtual void set_limit(std::uint32_t n_blocks) = 0;
+  /// Default: shared.
+  virtual void set_instances(Instances instances) = 0;
+  /// Something outside that is not thread-safe, such as a library: of all modules that use a
+  /// resource of this name one runs at a time.
+  virtual void uses_resource(const std::string& name) = 0;
 
   template <typename T>
   Input<T> consumes(const std::string& name) {
@@ -115,6 +161,19 @@ class Construction {
   template <typename T>
   JaggedInput<T> consumes_jagged(const std::string& name) {
     return {consume_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+  /// The same for products that the module may ask for while it runs.
+  template <typename T>
+  LazyInput<T> may_consume(const std::string& name) {
+    return {{consume_lazily(name, cpp_product<T>())}};
+  }
+  template <typename T>
+  LazyScalarInput<T> may_consume_scalar(const std::string& name) {
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))}};
+  }
+  template <typename T>
+  LazyJaggedInput<T> may_consume_jagged(const std::string& name) {
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))}};
   }
   template <typename T>
   Output<T> produces(const std::string& name) {
@@ -147,6 +206,7 @@ class Construction {
 
  protected:
   virtual std::uint32_t consume(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
 
  private:
@@ -154,8 +214,10 @@ class Construction {
   static ProductType cpp_product() {
     return {typeid(T),
             {},
-            [](ColumnType) -> void* { return new T{}; },
-            [](void* product) { delete static_cast<T*>(product); }};
+            sizeof(T),
+            alignof(T),
+            [](void* memory, ColumnType) { new (memory) T{}; },
+            [](void* product) { static_cast<T*>(product)->~T(); }};
   }
 };
 

@@ -39,9 +39,9 @@ ProductTable::ProductTable(std::vector<ColumnDescription> source_columns)
 }
 
 std::uint32_t ProductTable::consume(std::uint32_t module, const std::string& name,
-                                    std::optional<ProductType> type) {
+                                    std::optional<ProductType> type, Consumption::When when) {
   const auto product = number_of(name);
-  consumptions_.push_back({module, product, type});
+  consumptions_.push_back({module, product, type, when});
   return product;
 }
 

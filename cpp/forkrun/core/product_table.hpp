@@ -24,9 +24,11 @@ struct Product {
 
 /// A wish of a module for a product.
 struct Consumption {
+  enum class When : std::uint8_t { before, asked };
   std::uint32_t module{};
   std::uint32_t product{};
   std::optional<ProductType> type{};  ///< none: any column
+  When when = When::before;           ///< it runs, or while it runs, when it asks
 };
 
 /// Turns names of products into numbers, while modules are constructed in any order, and finds out
@@ -36,7 +38,8 @@ class ProductTable {
   explicit ProductTable(std::vector<ColumnDescription> source_columns);
 
   std::uint32_t consume(std::uint32_t module, const std::string& name,
-                        std::optional<ProductType> type);
+                        std::optional<ProductType> type,
+                        Consumption::When when = Consumption::When::before);
   std::uint32_t produce(std::uint32_t module, const std::string& name, const ProductType& type);
 
   /// By number.

@@ -4,8 +4,6 @@
 
 #include <cstdlib>
 
-#include <forkrun/core/testing/thread_executor.hpp>
-
 namespace forkrun {
 namespace {
 
@@ -94,8 +92,7 @@ TEST(RandomJobTest, executors_of_ones_own_do_what_serial_does) {
     const auto labels = labels_of(job);
     const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % 250};
     const auto expected = observe(job, serial_config(3), unit_of(0, 250), fault);
-    EXPECT_EQ(observe(job, config, unit_of(0, 250), fault,
-                      std::make_unique<testing::ThreadExecutor>(config.threads)),
+    EXPECT_EQ(observe(job, config, unit_of(0, 250), fault, make_thread_executor(config.threads)),
               expected)
         << "seed " << seed;
     EXPECT_EQ(observe(job, config, unit_of(0, 250), fault, make_serial_executor()), expected)

@@ -1,0 +1,40 @@
+#include <forkrun/concurrency/biased_lock.hpp>
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace forkrun {
+
+namespace {
+
+long membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0); }
+
+}  // namespace
+
+bool AsymmetricBarrier::is_free_ = false;
+
+void AsymmetricBarrier::prepare() {
+  // Kernels before 4.14 and some sandboxes have none: both sides then issue a full barrier.
+  is_free_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+void AsymmetricBarrier::heavy() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (is_free_) {
+    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  }
+}
+
+void BiasedLock::step_back() {
+  do {
+    inside_.store(false, std::memory_order_release);
+    while (visited_.load(std::memory_order_relaxed)) {
+      std::this_thread::yield();
+    }
+    inside_.store(true, std::memory_order_relaxed);
+    AsymmetricBarrier::light();
+  } while (visited_.load(std::memory_order_acquire));
+}
+
+}  // namespace forkrun

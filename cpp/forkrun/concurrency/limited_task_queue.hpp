@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include <forkrun/concurrency/task.hpp>
+
+namespace forkrun {
+
+/// Lets at most `limit` tasks at a time use a resource, in the order of their arrival, without
+/// holding a thread:
+///
+///     if (!queue.enter(task)) return;        // comes back, admitted, when `leave` returns it
+///     …
+///     if (Task* next = queue.leave()) ready.push(*next);
+class LimitedTaskQueue {
+ public:
+  explicit LimitedTaskQueue(std::size_t limit) : n_free_{limit} {}
+
+  /// True if the task is admitted at once. Else it is kept until a `leave` returns it.
+  [[nodiscard]] bool enter(Task& task) {
+    const std::scoped_lock lock{mutex_};
+    if (n_free_ != 0) {
+      --n_free_;
+      return true;
+    }
+    task.next_ = nullptr;
+    (last_ == nullptr ? first_ : last_->next_) = &task;
+    last_ = &task;
+    return false;
+  }
+
+  /// True if somebody is admitted at once; nobody is kept.
+  [[nodiscard]] bool try_enter() {
+    const std::scoped_lock lock{mutex_};
+    if (n_free_ == 0) {
+      return false;
+    }
+    --n_free_;
+    return true;
+  }
+
+  /// By who was admitted, once. Returns who is admitted instead, to be executed, or null.
+  [[nodiscard]] Task* leave() {
+    const std::scoped_lock lock{mutex_};
+    if (first_ == nullptr) {
+      ++n_free_;
+      return nullptr;
+    }
+    Task* const next = first_;
+    first_ = next->next_;
+    last_ = first_ == nullptr ? nullptr : last_;
+    return next;
+  }
+
+ private:
+  std::mutex mutex_;  ///< held for some instructions; contended only by `limit` and more threads
+  std::size_t n_free_;
+  Task* first_{};
+  Task* last_{};
+};
+
+}  // namespace forkrun

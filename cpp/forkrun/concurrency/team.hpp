@@ -1,0 +1,136 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <vector>
+
+#include <forkrun/concurrency/executor.hpp>
+#include <forkrun/concurrency/ready_tasks.hpp>
+
+namespace forkrun {
+
+/// Where the threads of a team come from.
+class ThreadSource {
+ public:
+  virtual ~ThreadSource() = default;
+  /// Has `body` called on `n` further threads, all at the same time.
+  virtual void start(std::size_t n, const std::function<void()>& body) = 0;
+  /// Returns when all of them have returned.
+  virtual void join() = 0;
+};
+
+/// Threads that share their ready tasks.
+///
+/// Every member keeps its tasks to itself until somebody has nothing to do. Then, before it begins
+/// a task, a member gives those that it cannot begin at once to members that are parked; and where
+/// nobody was parked then, who runs out of work later takes them (`advertised_`). Who finds nothing
+/// parks: sleeps, without looking round, until it is given something.
+///
+/// Waking a thread costs microseconds. When what was given does not last that long, time after
+/// time, tasks are too short to be shared: the team is throttled, members are left to themselves,
+/// and one parked thread looks now and then (50 µs, later 2 ms) whether tasks have become longer.
+class Team final : public Executor {
+ public:
+  /// `threads` may be null for a team of one.
+  Team(std::size_t n_threads, std::unique_ptr<ThreadSource> threads);
+  ~Team() override;
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] std::size_t n_threads() const noexcept override { return members_.size(); }
+  void run(Task& first) override;
+  void expect_outside() override;
+  void submit(Task& task) override;
+  void expect_no_more() override;
+  void for_each(std::size_t n, const std::function<void(std::size_t)>& body) override;
+
+ private:
+  friend class ReadyTasks;
+  using Clock = std::chrono::steady_clock;
+
+  /// One thread's part. What has no other comment is guarded by `mutex_`.
+  struct alignas(128) Member {
+    explicit Member(Team& team, std::uint32_t number) : ready{team, number} {}
+    ReadyTasks ready;
+    std::counting_semaphore<> bell{0};  ///< rung when there may be something to do
+    Task* given{};                      ///< for a parked member
+    bool is_parked{};
+    Clock::time_point given_at{};     ///< its own: when it got work from others; zero: it did not
+    std::uint64_t n_executed_seen{};  ///< the watcher's
+  };
+
+  enum Signal : std::uint32_t { work_wanted = 1, work_injected = 2 };
+  [[nodiscard]] bool has_signal(Signal signal) const {
+    // Relaxed: a hint, and nothing is read because of it without the mutex.
+    return (signals_.load(std::memory_order_relaxed) & signal) != 0;
+  }
+
+  void begin_worker();
+  void work(Member& me);
+  void step(Member& me, Task& task);
+  void share(Member& me);
+  [[nodiscard]] bool give(Task& task);
+  void advertise(Member& me);
+  Task* find(Member& me);
+  Task* take_injected(Task::Rank limit);
+  Task* steal(Member& me, Task::Rank limit);
+  [[nodiscard]] bool is_advertised() const;
+
+  Task* park(Member& me);
+  bool lie_down(Member& me);
+  void wait_for_bell(Member& me);
+  bool goes_on_waiting(Member& me, bool& is_watcher);
+  bool get_up(Member& me);
+  void end_run_if_idle();
+  void wake(Member& member);
+  void update_signals();
+
+  void settle(Member& me);
+  void watch(Clock::duration elapsed);
+
+  void work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);
+  void wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);
+  void for_each_here(Member& me, std::size_t n, const std::function<void(std::size_t)>& body);
+
+  std::vector<std::unique_ptr<Member>> members_;  ///< the first: whoever calls `run`
+  std::unique_ptr<ThreadSource> threads_;
+  std::atomic<std::uint32_t> n_started_{1};
+
+  alignas(128) std::atomic<std::uint32_t> signals_{};
+  alignas(128) std::vector<std::atomic<std::uint64_t>> advertised_;  ///< one bit per member
+  std::atomic<int> n_unpaid_{};  ///< gifts in succession that did not last
+  std::atomic<bool> is_throttled_{};
+  std::atomic<Clock::duration> watch_interval_;
+
+  std::mutex mutex_;  ///< of all below
+  std::vector<Member*> parked_;
+  std::vector<Member*> blocked_;
+  std::deque<Task*> injected_;
+  std::size_t n_active_{};   ///< members that are neither parked nor gone
+  std::size_t n_outside_{};  ///< tasks that are expected
+  bool is_running_{};
+  bool is_stopping_{};
+  bool has_watcher_{};
+};
+
+/// Ends a wait of a thread of a team when it is executed.
+class ReadyTasks::Wakeup final : public Task {
+ public:
+  explicit Wakeup(ReadyTasks& waiting) : waiting_{waiting} {}
+  void execute(ReadyTasks& ready) noexcept override;
+  [[nodiscard]] bool is_done() const { return is_done_.load(std::memory_order_acquire); }
+
+ private:
+  ReadyTasks& waiting_;
+  std::atomic<bool> is_done_{};
+};
+
+inline bool ReadyTasks::others_want_work() const { return team_.has_signal(Team::work_wanted); }
+
+}  // namespace forkrun

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace forkrun {
+
+/// Who waits for external work.
+class ExternalWaiter {
+ public:
+  virtual ~ExternalWaiter() = default;
+  virtual void end_external(std::uint32_t node, std::exception_ptr failure) noexcept = 0;
+};
+
+/// Work that a module has handed to something outside: a timer, a device, a server. Whoever does it
+/// keeps this object and says once, from whatever thread, that the work is done or has failed; an
+/// object that is destroyed unanswered counts as failed.
+class ExternalWork {
+ public:
+  ExternalWork(ExternalWaiter& waiter, std::uint32_t node) : waiter_{&waiter}, node_{node} {}
+  ExternalWork(ExternalWork&& other) noexcept
+      : waiter_{std::exchange(other.waiter_, nullptr)}, node_{other.node_} {}
+  ExternalWork& operator=(ExternalWork&& other) noexcept {
+    std::swap(waiter_, other.waiter_);
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~ExternalWork();
+
+  void done() noexcept { answer(nullptr); }
+  void failed(std::exception_ptr failure) noexcept { answer(std::move(failure)); }
+
+ private:
+  void answer(std::exception_ptr failure) noexcept {
+    if (auto* const waiter = std::exchange(waiter_, nullptr)) {
+      waiter->end_external(node_, std::move(failure));
+    }
+  }
+
+  ExternalWaiter* waiter_;
+  std::uint32_t node_;
+};
+
+}  // namespace forkrun
