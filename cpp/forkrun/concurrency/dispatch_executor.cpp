@@ -1,6 +1,6 @@
-#include <forkrun/core/errors.hpp>
-
 #include <forkrun/concurrency/executor.hpp>
+
+#include <stdexcept>
 
 #ifdef FORKRUN_HAS_DISPATCH
 #include <dispatch/dispatch.h>
@@ -40,14 +40,18 @@ class DispatchThreads final : public ThreadSource {
 
 }  // namespace
 
+bool has_dispatch_executor() { return true; }
+
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads) {
   return std::make_unique<Team>(n_threads, std::make_unique<DispatchThreads>());
 }
 
 #else
 
+bool has_dispatch_executor() { return false; }
+
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t /*n_threads*/) {
-  throw Error{
+  throw std::runtime_error{
       "forkrun was built without libdispatch; install it (dispatch/dispatch.h, libdispatch.so) and "
       "build again, or use the executor tbb"};
 }

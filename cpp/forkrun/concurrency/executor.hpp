@@ -43,7 +43,8 @@ class Executor {
 [[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
 
 /// libdispatch: threads of its global concurrent queue.
-/// \throws Error where forkrun was built without libdispatch.
+/// \throws std::runtime_error where forkrun was built without libdispatch
 [[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
+[[nodiscard]] bool has_dispatch_executor();
 
 }  // namespace forkrun

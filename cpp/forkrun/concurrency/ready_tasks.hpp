@@ -17,7 +17,13 @@ class ReadyTasks {
  public:
   explicit ReadyTasks(Team& team, std::uint32_t number) : team_{team}, number_{number} {}
 
-  void push(Task& task) { deque_.push(task); }
+  void push(Task& task) {
+    if (task.rank() == Task::at_once) [[unlikely]] {
+      task.execute(*this);
+    } else {
+      deque_.push(task);
+    }
+  }
 
   /// In the middle of a task that will take long: lets others have what was pushed.
   void share();
@@ -28,6 +34,9 @@ class ReadyTasks {
   /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
   /// often as one likes.
   [[nodiscard]] bool others_want_work() const;
+
+  /// False while tasks are so short that others had better be left asleep.
+  [[nodiscard]] bool sharing_pays() const;
 
   /// Something was done that counts as a task: tells those who watch that tasks here are short.
   void note_progress() {

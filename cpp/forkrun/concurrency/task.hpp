@@ -19,8 +19,10 @@ class Task {
 
   /// What waits on a thread's stack (`ReadyTasks::work_until`) lets only tasks of lower rank be
   /// executed above it. Tasks that end without waiting for others have rank 0.
+  /// Those of rank `at_once` are short, and executed by whoever pushes them.
   using Rank = std::uint32_t;
   static constexpr Rank any_rank = std::numeric_limits<Rank>::max();
+  static constexpr Rank at_once = any_rank;
   [[nodiscard]] Rank rank() const { return rank_; }
 
  protected:
@@ -29,6 +31,7 @@ class Task {
  private:
   friend class SerialTaskQueue;
   friend class LimitedTaskQueue;
+  friend class TaskChain;
   Task* next_{};
   Rank rank_{};
 };

@@ -12,6 +12,7 @@
 
 #include <forkrun/concurrency/executor.hpp>
 #include <forkrun/concurrency/ready_tasks.hpp>
+#include <forkrun/concurrency/waiting_task_list.hpp>
 
 namespace forkrun {
 
@@ -120,9 +121,9 @@ class Team final : public Executor {
 };
 
 /// Ends a wait of a thread of a team when it is executed.
-class ReadyTasks::Wakeup final : public Task {
+class ReadyTasks::Wakeup final : public WaitingTask {
  public:
-  explicit Wakeup(ReadyTasks& waiting) : waiting_{waiting} {}
+  explicit Wakeup(ReadyTasks& waiting) : waiting_{waiting} { set_rank(at_once); }
   void execute(ReadyTasks& ready) noexcept override;
   [[nodiscard]] bool is_done() const { return is_done_.load(std::memory_order_acquire); }
 
@@ -132,5 +133,9 @@ class ReadyTasks::Wakeup final : public Task {
 };
 
 inline bool ReadyTasks::others_want_work() const { return team_.has_signal(Team::work_wanted); }
+
+inline bool ReadyTasks::sharing_pays() const {
+  return !team_.is_throttled_.load(std::memory_order_relaxed);  // A hint.
+}
 
 }  // namespace forkrun

@@ -73,7 +73,7 @@ class WaitingTaskList {
       failure_ = std::move(failure);
     }
     Link* link = head_.exchange(&closed_, std::memory_order_acq_rel);
-    while (link != nullptr) {
+    while (link != nullptr && link != &asked_for_) {
       Link* next = link->next;
       if (link->task->arrive()) {
         ready.push(*link->task);
@@ -82,8 +82,12 @@ class WaitingTaskList {
     }
   }
 
-  /// Done from the start. Nobody else may use the list yet.
-  void set_done() { head_.store(&closed_, std::memory_order_relaxed); }
+  /// Done, or asked for, from the start. Nobody else may use the list yet.
+  void set_done(std::exception_ptr failure = nullptr) {
+    failure_ = std::move(failure);
+    head_.store(&closed_, std::memory_order_relaxed);
+  }
+  void set_asked_for() { head_.store(&asked_for_, std::memory_order_relaxed); }
   [[nodiscard]] bool is_done() const { return head_.load(std::memory_order_acquire) == &closed_; }
   /// After the end: why it failed, or null.
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
@@ -98,6 +102,7 @@ class WaitingTaskList {
 
  private:
   inline static Link closed_{};
+  inline static Link asked_for_{};  ///< the end of a list: by somebody who does not wait in it
   std::atomic<Link*> head_{};
   std::exception_ptr failure_;
 };

@@ -17,6 +17,22 @@ void add_once(Numbers& numbers, std::uint32_t number) {
   }
 }
 
+/// The resource that all unsafe modules share: no name that a user gives.
+const std::string unsafe_resource;
+
+bool is_coroutine(const Module& module) {
+  return dynamic_cast<const CoroutineProducer*>(&module) != nullptr ||
+         dynamic_cast<const CoroutineFilter*>(&module) != nullptr;
+}
+
+/// A module that holds what it shares with others cannot wait on a stack: whoever is called
+/// meanwhile might need the same. What it may ask for is made before it runs.
+bool cannot_wait(const ModuleRecord& record) {
+  const bool shares =
+      record.concurrency() == Concurrency::unsafe || !record.resources.empty();
+  return shares && !is_coroutine(*record.module);
+}
+
 class GraphCompiler {
  public:
   explicit GraphCompiler(const JobDescription& job);
@@ -24,22 +40,26 @@ class GraphCompiler {
 
  private:
   std::uint32_t module_node(std::uint32_t module);
+  std::uint32_t maker_node(std::uint32_t product);
+  Numbers queues_of(std::uint32_t module);
+  std::uint32_t shared_queue(const std::string& resource);
   std::uint32_t column_node(std::uint32_t product);
   Node describe(std::uint32_t module) const;
-  Numbers input_nodes(std::uint32_t module);
+  Numbers input_nodes(const Numbers& products);
   Numbers columns_among(const Numbers& products) const;
   void add_path(const PathDescription& path);
   std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
   void add_analyzers();
   void add_outputs();
   void set_gates(std::uint32_t node, Numbers gates);
-  void note_what_is_made();
+  void note_makers();
   LinkRange add_links(const Numbers& numbers);
   std::uint32_t number_of(const std::string& label) const;
 
   const JobDescription& job_;
   Graph graph_;
   std::vector<Numbers> consumed_;                   ///< products, by module
+  std::vector<Numbers> asked_;                      ///< products that it may ask for, by module
   std::vector<Numbers> produced_;                   ///< products, by module
   Numbers module_nodes_;                            ///< by module
   Numbers column_nodes_;                            ///< by product
@@ -47,11 +67,16 @@ class GraphCompiler {
   std::map<std::string, std::uint32_t> path_ends_;  ///< gates
   std::vector<Numbers> gate_children_;              ///< by gate
   std::vector<Numbers> gate_analyzers_;             ///< by gate
+  std::map<std::string, std::uint32_t> resources_;  ///< queues, by name
+  Numbers lazy_nodes_;
 };
+
+
 
 GraphCompiler::GraphCompiler(const JobDescription& job)
     : job_{job},
       consumed_(job.modules.size()),
+      asked_(job.modules.size()),
       produced_(job.modules.size()),
       module_nodes_(job.modules.size(), none),
       column_nodes_(job.products.products().size(), none),
@@ -61,7 +86,9 @@ GraphCompiler::GraphCompiler(const JobDescription& job)
   graph_.products = job.products.products();
   graph_.gates.resize(1);
   for (const auto& consumption : job.products.consumptions()) {
-    add_once(consumed_[consumption.module], consumption.product);
+    const bool before = consumption.when == Consumption::When::before ||
+                        cannot_wait(job.modules[consumption.module]);
+    add_once((before ? consumed_ : asked_)[consumption.module], consumption.product);
   }
   for (std::uint32_t number = 0; number < graph_.products.size(); ++number) {
     if (graph_.products[number].module != none) {
@@ -80,7 +107,8 @@ Graph GraphCompiler::compile() {
     graph_.gates[gate].children = add_links(gate_children_[gate]);
     graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
   }
-  note_what_is_made();
+  note_makers();
+  add_steps(graph_, lazy_nodes_);
   return std::move(graph_);
 }
 
@@ -88,9 +116,13 @@ Graph GraphCompiler::compile() {
 std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
   if (module_nodes_[module] == none) {
     auto node = describe(module);
-    node.inputs = add_links(input_nodes(module));
+    node.inputs = add_links(input_nodes(consumed_[module]));
+    for (const auto lazy : input_nodes(asked_[module])) {
+      add_once(lazy_nodes_, lazy);
+    }
     node.products = add_links(produced_[module]);
     node.columns = add_links(columns_among(produced_[module]));
+    node.queues = add_links(queues_of(module));
     module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
   }
@@ -106,18 +138,55 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   node.concurrency = record.concurrency();
   node.in_order = node.kind == NodeKind::output ||
                   (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
-  node.module = record.module.get();
+  node.is_coroutine = is_coroutine(*record.module);
+  node.may_ask = !asked_[module].empty();
+  node.is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
+  node.record = &record;
   node.name = &record.label;
   return node;
 }
 
-Numbers GraphCompiler::input_nodes(std::uint32_t module) {
+/// Its own first: those that are shared can be left while the others are kept.
+Numbers GraphCompiler::queues_of(std::uint32_t module) {
+  const auto& record = job_.modules[module];
+  Numbers queues;
+  const bool is_one = record.concurrency() == Concurrency::one && !describe(module).in_order;
+  if (is_one || record.concurrency() == Concurrency::limited) {
+    queues.push_back(static_cast<std::uint32_t>(graph_.queues.size()));
+    graph_.queues.push_back({is_one ? 1 : record.limit, false});
+  }
+  Numbers shared;
+  if (record.concurrency() == Concurrency::unsafe) {
+    shared.push_back(shared_queue(unsafe_resource));
+  }
+  for (const auto& resource : record.resources) {
+    shared.push_back(shared_queue(resource));
+  }
+  std::ranges::sort(shared);  // One order for all modules: they cannot block each other.
+  queues.insert(queues.end(), shared.begin(), shared.end());
+  return queues;
+}
+
+std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
+  const auto next = static_cast<std::uint32_t>(graph_.queues.size());
+  const auto [found, is_new] = resources_.emplace(resource, next);
+  if (is_new) {
+    graph_.queues.push_back({1, true});
+  }
+  return found->second;
+}
+
+Numbers GraphCompiler::input_nodes(const Numbers& products) {
   Numbers nodes;
-  for (const auto product : consumed_[module]) {
-    const auto maker = graph_.products[product].module;
-    add_once(nodes, maker == none ? column_node(product) : module_node(maker));
+  for (const auto product : products) {
+    add_once(nodes, maker_node(product));
   }
   return nodes;
+}
+
+std::uint32_t GraphCompiler::maker_node(std::uint32_t product) {
+  const auto maker = graph_.products[product].module;
+  return maker == none ? column_node(product) : module_node(maker);
 }
 
 Numbers GraphCompiler::columns_among(const Numbers& products) const {
@@ -166,7 +235,7 @@ std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter)
   }
   const auto number = static_cast<std::uint32_t>(graph_.gates.size());
   const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
-  graph_.gates.push_back({gate, filter, mask, {}, {}});
+  graph_.gates.push_back({gate, filter, mask, {}, {}, {}});
   gate_children_[gate].push_back(number);
   gate_children_.emplace_back();
   gate_analyzers_.emplace_back();
@@ -207,11 +276,11 @@ void GraphCompiler::set_gates(std::uint32_t node, Numbers gates) {
   graph_.nodes[node].gates = add_links(gates);
 }
 
-void GraphCompiler::note_what_is_made() {
-  graph_.is_made.resize(graph_.products.size());
-  for (const auto& node : graph_.nodes) {
-    for (const auto product : graph_.at(node.products)) {
-      graph_.is_made[product] = true;
+void GraphCompiler::note_makers() {
+  graph_.makers.assign(graph_.products.size(), none);
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    for (const auto product : graph_.at(graph_.nodes[node].products)) {
+      graph_.makers[product] = node;
     }
   }
 }

@@ -24,4 +24,8 @@ struct JobDescription {
 /// Of a job without problems. The graph points to labels of `job.modules`, which must stay.
 [[nodiscard]] Graph compile_graph(const JobDescription& job);
 
+/// Part of it: finds the steps of gates, analyzers and outputs. `lazy`: nodes that modules ask for
+/// while they run.
+void add_steps(Graph& graph, const std::vector<std::uint32_t>& lazy);
+
 }  // namespace forkrun

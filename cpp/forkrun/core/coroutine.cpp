@@ -13,6 +13,11 @@ struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) FrameHeader {
 
 }  // namespace
 
+std::exception_ptr not_made() {
+  static const auto failure = std::make_exception_ptr(ProductNotMade{});
+  return failure;
+}
+
 thread_local CoroutineFrame* CoroutineFrame::offered_ = nullptr;
 
 ModuleCall& ModuleCall::of_this_thread() {

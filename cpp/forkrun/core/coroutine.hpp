@@ -77,10 +77,12 @@ class Coroutine {
     return has_ended;
   }
 
-  /// After the end. \throws what the coroutine threw
-  void check() {
-    if (handle_.promise().failure_) {
-      std::rethrow_exception(std::exchange(handle_.promise().failure_, nullptr));
+  /// After it has ended: destroys it. \throws what it threw
+  void end() {
+    const auto failure = std::exchange(handle_.promise().failure_, nullptr);
+    std::exchange(handle_, {}).destroy();
+    if (failure) {
+      std::rethrow_exception(failure);
     }
   }
 

@@ -112,11 +112,35 @@ void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& p
   }
 }
 
+void check_instances_of(const ModuleRecord& record, std::vector<std::string>& problems) {
+  if (record.instances == Instances::shared) {
+    return;
+  }
+  const auto start = "module \"" + record.label + "\" is to have one object per block, but ";
+  if (!record.histograms.empty()) {
+    problems.push_back(start + "books histograms, which only one can fill");
+  } else if (record.kind == ModuleKind::output) {
+    problems.push_back(start + "is an output");
+  } else if (!record.module->clone()) {
+    problems.push_back(start + "has no clone()");
+  }
+}
+
+void check_external(const ModuleRecord& record, std::vector<std::string>& problems) {
+  const bool is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
+  if (is_external && record.kind != ModuleKind::producer && record.kind != ModuleKind::filter) {
+    problems.push_back("module \"" + record.label +
+                       "\" has work done outside, but is neither producer nor filter");
+  }
+}
+
 void check_kinds(const JobDescription& job, std::vector<std::string>& problems) {
   for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
     if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
       check_products_of(job, number, problems);
       check_histograms_of(job.modules[number], problems);
+      check_instances_of(job.modules[number], problems);
+      check_external(job.modules[number], problems);
     }
   }
 }

@@ -9,8 +9,6 @@ namespace forkrun {
 
 namespace {
 
-constexpr auto relaxed = std::memory_order_relaxed;  // People read the status, nobody acts on it.
-
 std::string describe_range(const BlockToDo& block) {
   return std::to_string(block.lumi.run) + ":" + std::to_string(block.lumi.lumi) + ", entries " +
          std::to_string(block.range.first) + "…" + std::to_string(block.range.last - 1) +
@@ -20,14 +18,16 @@ std::string describe_range(const BlockToDo& block) {
 }  // namespace
 
 Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-           StatusSlot* status)
+           LaneStatus status)
     : graph_{graph},
       source_{std::move(source)},
       status_{status},
       products_{graph},
       block_{products_.products(), source_.get()},
       is_open_(graph.gates.size()),
-      masks_{graph.n_masks} {
+      masks_{graph.n_masks},
+      callees_{make_callees(graph, number)},
+      coroutines_{graph} {
   block_.lane_ = number;
 }
 
@@ -49,9 +49,7 @@ void Lane::load(const BlockToDo& block) {
   is_open_[0] = block_.n_events() != 0 ? 1 : 0;
   masks_.resize(block_.n_events());
   digest_.add(block.lumi, block_.events());
-  if (status_ != nullptr) {
-    note_begin();
-  }
+  status_.begin_block(block_);
 }
 
 void Lane::skip(const BlockToDo& block) {
@@ -59,19 +57,86 @@ void Lane::skip(const BlockToDo& block) {
   is_open_[0] = 0;
 }
 
-void Lane::note_begin() {
-  status_->run.store(block_.lumi_.run, relaxed);
-  status_->lumi.store(block_.lumi_.lumi, relaxed);
-  if (block_.n_events() != 0) {
-    status_->first_event.store(block_.events().front(), relaxed);
-    status_->last_event.store(block_.events().back(), relaxed);
+namespace {
+
+/// How the module that is being called asks for products; what it replaces comes back at the end.
+class CallMark {
+ public:
+  explicit CallMark(const ModuleCall& call)
+      : before_{std::exchange(ModuleCall::of_this_thread(), call)} {}
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+  ~CallMark() { ModuleCall::of_this_thread() = before_; }
+
+ private:
+  ModuleCall before_;
+};
+
+}  // namespace
+
+void Lane::call_asking(std::uint32_t node, ProductFetcher& fetcher) {
+  const CallMark mark{{&fetcher, node}};
+  const auto& callee = callees_[node];
+  switch (callee.node_kind) {
+    case NodeKind::filter:
+      static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+      masks_.normalise(callee.mask);
+      break;
+    case NodeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
+      break;
+    default: produce(callee);
   }
 }
 
-void Lane::end_block() {
-  if (status_ != nullptr) {
-    status_->n_events_done.fetch_add(block_.n_events(), relaxed);
-    note_heartbeat(*status_);
+bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
+  const auto& callee = callees_[node];
+  auto& coroutine = coroutines_[node];
+  const bool is_filter = callee.node_kind == NodeKind::filter;
+  if (!coroutines_.has_begun(node)) {
+    coroutines_.offer_frame(node);
+    if (is_filter) {
+      coroutine =
+          static_cast<CoroutineFilter*>(callee.module)->filter(block_, begin_filter(callee));
+    } else {
+      forget_columns(callee);
+      coroutine = static_cast<CoroutineProducer*>(callee.module)->produce(block_);
+    }
+    coroutine.belongs_to({&fetcher, node});
+    coroutines_.has_begun(node) = true;
+  }
+  if (!coroutine.resume()) {
+    return false;
+  }
+  coroutines_.has_begun(node) = false;
+  coroutine.end();
+  if (is_filter) {
+    masks_.normalise(callee.mask);
+  } else {
+    check_columns(callee);
+  }
+  return true;
+}
+
+void Lane::acquire(std::uint32_t node, ExternalWork work) {
+  try {
+    callees_[node].external()->acquire(block_, std::move(work));
+  } catch (...) {
+    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+  }
+}
+
+void Lane::fail_external(std::uint32_t node, const std::exception_ptr& failure) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (...) {
+    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+  }
+}
+
+void Lane::forget_columns(const Callee& callee) {
+  for (const auto product : graph_.at(callee.columns)) {
+    block_.mutable_column(product).forget();
   }
 }
 
@@ -97,8 +162,8 @@ void check_column(const Column& column, const std::string& name, std::size_t n_e
 
 }  // namespace
 
-void Lane::check_columns(const Node& node) const {
-  for (const auto product : graph_.at(node.columns)) {
+void Lane::check_columns(const Callee& callee) const {
+  for (const auto product : graph_.at(callee.columns)) {
     check_column(block_.column(product), graph_.products[product].name, block_.n_events());
   }
 }
@@ -137,6 +202,9 @@ bool Lane::select(const Node& node) {
   return any;
 }
 
-EventDigest Lane::take_digest() { return std::exchange(digest_, {}); }
+EventDigest Lane::take_digest() {
+  status_.tell();
+  return std::exchange(digest_, {});
+}
 
 }  // namespace forkrun

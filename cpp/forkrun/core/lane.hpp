@@ -7,13 +7,14 @@
 #include <vector>
 
 #include <forkrun/core/block.hpp>
+#include <forkrun/core/callee.hpp>
 #include <forkrun/core/error_context.hpp>
 #include <forkrun/core/graph.hpp>
+#include <forkrun/core/lane_status.hpp>
 #include <forkrun/core/masks.hpp>
 #include <forkrun/core/module.hpp>
 #include <forkrun/core/product_memory.hpp>
 #include <forkrun/core/source.hpp>
-#include <forkrun/core/status_board.hpp>
 
 namespace forkrun {
 
@@ -30,9 +31,8 @@ struct BlockToDo {
 /// It knows what to do with a node, but not when. Distinct nodes may be called at the same time.
 class Lane {
  public:
-  /// `status` may be null.
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-       StatusSlot* status);
+       LaneStatus status);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -41,17 +41,25 @@ class Lane {
   /// Instead of `load`, when the unit has failed: a block of no events.
   void skip(const BlockToDo& block);
   /// The block has ended.
-  void end_block();
+  void end_block() { status_.end_block(block_); }
   [[nodiscard]] const EventBlock& block() const { return block_; }
 
-  /// Reads the column or calls the module. \throws Error saying where.
-  void call(const Node& node, Parallel& parallel) {
+  /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
+  /// to be called again, by whoever makes it go on; it may be going on already.
+  /// \throws Error saying where.
+  [[nodiscard]] bool call(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
     try {
-      call_unguarded(node, parallel);
+      return call_unguarded(node, fetcher, parallel);
+    } catch (const ProductNotMade&) {
+      throw;  // What has failed was told by who failed.
     } catch (...) {
-      rethrow_with_context(describe_failure(node, block_));
+      rethrow_with_context(describe_failure(graph_.nodes[node], block_));
     }
   }
+  /// Has the module begin what is done outside. \throws Error saying where.
+  void acquire(std::uint32_t node, ExternalWork work);
+  /// \throws the failure of what was done outside, saying where.
+  void fail_external(std::uint32_t node, const std::exception_ptr& failure) const;
 
   /// After the filter of a gate was called: takes what its parent has left and the filter accepts.
   /// False if no event is left.
@@ -70,54 +78,63 @@ class Lane {
 
  private:
   void begin(const BlockToDo& block);
-  void call_unguarded(const Node& node, Parallel& parallel);
-  void produce(const Node& node);
-  void filter(const Node& node);
-  void check_columns(const Node& node) const;
-  void note_begin();
+  bool call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  void produce(const Callee& callee);
+  void call_asking(std::uint32_t node, ProductFetcher& fetcher);
+  bool call_coroutine(std::uint32_t node, ProductFetcher& fetcher);
+  void forget_columns(const Callee& callee);
+  void check_columns(const Callee& callee) const;
+  [[nodiscard]] std::span<std::uint8_t> begin_filter(const Callee& callee) {
+    masks_.accept_all(callee.mask);
+    return masks_[callee.mask];
+  }
 
   const Graph& graph_;
   std::unique_ptr<SourceLane> source_;
-  StatusSlot* status_;
+  LaneStatus status_;
   ProductMemory products_;
   EventBlock block_;
   std::vector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
   Masks masks_;
+  std::vector<Callee> callees_;  ///< by node
+  Coroutines coroutines_;
   EventDigest digest_;
 };
 
 // What follows runs for every node of every block: inline.
 
-inline void Lane::call_unguarded(const Node& node, Parallel& parallel) {
-  switch (node.kind) {
-    case NodeKind::source_column:
-      source_->read(node.source_column, block_.mutable_column(graph_.at(node.columns)[0]));
+inline bool Lane::call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  const auto& callee = callees_[node];
+  switch (callee.kind) {
+    case CalleeKind::producer: produce(callee); break;
+    case CalleeKind::filter:
+      static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+      masks_.normalise(callee.mask);
       break;
-    case NodeKind::producer: produce(node); break;
-    case NodeKind::filter: filter(node); break;
-    case NodeKind::analyzer:
-      static_cast<Analyzer*>(node.module)->analyze(block_, masks_[node.mask]);
+    case CalleeKind::source_column:
+      source_->read(callee.source_column,
+                    block_.mutable_column(graph_.links[callee.columns.first]));
       break;
-    case NodeKind::output:
-      static_cast<OutputModule*>(node.module)->write(block_, masks_[node.mask], parallel);
+    case CalleeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
       break;
+    case CalleeKind::output:
+      static_cast<OutputModule*>(callee.module)->write(block_, masks_[callee.mask], parallel);
+      break;
+    case CalleeKind::asking: call_asking(node, fetcher); break;
+    case CalleeKind::coroutine: return call_coroutine(node, fetcher);
   }
+  return true;
 }
 
-inline void Lane::produce(const Node& node) {
-  for (const auto product : graph_.at(node.columns)) {
-    block_.mutable_column(product).forget();
+inline void Lane::produce(const Callee& callee) {
+  if (callee.columns.count == 0) {
+    static_cast<Producer*>(callee.module)->produce(block_);
+    return;
   }
-  static_cast<Producer*>(node.module)->produce(block_);
-  if (node.columns.count != 0) {
-    check_columns(node);
-  }
-}
-
-inline void Lane::filter(const Node& node) {
-  masks_.accept_all(node.mask);
-  static_cast<Filter*>(node.module)->filter(block_, masks_[node.mask]);
-  masks_.normalise(node.mask);
+  forget_columns(callee);
+  static_cast<Producer*>(callee.module)->produce(block_);
+  check_columns(callee);
 }
 
 }  // namespace forkrun

@@ -1,54 +1,43 @@
 #include <forkrun/core/lane_tasks.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace forkrun {
 
-LaneTasks::LaneTasks(UnitTasks& unit, Lane& lane)
+LaneTasks::LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks)
     : unit_{unit},
       graph_{unit.graph()},
       lane_{lane},
+      // Without tasks there is nobody who could go on when something outside has ended.
+      always_tasks_{always_tasks || std::ranges::any_of(graph_.nodes, &Node::is_external)},
       begin_{*this},
-      nodes_(graph_.nodes.size()),
-      gates_(graph_.gates.size()),
-      links_(graph_.links.size()) {
-  for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
-    nodes_[number].tasks = this;
-    nodes_[number].number = number;
-    const auto inputs = graph_.nodes[number].inputs;
-    for (auto link = inputs.first; link < inputs.first + inputs.count; ++link) {
-      links_[link].task = &nodes_[number];
+      course_{graph_, lane, unit.parallel(), LaneGuard{*this}} {
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    const auto& entrance = unit.entrance(node);
+    has_entrance_.push_back(entrance.order != nullptr || !entrance.queues.empty() ? 1 : 0);
+  }
+  if (std::ranges::count(has_entrance_, 1) != 0) {
+    make_tasks();
+  }
+}
+
+// Blocks
+
+void LaneTasks::begin_blocks(ReadyTasks& ready) {
+  ready_ = &ready;
+  while (const auto block = unit_.next_block(lane_.block().lane())) {
+    load(*block);
+    course_.begin_block();
+    if (begins_with_tasks(ready)) {
+      take_over(ready);
+      return;
     }
+    if (!course_.run_block()) {
+      return;
+    }
+    lane_.end_block();
   }
-  for (std::uint32_t number = 0; number < gates_.size(); ++number) {
-    gates_[number].tasks = this;
-    gates_[number].number = number;
-  }
-}
-
-void LaneTasks::begin_block(ReadyTasks& ready) {
-  const auto block = unit_.next_block();
-  if (!block) {
-    return;
-  }
-  reset();
-  load(*block);
-  if (lane_.is_open(0)) {
-    open_gate(0, ready);
-  } else {
-    close_gate(0, ready);
-  }
-}
-
-void LaneTasks::reset() {
-  for (auto& node : nodes_) {
-    node.done.reset();
-    node.stage = NodeTask::Stage::before_turn;
-    node.is_skipped = false;
-  }
-  for (const auto analyzer : graph_.analyzers) {
-    nodes_[analyzer].expect(graph_.nodes[analyzer].gates.count);
-  }
-  // Relaxed, here and below: others learn of it with the tasks that are pushed later.
-  n_path_ends_left_.store(unit_.n_path_ends(), std::memory_order_relaxed);
 }
 
 void LaneTasks::load(const BlockToDo& block) {
@@ -62,6 +51,141 @@ void LaneTasks::load(const BlockToDo& block) {
     unit_.fail(block.sequence, std::current_exception());
   }
 }
+
+/// Where there are more threads than blocks, long modules cannot wait for somebody to be idle: by
+/// the time their thread looks it is late.
+bool LaneTasks::begins_with_tasks(ReadyTasks& ready) const {
+  return always_tasks_ ||
+         (unit_.n_lanes() < unit_.executor().n_threads() && ready.sharing_pays());
+}
+
+void LaneTasks::end_block(ReadyTasks& ready) {
+  lane_.end_block();
+  ready.push(begin_);
+}
+
+// From calls to tasks
+
+void LaneTasks::make_tasks() {
+  nodes_ = std::vector<NodeTask>(graph_.nodes.size());
+  gates_ = std::vector<GateTask>(graph_.gates.size());
+  links_.resize(graph_.links.size());
+  for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
+    nodes_[number].tasks = this;
+    nodes_[number].number = number;
+    nodes_[number].set_rank(number + 1);
+  }
+  for (std::uint32_t number = 0; number < gates_.size(); ++number) {
+    gates_[number].tasks = this;
+    gates_[number].number = number;
+  }
+  make_links();
+}
+
+void LaneTasks::make_links() {
+  for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
+    const auto inputs = graph_.nodes[number].inputs;
+    for (auto link = inputs.first; link < inputs.first + inputs.count; ++link) {
+      links_[link].task = &nodes_[number];
+    }
+  }
+  if (std::ranges::any_of(graph_.nodes, &Node::is_coroutine)) {
+    ask_links_.resize(nodes_.size());
+    for (std::size_t number = 0; number < nodes_.size(); ++number) {
+      ask_links_[number].task = &nodes_[number];
+    }
+  }
+}
+
+void LaneTasks::take_over(ReadyTasks& ready) {
+  if (nodes_.empty()) {
+    make_tasks();
+  }
+  reset();
+  note_called();
+  if (lane_.is_open(0)) {
+    open_gate(0, ready);
+  } else {
+    close_gate(0, ready);
+  }
+}
+
+void LaneTasks::reset() {
+  for (auto& node : nodes_) {
+    node.done.reset();
+    node.stage = Stage::idle;
+    node.is_skipped = false;
+  }
+  for (const auto analyzer : graph_.analyzers) {
+    nodes_[analyzer].expect(graph_.nodes[analyzer].gates.count);
+  }
+  n_outputs_begun_ = 0;
+  // Relaxed, here and below: others learn of it with the tasks that are pushed later.
+  n_path_ends_left_.store(unit_.n_path_ends(), std::memory_order_relaxed);
+}
+
+/// What the serial course has done is done.
+void LaneTasks::note_called() {
+  for (auto& node : nodes_) {
+    if (course_.is_called(node.number)) {
+      node.stage = Stage::called;
+      node.done.set_done(node.number == failed_node_ ? not_made() : nullptr);
+    }
+  }
+  failed_node_ = none;
+  for (const auto number : calling_) {
+    nodes_[number].stage = Stage::on_stack;
+    nodes_[number].done.set_asked_for();
+  }
+  calling_.clear();
+  while (n_outputs_begun_ < graph_.outputs.size() &&
+         nodes_[graph_.outputs[n_outputs_begun_]].stage == Stage::called) {
+    ++n_outputs_begun_;
+  }
+}
+
+bool LaneGuard::pass_by(std::uint32_t node) {
+  auto& tasks = *tasks_;
+  auto* const order = tasks.unit_.entrance(node).order;
+  if (order == nullptr) {
+    return true;
+  }
+  const auto sequence = tasks.lane_.block().sequence();
+  if (!order->try_enter(sequence)) {
+    return false;
+  }
+  if (auto* const next = order->leave(sequence)) {
+    tasks.ready_->push(*next);
+  }
+  return true;
+}
+
+void LaneGuard::fail(std::uint32_t node, std::exception_ptr failure) {
+  tasks_->note_failure(failure);
+  tasks_->failed_node_ = node;
+  leave(node);
+}
+
+void LaneGuard::take_over() { tasks_->take_over(*tasks_->ready_); }
+
+void LaneGuard::end_called(std::uint32_t node, std::exception_ptr failure) {
+  if (failure) {
+    tasks_->note_failure(failure);
+  }
+  tasks_->end(tasks_->nodes_[node], std::move(failure), *tasks_->ready_);
+}
+
+void LaneGuard::wait_for(std::uint32_t asker, std::uint32_t product) {
+  tasks_->wait_for(asker, product);
+}
+
+bool LaneGuard::ask_for(std::uint32_t asker, std::uint32_t product) {
+  return tasks_->ask_for(asker, product);
+}
+
+void LaneGuard::check_made(std::uint32_t product) const { tasks_->check_made(product); }
+
+// Gates and paths
 
 void LaneTasks::open_gate(std::uint32_t number, ReadyTasks& ready) {
   const auto& gate = graph_.gates[number];
@@ -112,7 +236,11 @@ void LaneTasks::decide_analyzers(const Gate& gate, ReadyTasks& ready) {
 }
 
 void LaneTasks::begin_analyzer(NodeTask& task, ReadyTasks& ready) {
-  if (lane_.select(graph_.nodes[task.number])) {
+  if (task.stage == Stage::called) {
+    end_path(ready);
+  } else if (task.stage == Stage::on_stack) {
+    return;  // Its end will end its path.
+  } else if (lane_.select(graph_.nodes[task.number])) {
     ask_for_inputs(task, ready);
   } else {
     task.is_skipped = true;
@@ -120,95 +248,13 @@ void LaneTasks::begin_analyzer(NodeTask& task, ReadyTasks& ready) {
   }
 }
 
-void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
-  const auto range = graph_.nodes[task.number].inputs;
-  task.expect(range.count + 1);  // One for ourselves, so that it does not begin while we ask.
-  for (auto link = range.first; link < range.first + range.count; ++link) {
-    auto& input = nodes_[graph_.links[link]];
-    switch (input.done.add(links_[link])) {
-      case WaitingTaskList::Added::first: ask_for_inputs(input, ready); break;
-      case WaitingTaskList::Added::waiting: break;
-      case WaitingTaskList::Added::done:
-        (void)task.arrive();  // Not the last: ours is still to come.
-        break;
-    }
-  }
-  if (task.arrive()) {
-    ready.push(task);
-  }
-}
-
-namespace {
-
-/// Leaves a queue that the task has passed, and lets the next one in.
-template <typename... Number>
-void leave(auto* queue, ReadyTasks& ready, Number... number) {
-  if (queue == nullptr) {
-    return;
-  }
-  if (auto* next = queue->leave(number...)) {
-    ready.push(*next);
-  }
-}
-
-}  // namespace
-
-/// Where a task has to wait it may be executed by another thread before we are back: its stage is
-/// set before, and it is not touched after.
-void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
-  auto* const order = unit_.order(task.number);
-  auto* const queue = task.is_skipped ? nullptr : unit_.queue(task.number);
-  if (task.stage == NodeTask::Stage::before_turn) {
-    task.stage = NodeTask::Stage::before_queue;
-    if (order != nullptr && !order->enter(lane_.block().sequence(), task)) {
-      return;
-    }
-  }
-  if (task.stage == NodeTask::Stage::before_queue) {
-    task.stage = NodeTask::Stage::running;
-    if (queue != nullptr && !queue->enter(task)) {
-      return;
-    }
-  }
-  if (!task.is_skipped) {
-    call(graph_.nodes[task.number]);
-  }
-  leave(queue, ready);
-  leave(order, ready, lane_.block().sequence());
-  end_node(task, ready);
-}
-
-void LaneTasks::call(const Node& node) {
-  if (unit_.has_failed()) {
-    return;
-  }
-  try {
-    lane_.call(node, unit_.parallel());
-  } catch (...) {
-    unit_.fail(lane_.block().sequence(), std::current_exception());
-  }
-}
-
-void LaneTasks::end_node(NodeTask& task, ReadyTasks& ready) {
-  switch (graph_.nodes[task.number].kind) {
-    case NodeKind::analyzer: end_path(ready); break;
-    case NodeKind::output: begin_next_output(ready); break;
-    default: task.done.close(ready);
-  }
-}
-
 void LaneTasks::end_path(ReadyTasks& ready) {
   if (n_path_ends_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    begin_outputs(ready);
+    begin_next_output(ready);
   }
 }
 
 /// One output after another: they share the lane of the source, which serves one at a time.
-void LaneTasks::begin_outputs(ReadyTasks& ready) {
-  n_outputs_begun_ = 0;
-  begin_next_output(ready);
-}
-
 void LaneTasks::begin_next_output(ReadyTasks& ready) {
   if (n_outputs_begun_ == graph_.outputs.size()) {
     end_block(ready);
@@ -220,11 +266,6 @@ void LaneTasks::begin_next_output(ReadyTasks& ready) {
   } else {
     ready.push(output);
   }
-}
-
-void LaneTasks::end_block(ReadyTasks& ready) {
-  lane_.end_block();
-  ready.push(begin_);
 }
 
 }  // namespace forkrun

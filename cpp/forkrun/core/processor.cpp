@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -22,15 +23,32 @@ double cpu_now_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Null for the serial loop, which needs none.
 std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
-  if (config.executor == ExecutorKind::serial) {
-    return nullptr;
+  switch (config.executor) {
+    case ExecutorKind::serial: return make_serial_executor();
+    case ExecutorKind::tbb: return make_tbb_executor(config.threads);
+    case ExecutorKind::thread: return make_thread_executor(config.threads);
+    case ExecutorKind::dispatch: return make_dispatch_executor(config.threads);
   }
+  throw Error{"there is no such executor"};
+}
+
+std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
+                                     const ProcessorConfig& config) {
   if (config.threads == 0 || config.concurrent_blocks == 0) {
     throw Error{"at least one thread and one concurrent block are needed"};
   }
-  return make_tbb_executor(config.threads);
+  const bool needs_tasks =
+      config.always_tasks || std::ranges::any_of(graph.nodes, &Node::is_external);
+  if (config.executor == ExecutorKind::serial && !needs_tasks) {
+    return make_serial_loop(graph, make_lane);
+  }
+  const auto n_lanes = config.executor == ExecutorKind::serial ? 1 : config.concurrent_blocks;
+  return make_task_loop(graph, make_lane, n_lanes, config.always_tasks, make_executor(config));
+}
+
+OutputModule* output_of(const Node& node) {
+  return static_cast<OutputModule*>(node.record->module.get());
 }
 
 /// The outputs of one unit: abandoned unless all of them could be closed.
@@ -49,7 +67,7 @@ class OpenOutputs {
     for (const auto number : graph_.outputs) {
       const auto& node = graph_.nodes[number];
       const auto& path = paths.at(*node.name);
-      open_.push_back(static_cast<OutputModule*>(node.module));
+      open_.push_back(output_of(node));
       try {
         open_.back()->open(unit, path);
       } catch (...) {
@@ -63,7 +81,7 @@ class OpenOutputs {
     for (const auto number : graph_.outputs) {
       const auto& node = graph_.nodes[number];
       try {
-        summaries.push_back(static_cast<OutputModule*>(node.module)->close(parallel));
+        summaries.push_back(output_of(node)->close(parallel));
       } catch (...) {
         rethrow_with_context("output \"" + *node.name + "\" cannot be closed");
       }
@@ -179,18 +197,15 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
 }
 
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
-    : Processor{schedule, source, config, status, make_executor(config)} {}
-
-Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status,
-                     std::unique_ptr<Executor> executor)
     : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status, nullptr})} {
+  const bool is_alone =
+      config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
+  schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
   const auto make_lane = [&](std::size_t number) {
-    return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(), status);
+    return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
+                                  LaneStatus{status, is_alone});
   };
-  const auto& graph = schedule.graph();
-  impl_->loop =
-      executor ? make_task_loop(graph, make_lane, config.concurrent_blocks, std::move(executor))
-               : make_serial_loop(graph, make_lane);
+  impl_->loop = make_loop(schedule.graph(), make_lane, config);
 }
 
 Processor::~Processor() = default;

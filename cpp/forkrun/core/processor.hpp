@@ -13,13 +13,14 @@
 
 namespace forkrun {
 
-enum class ExecutorKind : std::uint8_t { serial, tbb };
+enum class ExecutorKind : std::uint8_t { serial, tbb, dispatch, thread };
 
 struct ProcessorConfig {
   ExecutorKind executor = ExecutorKind::serial;
   std::size_t threads = 1;            ///< 1 for serial
   std::size_t concurrent_blocks = 1;  ///< lanes; 1 for serial
   std::size_t block_size = 0;         ///< events; 0: the source chooses
+  bool always_tasks = false;          ///< also where plain calls are quicker: for tests and studies
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.
@@ -27,9 +28,6 @@ class Processor {
  public:
   /// `status` may be null.
   Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
-  /// With an executor of one's own instead of the configured one.
-  Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status,
-            std::unique_ptr<Executor> executor);
   ~Processor();
 
   /// Processes all events of a unit and closes its outputs; sends begin/end of run and lumi as

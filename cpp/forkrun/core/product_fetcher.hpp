@@ -2,6 +2,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
 
 #include <forkrun/core/errors.hpp>
 
@@ -13,6 +14,9 @@ class ProductNotMade : public Error {
  public:
   ProductNotMade() : Error{"a product that it asked for was not made"} {}
 };
+
+/// Such an exception, always the same.
+[[nodiscard]] std::exception_ptr not_made();
 
 /// Makes products for modules that run. `asker`: number of the node that asks.
 class ProductFetcher {

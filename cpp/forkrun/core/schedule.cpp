@@ -18,6 +18,9 @@ void Schedule::tell_all(const std::string& message, Call call) {
   for (auto& record : modules_) {
     try {
       call(*record.module);
+      for (const auto& clone : record.clones) {
+        call(*clone);
+      }
     } catch (...) {
       rethrow_with_context("module \"" + record.label + "\" failed in " + message);
     }
@@ -57,6 +60,15 @@ void Schedule::begin_lumi(LumiId lumi) {
 void Schedule::end_lumi(LumiId lumi) {
   tell_all("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
            [lumi](Module& module) { module.end_lumi(lumi); });
+}
+
+void Schedule::make_clones(std::size_t n_clones) {
+  for (auto& record : modules_) {
+    record.clones.clear();
+    for (std::size_t i = 0; record.instances == Instances::per_block && i < n_clones; ++i) {
+      record.clones.push_back(record.module->clone());
+    }
+  }
 }
 
 std::vector<BookedHistogram> Schedule::histograms() const {

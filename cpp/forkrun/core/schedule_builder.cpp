@@ -13,10 +13,12 @@ namespace forkrun {
 namespace {
 
 ModuleKind kind_of(const Module& module) {
-  if (dynamic_cast<const Producer*>(&module) != nullptr) {
+  if (dynamic_cast<const Producer*>(&module) != nullptr ||
+      dynamic_cast<const CoroutineProducer*>(&module) != nullptr) {
     return ModuleKind::producer;
   }
-  if (dynamic_cast<const Filter*>(&module) != nullptr) {
+  if (dynamic_cast<const Filter*>(&module) != nullptr ||
+      dynamic_cast<const CoroutineFilter*>(&module) != nullptr) {
     return ModuleKind::filter;
   }
   if (dynamic_cast<const Analyzer*>(&module) != nullptr) {

@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <forkrun/core/block_loop.hpp>
+#include <forkrun/core/serial_course.hpp>
 
 namespace forkrun {
 
@@ -16,19 +18,43 @@ class SerialParallel final : public Parallel {
   }
 };
 
-/// Pulls: whoever needs a product calls its maker first, depth first. A node has been called for
-/// this block if its number of the last block is the current one, so nothing is ever reset.
+/// Lets everything go on until something fails; after that nobody is called any more.
+class FailureGuard {
+ public:
+  static constexpr bool notes_all = false;
+  explicit FailureGuard(std::exception_ptr& first_failure) : first_failure_{&first_failure} {}
+
+  [[nodiscard]] bool enter(std::uint32_t /*node*/) const { return true; }
+  void leave(std::uint32_t /*node*/) const {}
+  [[nodiscard]] bool pass_by(std::uint32_t /*node*/) const { return true; }
+  void fail(std::uint32_t /*node*/, std::exception_ptr failure) const {
+    *first_failure_ = std::move(failure);
+  }
+  void take_over() const {}
+  void end_called(std::uint32_t /*node*/, const std::exception_ptr& /*failure*/) const {}
+  void wait_for(std::uint32_t /*asker*/, std::uint32_t product) const { check_made(product); }
+  [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) const {
+    return true;
+  }
+  void check_made(std::uint32_t /*product*/) const { throw ProductNotMade{}; }
+
+ private:
+  std::exception_ptr* first_failure_;
+};
+
 class SerialLoop final : public BlockLoop {
  public:
   SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane)
-      : graph_{graph}, lane_{std::move(lane)}, called_in_(graph.nodes.size()) {}
+      : lane_{std::move(lane)}, course_{graph, *lane_, parallel_, FailureGuard{failure_}} {}
 
   void run(LumiId lumi, std::span<const EntryRange> blocks) override {
     std::uint64_t sequence = 0;
     for (const auto& range : blocks) {
       lane_->load({lumi, range, sequence++});
-      ++this_block_;
-      run_block();
+      course_.begin_block();
+      if (!course_.run_block()) {
+        std::rethrow_exception(std::exchange(failure_, nullptr));
+      }
       lane_->end_block();
     }
   }
@@ -37,51 +63,10 @@ class SerialLoop final : public BlockLoop {
   [[nodiscard]] std::vector<Lane*> lanes() override { return {lane_.get()}; }
 
  private:
-  void run_block() {
-    for (std::uint32_t gate = 1; gate < graph_.gates.size(); ++gate) {
-      try_gate(gate);
-    }
-    for (const auto analyzer : graph_.analyzers) {
-      if (lane_->select(graph_.nodes[analyzer])) {
-        pull(analyzer);
-      }
-    }
-    for (const auto output : graph_.outputs) {
-      if (lane_->select(graph_.nodes[output])) {
-        pull(output);
-      } else {
-        lane_->call(graph_.nodes[output], parallel_);
-      }
-    }
-  }
-
-  void try_gate(std::uint32_t number) {
-    const auto& gate = graph_.gates[number];
-    if (!lane_->is_open(gate.parent)) {
-      lane_->close(number);
-      return;
-    }
-    pull(gate.filter);
-    lane_->pass(number);
-  }
-
-  void pull(std::uint32_t number) {
-    if (called_in_[number] == this_block_) {
-      return;
-    }
-    called_in_[number] = this_block_;
-    const auto& node = graph_.nodes[number];
-    for (const auto input : graph_.at(node.inputs)) {
-      pull(input);
-    }
-    lane_->call(node, parallel_);
-  }
-
-  const Graph& graph_;
   std::unique_ptr<Lane> lane_;
   SerialParallel parallel_;
-  std::vector<std::uint64_t> called_in_;  ///< by node
-  std::uint64_t this_block_{};
+  std::exception_ptr failure_;
+  SerialCourse<FailureGuard> course_;
 };
 
 }  // namespace

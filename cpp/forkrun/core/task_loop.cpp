@@ -24,14 +24,14 @@ class ExecutorParallel final : public Parallel {
 class TaskLoop final : public BlockLoop {
  public:
   TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes,
-           std::unique_ptr<Executor> executor)
+           bool always_tasks, std::unique_ptr<Executor> executor)
       : executor_{std::move(executor)},
         parallel_{*executor_},
-        unit_{graph, n_lanes, parallel_},
+        unit_{graph, n_lanes, *executor_, parallel_},
         start_{*this} {
     for (std::size_t number = 0; number < n_lanes; ++number) {
       lanes_.push_back(make_lane(number));
-      lane_tasks_.push_back(std::make_unique<LaneTasks>(unit_, *lanes_.back()));
+      lane_tasks_.push_back(std::make_unique<LaneTasks>(unit_, *lanes_.back(), always_tasks));
     }
   }
 
@@ -78,8 +78,9 @@ class TaskLoop final : public BlockLoop {
 }  // namespace
 
 std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph, const MakeLane& make_lane,
-                                          std::size_t n_lanes, std::unique_ptr<Executor> executor) {
-  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, std::move(executor));
+                                          std::size_t n_lanes, bool always_tasks,
+                                          std::unique_ptr<Executor> executor) {
+  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, always_tasks, std::move(executor));
 }
 
 }  // namespace forkrun

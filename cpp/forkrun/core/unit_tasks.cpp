@@ -1,5 +1,6 @@
 #include <forkrun/core/unit_tasks.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace forkrun {
@@ -16,43 +17,41 @@ std::uint32_t count_path_ends(const Graph& graph) {
 
 }  // namespace
 
-UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Parallel& parallel)
-    : graph_{graph}, parallel_{parallel}, n_path_ends_{count_path_ends(graph)} {
+UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor,
+                     Parallel& parallel)
+    : graph_{graph},
+      executor_{executor},
+      parallel_{parallel},
+      n_lanes_{n_lanes},
+      n_path_ends_{count_path_ends(graph)},
+      deal_{n_lanes, std::ranges::any_of(graph.nodes, &Node::in_order)} {
+  for (const auto& description : graph.queues) {
+    queues_.emplace_back(description);
+  }
+  std::size_t n_links = 0;
   for (const auto& node : graph.nodes) {
-    SerialTaskQueue* queue = nullptr;
-    if (node.concurrency == Concurrency::unsafe) {
-      queue = &unsafe_queue_;
-    } else if (node.concurrency == Concurrency::one && !node.in_order) {
-      queue = own_queues_.emplace_back(std::make_unique<SerialTaskQueue>()).get();
+    n_links += node.queues.count;
+  }
+  queues_of_nodes_.reserve(n_links);  // Spans point into it.
+  for (const auto& node : graph.nodes) {
+    const auto first = queues_of_nodes_.size();
+    for (const auto queue : graph.at(node.queues)) {
+      queues_of_nodes_.push_back(&queues_[queue]);
     }
-    queues_.push_back(queue);
-    orders_.push_back(node.in_order ? std::make_unique<OrderedTaskQueue>(n_lanes) : nullptr);
+    auto* const order = node.in_order ? &orders_.emplace_back(n_lanes) : nullptr;
+    entrances_.push_back({order, {queues_of_nodes_.data() + first, node.queues.count}});
   }
 }
 
 void UnitTasks::begin(LumiId lumi, std::span<const EntryRange> blocks) {
   lumi_ = lumi;
   blocks_ = blocks;
-  next_block_ = 0;
+  deal_.begin(static_cast<std::uint32_t>(blocks.size()));
   has_failed_ = false;
   failure_ = nullptr;
-  for (const auto& order : orders_) {
-    if (order) {
-      order->reset();
-    }
+  for (auto& order : orders_) {
+    order.reset();
   }
-}
-
-std::optional<BlockToDo> UnitTasks::next_block() {
-  if (has_failed()) {
-    return std::nullopt;
-  }
-  // A block once taken must take its course: others may wait for its turn.
-  const auto sequence = next_block_.fetch_add(1, std::memory_order_relaxed);
-  if (sequence >= blocks_.size()) {
-    return std::nullopt;
-  }
-  return BlockToDo{lumi_, blocks_[sequence], sequence};
 }
 
 void UnitTasks::fail(std::uint64_t sequence, std::exception_ptr failure) {

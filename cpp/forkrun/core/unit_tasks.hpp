@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -9,11 +10,19 @@
 #include <span>
 #include <vector>
 
+#include <forkrun/concurrency/executor.hpp>
 #include <forkrun/concurrency/ordered_task_queue.hpp>
-#include <forkrun/concurrency/serial_task_queue.hpp>
+#include <forkrun/core/block_deal.hpp>
 #include <forkrun/core/lane.hpp>
+#include <forkrun/core/module_queue.hpp>
 
 namespace forkrun {
+
+/// What has to be passed before a node is called: its turn in block order, then its queues.
+struct Entrance {
+  OrderedTaskQueue* order{};  ///< null where any order will do
+  std::span<ModuleQueue* const> queues;
+};
 
 /// What the lanes share while a unit is processed: its blocks, the queues before modules that
 /// cannot take every block at once, and the first failure.
@@ -22,11 +31,18 @@ namespace forkrun {
 /// for its turn, passes it on, tells who waits for it. So all blocks end in the ordinary way.
 class UnitTasks {
  public:
-  UnitTasks(const Graph& graph, std::size_t n_lanes, Parallel& parallel);
+  UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel);
 
   void begin(LumiId lumi, std::span<const EntryRange> blocks);
   /// None when there are no more, or the unit has failed.
-  [[nodiscard]] std::optional<BlockToDo> next_block();
+  [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
+    if (has_failed()) {
+      return std::nullopt;
+    }
+    // A block once taken must take its course: others may wait for its turn.
+    const auto number = deal_.next(lane);
+    return number ? std::optional{BlockToDo{lumi_, blocks_[*number], *number}} : std::nullopt;
+  }
 
   void fail(std::uint64_t sequence, std::exception_ptr failure);
   // Relaxed: a module called a moment later than need be does no harm.
@@ -34,25 +50,27 @@ class UnitTasks {
   void rethrow_failure();
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] Executor& executor() { return executor_; }
   [[nodiscard]] Parallel& parallel() { return parallel_; }
-  /// Null for nodes that need none.
-  [[nodiscard]] SerialTaskQueue* queue(std::uint32_t node) { return queues_[node]; }
-  [[nodiscard]] OrderedTaskQueue* order(std::uint32_t node) { return orders_[node].get(); }
+  [[nodiscard]] std::size_t n_lanes() const { return n_lanes_; }
+  [[nodiscard]] const Entrance& entrance(std::uint32_t node) const { return entrances_[node]; }
   /// Analyzers, and gates behind which there is nothing: when all have ended, the paths have.
   [[nodiscard]] std::uint32_t n_path_ends() const { return n_path_ends_; }
 
  private:
   const Graph& graph_;
+  Executor& executor_;
   Parallel& parallel_;
+  std::size_t n_lanes_;
   std::uint32_t n_path_ends_{};
-  SerialTaskQueue unsafe_queue_;
-  std::vector<std::unique_ptr<SerialTaskQueue>> own_queues_;
-  std::vector<SerialTaskQueue*> queues_;                   ///< by node
-  std::vector<std::unique_ptr<OrderedTaskQueue>> orders_;  ///< by node
+  std::deque<ModuleQueue> queues_;
+  std::deque<OrderedTaskQueue> orders_;
+  std::vector<ModuleQueue*> queues_of_nodes_;
+  std::vector<Entrance> entrances_;  ///< by node
 
   LumiId lumi_;
   std::span<const EntryRange> blocks_;
-  std::atomic<std::uint64_t> next_block_{};
+  BlockDeal deal_;
   std::atomic<bool> has_failed_{};
   std::mutex failure_mutex_;
   std::uint64_t failed_sequence_{};

@@ -319,14 +319,12 @@ void PrintTo(const Observation& observation, std::ostream* stream) {
   }
 }
 
-namespace {
-
-Observation process(const RandomJob& job, const UnitOfWork& unit, const std::optional<Fault>& fault,
-                    const std::function<std::unique_ptr<Processor>(Schedule&, Source&)>& make) {
+Observation observe(const RandomJob& job, const ProcessorConfig& config, const UnitOfWork& unit,
+                    const std::optional<Fault>& fault) {
   Witness witness;
   MemorySource source;
   const auto schedule = describe(job, witness).compile();
-  const auto processor = make(*schedule, source);
+  Processor processor{*schedule, source, config, nullptr};
   std::map<std::string, std::string> paths;
   for (const auto& part : job.outputs) {
     paths[part.label] = "nowhere";
@@ -334,30 +332,14 @@ Observation process(const RandomJob& job, const UnitOfWork& unit, const std::opt
   Observation observation;
   set_fault(fault, witness, source);
   try {
-    observation.read = processor->process(unit, paths).read;
+    observation.read = processor.process(unit, paths).read;
   } catch (const std::exception& error) {
     observation.error = error.what();
     forget(witness, source);
-    observation.read = processor->process(unit, paths).read;
+    observation.read = processor.process(unit, paths).read;
   }
   collect(job, witness, *schedule, source, observation);
   return observation;
-}
-
-}  // namespace
-
-Observation observe(const RandomJob& job, const ProcessorConfig& config, const UnitOfWork& unit,
-                    const std::optional<Fault>& fault) {
-  return process(job, unit, fault, [&](Schedule& schedule, Source& source) {
-    return std::make_unique<Processor>(schedule, source, config, nullptr);
-  });
-}
-
-Observation observe(const RandomJob& job, const ProcessorConfig& config, const UnitOfWork& unit,
-                    const std::optional<Fault>& fault, std::unique_ptr<Executor> executor) {
-  return process(job, unit, fault, [&](Schedule& schedule, Source& source) {
-    return std::make_unique<Processor>(schedule, source, config, nullptr, std::move(executor));
-  });
 }
 
 }  // namespace forkrun::testing

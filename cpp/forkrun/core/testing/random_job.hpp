@@ -60,9 +60,5 @@ void PrintTo(const Observation& observation, std::ostream* stream);
 /// Processes `unit`; if it fails, as `fault` has it, once more without the fault.
 [[nodiscard]] Observation observe(const RandomJob& job, const ProcessorConfig& config,
                                   const UnitOfWork& unit, const std::optional<Fault>& fault = {});
-/// The same with an executor of one's own.
-[[nodiscard]] Observation observe(const RandomJob& job, const ProcessorConfig& config,
-                                  const UnitOfWork& unit, const std::optional<Fault>& fault,
-                                  std::unique_ptr<Executor> executor);
 
 }  // namespace forkrun::testing

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <forkrun/core/block.hpp>
+#include <forkrun/core/status_board.hpp>
+
+namespace forkrun {
+
+/// Tells the status board what a lane is doing.
+///
+/// A lane that is alone writes what its parent may want to know with every block, by plain stores;
+/// only the clock is read once in a while. Lanes that share a slot would wait for each other's
+/// cache line: they tell of small blocks a dozen at a time.
+class LaneStatus {
+ public:
+  LaneStatus() = default;
+  /// `slot` may be null.
+  LaneStatus(StatusSlot* slot, bool is_alone) : slot_{slot}, is_alone_{is_alone} {}
+
+  void begin_block(const EventBlock& block) {
+    if (slot_ != nullptr && (is_alone_ || n_blocks_untold_ == 0)) {
+      tell_begin(block);
+    }
+  }
+  void end_block(const EventBlock& block) {
+    if (slot_ == nullptr) {
+      return;
+    }
+    n_events_untold_ += block.n_events();
+    ++n_blocks_untold_;
+    const bool is_due = n_blocks_untold_ >= (is_alone_ ? 64 : 12) || block.n_events() >= 64;
+    if (is_alone_) {
+      // The only writer: no need for a locked instruction.
+      slot_->n_events_done.store(
+          slot_->n_events_done.load(std::memory_order_relaxed) + block.n_events(),
+          std::memory_order_relaxed);
+    }
+    if (is_due) {
+      tell();
+    }
+  }
+  /// Between units.
+  void tell();
+
+ private:
+  void tell_begin(const EventBlock& block) {
+    constexpr auto relaxed = std::memory_order_relaxed;  // People read it, nobody acts on it.
+    if (block.n_events() != 0) {
+      slot_->first_event.store(block.events().front(), relaxed);
+      slot_->last_event.store(block.events().back(), relaxed);
+    }
+  }
+
+  StatusSlot* slot_{};
+  bool is_alone_{};
+  std::uint64_t n_events_untold_{};
+  std::uint32_t n_blocks_untold_{};
+};
+
+}  // namespace forkrun
