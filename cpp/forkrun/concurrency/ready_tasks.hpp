@@ -38,19 +38,20 @@ class ReadyTasks {
   /// False while tasks are so short that others had better be left asleep.
   [[nodiscard]] bool sharing_pays() const;
 
-  /// Something was done that counts as a task: tells those who watch that tasks here are short.
-  void note_progress() {
+  /// What counts as `n` tasks was done: tells those who watch how short tasks are here.
+  void note_progress(std::uint64_t n = 1) {
     // The only writer: no need for a locked instruction.
-    n_executed_.store(n_executed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    n_executed_.store(n_executed_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
 
   /// A task that ends a wait of this thread; push it, or have it pushed, anywhere.
   class Wakeup;
   /// In the middle of a task: executes other tasks of a rank below `limit` until `wakeup` has been
-  /// executed. Lower ranks only: a task that waits above us may wait for what has to be done below
-  /// us if ranks were not to fall towards the top of the stack. With ranks that grow along
-  /// dependencies the lowest one that waits, on whatever stack, is on top of its stack and waits
-  /// for something that is running, ready, or outside: so something always goes on.
+  /// executed. Lower ranks only: else a task might wait above us, on our stack, for what we have to
+  /// do first. Tasks that never wait like this have rank 0, and may be executed above any other;
+  /// the ranks of the rest grow along their dependencies. So the lowest one that waits, on whatever
+  /// stack, is on top of its stack and waits for something that is running, ready for one of the
+  /// waiting threads, or outside: something always goes on.
   void work_until(Wakeup& wakeup, Task::Rank limit);
 
   [[nodiscard]] Team& team() const { return team_; }

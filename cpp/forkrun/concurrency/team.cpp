@@ -272,6 +272,9 @@ void Team::wait_for_bell(Member& me) {
     const std::scoped_lock lock{mutex_};
     if (me.is_parked) {
       watch(Clock::now() - start);
+      if (!is_throttled_ && is_advertised()) {
+        wake(me);
+      }
     }
   }
 }
@@ -345,10 +348,14 @@ void Team::watch(Clock::duration elapsed) {
   }
   watch_interval_ = std::min<Clock::duration>(2 * watch_interval_.load(), longest_watch);
   if (!all_short) {
-    is_throttled_ = false;
-    n_unpaid_ = 0;
-    update_signals();
+    end_throttling();
   }
+}
+
+void Team::end_throttling() {
+  is_throttled_ = false;
+  n_unpaid_ = 0;
+  update_signals();
 }
 
 // From outside
@@ -413,8 +420,12 @@ void Team::work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) 
 }
 
 void Team::wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) {
-  if (me.ready.deque_.size() != 0) {
-    share(me);  // Tasks that are not for us now.
+  if (me.ready.deque_.size() != 0) {  // Tasks that are not for us now, however short.
+    {
+      const std::scoped_lock lock{mutex_};
+      end_throttling();
+    }
+    share(me);
   }
   {
     const std::scoped_lock lock{mutex_};

@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/concurrency/executor.hpp>
 #include <forkrun/concurrency/ready_tasks.hpp>
 #include <forkrun/concurrency/waiting_task_list.hpp>
@@ -56,7 +57,7 @@ class Team final : public Executor {
   using Clock = std::chrono::steady_clock;
 
   /// One thread's part. What has no other comment is guarded by `mutex_`.
-  struct alignas(128) Member {
+  struct alignas(cache_line_pair) Member {
     explicit Member(Team& team, std::uint32_t number) : ready{team, number} {}
     ReadyTasks ready;
     std::counting_semaphore<> bell{0};  ///< rung when there may be something to do
@@ -94,6 +95,7 @@ class Team final : public Executor {
 
   void settle(Member& me);
   void watch(Clock::duration elapsed);
+  void end_throttling();
 
   void work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);
   void wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);
@@ -103,8 +105,9 @@ class Team final : public Executor {
   std::unique_ptr<ThreadSource> threads_;
   std::atomic<std::uint32_t> n_started_{1};
 
-  alignas(128) std::atomic<std::uint32_t> signals_{};
-  alignas(128) std::vector<std::atomic<std::uint64_t>> advertised_;  ///< one bit per member
+  alignas(cache_line_pair) std::atomic<std::uint32_t> signals_{};
+  alignas(
+      cache_line_pair) std::vector<std::atomic<std::uint64_t>> advertised_;  ///< one bit per member
   std::atomic<int> n_unpaid_{};  ///< gifts in succession that did not last
   std::atomic<bool> is_throttled_{};
   std::atomic<Clock::duration> watch_interval_;

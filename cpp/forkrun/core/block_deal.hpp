@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
+
 namespace forkrun {
 
 /// Deals the blocks of a unit to lanes.
@@ -31,9 +33,9 @@ class BlockDeal {
  private:
   /// Blocks [first, last), in one word: first in the upper half.
   using Blocks = std::atomic<std::uint64_t>;
-  struct alignas(128) Stretch {
-    Blocks blocks;                     ///< for whoever takes them
-    std::uint32_t hand_first{};        ///< the lane's own, taken already
+  struct alignas(cache_line_pair) Stretch {
+    Blocks blocks;               ///< for whoever takes them
+    std::uint32_t hand_first{};  ///< the lane's own, taken already
     std::uint32_t hand_last{};
   };
 

@@ -8,7 +8,10 @@ CalleeKind kind_of(const Node& node) {
   if (node.is_coroutine) {
     return CalleeKind::coroutine;
   }
-  return node.may_ask ? CalleeKind::asking : static_cast<CalleeKind>(node.kind);
+  if (node.kind == NodeKind::producer && !node.asks && node.columns.count == 0) {
+    return CalleeKind::plain_producer;
+  }
+  return node.asks ? CalleeKind::asking : static_cast<CalleeKind>(node.kind);
 }
 
 static_assert(static_cast<int>(CalleeKind::output) == static_cast<int>(NodeKind::output));

@@ -16,8 +16,9 @@ enum class CalleeKind : std::uint8_t {
   filter,
   analyzer,
   output,
-  asking,     ///< one of these that may wait for products
-  coroutine,  ///< one of these that does so without a thread
+  plain_producer,  ///< one whose products are no columns
+  asking,          ///< one of these that may wait for products
+  coroutine,       ///< one of these that does so without a thread
 };
 
 /// What a lane needs for calling a node: all in half a cache line.

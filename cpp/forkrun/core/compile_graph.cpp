@@ -28,8 +28,7 @@ bool is_coroutine(const Module& module) {
 /// A module that holds what it shares with others cannot wait on a stack: whoever is called
 /// meanwhile might need the same. What it may ask for is made before it runs.
 bool cannot_wait(const ModuleRecord& record) {
-  const bool shares =
-      record.concurrency() == Concurrency::unsafe || !record.resources.empty();
+  const bool shares = record.concurrency() == Concurrency::unsafe || !record.resources.empty();
   return shares && !is_coroutine(*record.module);
 }
 
@@ -60,6 +59,7 @@ class GraphCompiler {
   Graph graph_;
   std::vector<Numbers> consumed_;                   ///< products, by module
   std::vector<Numbers> asked_;                      ///< products that it may ask for, by module
+  std::vector<bool> asks_;                          ///< by module
   std::vector<Numbers> produced_;                   ///< products, by module
   Numbers module_nodes_;                            ///< by module
   Numbers column_nodes_;                            ///< by product
@@ -71,12 +71,11 @@ class GraphCompiler {
   Numbers lazy_nodes_;
 };
 
-
-
 GraphCompiler::GraphCompiler(const JobDescription& job)
     : job_{job},
       consumed_(job.modules.size()),
       asked_(job.modules.size()),
+      asks_(job.modules.size()),
       produced_(job.modules.size()),
       module_nodes_(job.modules.size(), none),
       column_nodes_(job.products.products().size(), none),
@@ -86,6 +85,8 @@ GraphCompiler::GraphCompiler(const JobDescription& job)
   graph_.products = job.products.products();
   graph_.gates.resize(1);
   for (const auto& consumption : job.products.consumptions()) {
+    asks_[consumption.module] =
+        asks_[consumption.module] || consumption.when == Consumption::When::asked;
     const bool before = consumption.when == Consumption::When::before ||
                         cannot_wait(job.modules[consumption.module]);
     add_once((before ? consumed_ : asked_)[consumption.module], consumption.product);
@@ -139,7 +140,8 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   node.in_order = node.kind == NodeKind::output ||
                   (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
   node.is_coroutine = is_coroutine(*record.module);
-  node.may_ask = !asked_[module].empty();
+  node.asks = asks_[module];
+  node.may_wait = !asked_[module].empty();
   node.is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
   node.record = &record;
   node.name = &record.label;
@@ -235,7 +237,7 @@ std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter)
   }
   const auto number = static_cast<std::uint32_t>(graph_.gates.size());
   const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
-  graph_.gates.push_back({gate, filter, mask, {}, {}, {}});
+  graph_.gates.push_back({gate, filter, filter_mask, mask, {}, {}, {}});
   gate_children_[gate].push_back(number);
   gate_children_.emplace_back();
   gate_analyzers_.emplace_back();

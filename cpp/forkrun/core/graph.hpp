@@ -24,10 +24,11 @@ struct LinkRange {
 struct Node {
   NodeKind kind{};
   Concurrency concurrency = Concurrency::reentrant;
-  bool in_order{};      ///< sees the blocks in their order
-  bool is_coroutine{};  ///< waits for products without a thread
-  bool may_ask{};       ///< for products, while it runs
-  bool is_external{};   ///< has part of its work done outside
+  bool in_order{};               ///< sees the blocks in their order
+  bool is_coroutine{};           ///< waits for products without a thread
+  bool asks{};                   ///< for products, while it runs
+  bool may_wait{};               ///< for them: they are not made before
+  bool is_external{};            ///< has part of its work done outside
   const ModuleRecord* record{};  ///< null for a source column
   std::uint32_t source_column = none;
   std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
@@ -45,10 +46,11 @@ struct Node {
 struct Gate {
   std::uint32_t parent = none;  ///< the gate before the last filter; smaller than this one's number
   std::uint32_t filter = none;  ///< node
-  std::uint32_t mask{};         ///< the filter's own if the parent is gate 0
-  LinkRange children;           ///< gates
-  LinkRange analyzers;          ///< nodes
-  LinkRange steps;              ///< see Step
+  std::uint32_t filter_mask{};
+  std::uint32_t mask{};  ///< the filter's own if the parent is gate 0
+  LinkRange children;    ///< gates
+  LinkRange analyzers;   ///< nodes
+  LinkRange steps;       ///< see Step
 };
 
 /// A queue before modules that cannot take every block at once.

@@ -31,25 +31,19 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
   block_.lane_ = number;
 }
 
-void Lane::begin(const BlockToDo& block) {
-  block_.lumi_ = block.lumi;
-  block_.range_ = block.range;
-  block_.sequence_ = block.sequence;
-  block_.events_ = {};
+void Lane::fail_load(const BlockToDo& block) {
+  is_open_[0] = 0;
+  rethrow_with_context("reading failed at " + describe_range(block));
 }
 
-void Lane::load(const BlockToDo& block) {
-  begin(block);
+void Lane::fail_call(std::uint32_t node) const {
   try {
-    block_.events_ = source_->load(block.range, block.lumi);
+    throw;
+  } catch (const ProductNotMade&) {
+    throw;  // What has failed was told by who failed.
   } catch (...) {
-    is_open_[0] = 0;
-    rethrow_with_context("reading failed at " + describe_range(block));
+    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
   }
-  is_open_[0] = block_.n_events() != 0 ? 1 : 0;
-  masks_.resize(block_.n_events());
-  digest_.add(block.lumi, block_.events());
-  status_.begin_block(block_);
 }
 
 void Lane::skip(const BlockToDo& block) {
@@ -72,10 +66,48 @@ class CallMark {
   ModuleCall before_;
 };
 
+/// For modules that ask for what was made before they were called.
+class AllMade final : public ProductFetcher {
+  void wait_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {}
+  [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {
+    return true;
+  }
+  void check_made(std::uint32_t /*product*/) const override {}
+};
+
 }  // namespace
 
+void Lane::produce(const Callee& callee) {
+  forget_columns(callee);
+  static_cast<Producer*>(callee.module)->produce(block_);
+  check_columns(callee);
+}
+
+bool Lane::call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  const auto& callee = callees_[node];
+  switch (callee.kind) {
+    case CalleeKind::producer: produce(callee); break;
+    case CalleeKind::source_column:
+      source_->read(callee.source_column, block_.mutable_column(graph_.at(callee.columns)[0]));
+      break;
+    case CalleeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
+      break;
+    case CalleeKind::output:
+      static_cast<OutputModule*>(callee.module)->write(block_, masks_[callee.mask], parallel);
+      break;
+    case CalleeKind::asking: call_asking(node, fetcher); break;
+    case CalleeKind::coroutine: return call_coroutine(node, fetcher);
+    case CalleeKind::plain_producer:
+    case CalleeKind::filter: break;  // Are not called here.
+  }
+  return true;
+}
+
 void Lane::call_asking(std::uint32_t node, ProductFetcher& fetcher) {
-  const CallMark mark{{&fetcher, node}};
+  AllMade all_made;
+  auto& used = graph_.nodes[node].may_wait ? fetcher : all_made;
+  const CallMark mark{{&used, node}};
   const auto& callee = callees_[node];
   switch (callee.node_kind) {
     case NodeKind::filter:
@@ -122,7 +154,7 @@ void Lane::acquire(std::uint32_t node, ExternalWork work) {
   try {
     callees_[node].external()->acquire(block_, std::move(work));
   } catch (...) {
-    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+    fail_call(node);
   }
 }
 
@@ -130,7 +162,7 @@ void Lane::fail_external(std::uint32_t node, const std::exception_ptr& failure) 
   try {
     std::rethrow_exception(failure);
   } catch (...) {
-    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+    fail_call(node);
   }
 }
 
@@ -166,17 +198,6 @@ void Lane::check_columns(const Callee& callee) const {
   for (const auto product : graph_.at(callee.columns)) {
     check_column(block_.column(product), graph_.products[product].name, block_.n_events());
   }
-}
-
-bool Lane::pass(std::uint32_t number) {
-  const auto& gate = graph_.gates[number];
-  const auto filter_mask = graph_.nodes[gate.filter].mask;
-  // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
-  const bool any = gate.parent == 0
-                       ? masks_.any(filter_mask)
-                       : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask, filter_mask);
-  is_open_[number] = any ? 1 : 0;
-  return any;
 }
 
 void Lane::close(std::uint32_t gate) {

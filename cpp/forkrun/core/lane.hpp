@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/core/block.hpp>
 #include <forkrun/core/callee.hpp>
 #include <forkrun/core/error_context.hpp>
@@ -29,7 +30,7 @@ struct BlockToDo {
 /// again for block after block, so that a block allocates nothing once sizes have settled.
 ///
 /// It knows what to do with a node, but not when. Distinct nodes may be called at the same time.
-class Lane {
+class alignas(cache_line_pair) Lane {
  public:
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
        LaneStatus status);
@@ -47,13 +48,12 @@ class Lane {
   /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
   /// to be called again, by whoever makes it go on; it may be going on already.
   /// \throws Error saying where.
-  [[nodiscard]] bool call(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
+                                              Parallel& parallel) {
     try {
       return call_unguarded(node, fetcher, parallel);
-    } catch (const ProductNotMade&) {
-      throw;  // What has failed was told by who failed.
     } catch (...) {
-      rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+      fail_call(node);
     }
   }
   /// Has the module begin what is done outside. \throws Error saying where.
@@ -78,7 +78,10 @@ class Lane {
 
  private:
   void begin(const BlockToDo& block);
+  [[noreturn]] void fail_call(std::uint32_t node) const;
+  [[noreturn]] void fail_load(const BlockToDo& block);
   bool call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void produce(const Callee& callee);
   void call_asking(std::uint32_t node, ProductFetcher& fetcher);
   bool call_coroutine(std::uint32_t node, ProductFetcher& fetcher);
@@ -94,47 +97,58 @@ class Lane {
   LaneStatus status_;
   ProductMemory products_;
   EventBlock block_;
-  std::vector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
+  CacheLineVector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
   Masks masks_;
   std::vector<Callee> callees_;  ///< by node
   Coroutines coroutines_;
   EventDigest digest_;
 };
 
-// What follows runs for every node of every block: inline.
+// What follows runs for every block, or every node of every block: inline.
 
-inline bool Lane::call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
-  const auto& callee = callees_[node];
-  switch (callee.kind) {
-    case CalleeKind::producer: produce(callee); break;
-    case CalleeKind::filter:
-      static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
-      masks_.normalise(callee.mask);
-      break;
-    case CalleeKind::source_column:
-      source_->read(callee.source_column,
-                    block_.mutable_column(graph_.links[callee.columns.first]));
-      break;
-    case CalleeKind::analyzer:
-      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
-      break;
-    case CalleeKind::output:
-      static_cast<OutputModule*>(callee.module)->write(block_, masks_[callee.mask], parallel);
-      break;
-    case CalleeKind::asking: call_asking(node, fetcher); break;
-    case CalleeKind::coroutine: return call_coroutine(node, fetcher);
-  }
-  return true;
+inline void Lane::begin(const BlockToDo& block) {
+  block_.lumi_ = block.lumi;
+  block_.range_ = block.range;
+  block_.sequence_ = block.sequence;
+  block_.events_ = {};
 }
 
-inline void Lane::produce(const Callee& callee) {
-  if (callee.columns.count == 0) {
-    static_cast<Producer*>(callee.module)->produce(block_);
-    return;
+inline void Lane::load(const BlockToDo& block) {
+  begin(block);
+  try {
+    block_.events_ = source_->load(block.range, block.lumi);
+  } catch (...) {
+    fail_load(block);
   }
-  forget_columns(callee);
-  static_cast<Producer*>(callee.module)->produce(block_);
-  check_columns(callee);
+  is_open_[0] = block_.n_events() != 0 ? 1 : 0;
+  masks_.resize(block_.n_events());
+  digest_.add(block.lumi, block_.events());
+  status_.begin_block(block_);
+}
+
+inline bool Lane::pass(std::uint32_t number) {
+  const auto& gate = graph_.gates[number];
+  // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
+  const bool any = gate.parent == 0 ? masks_.any(gate.mask)
+                                    : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask,
+                                                      gate.filter_mask);
+  is_open_[number] = any ? 1 : 0;
+  return any;
+}
+
+[[gnu::always_inline]] inline bool Lane::call_unguarded(std::uint32_t node, ProductFetcher& fetcher,
+                                                        Parallel& parallel) {
+  const auto& callee = callees_[node];
+  if (callee.kind == CalleeKind::plain_producer) {
+    static_cast<Producer*>(callee.module)->produce(block_);
+    return true;
+  }
+  if (callee.kind == CalleeKind::filter) {
+    static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+    masks_.normalise(callee.mask);
+    return true;
+  }
+  return call_other(node, fetcher, parallel);
 }
 
 }  // namespace forkrun

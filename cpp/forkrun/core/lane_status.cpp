@@ -1,5 +1,7 @@
 #include <forkrun/core/lane_status.hpp>
 
+#include <utility>
+
 namespace forkrun {
 
 void LaneStatus::tell() {
@@ -7,9 +9,8 @@ void LaneStatus::tell() {
     return;
   }
   if (!is_alone_) {
-    slot_->n_events_done.fetch_add(n_events_untold_, std::memory_order_relaxed);
+    slot_->n_events_done.fetch_add(std::exchange(n_events_, 0), std::memory_order_relaxed);
   }
-  n_events_untold_ = 0;
   n_blocks_untold_ = 0;
   note_heartbeat(*slot_);
 }

@@ -17,7 +17,12 @@ class LaneStatus {
  public:
   LaneStatus() = default;
   /// `slot` may be null.
-  LaneStatus(StatusSlot* slot, bool is_alone) : slot_{slot}, is_alone_{is_alone} {}
+  LaneStatus(StatusSlot* slot, bool is_alone)
+      : slot_{slot}, is_alone_{is_alone}, n_blocks_at_most_{is_alone ? 64U : 12U} {
+    if (slot != nullptr) {
+      n_events_ = is_alone ? slot->n_events_done.load() : 0;
+    }
+  }
 
   void begin_block(const EventBlock& block) {
     if (slot_ != nullptr && (is_alone_ || n_blocks_untold_ == 0)) {
@@ -28,16 +33,12 @@ class LaneStatus {
     if (slot_ == nullptr) {
       return;
     }
-    n_events_untold_ += block.n_events();
+    n_events_ += block.n_events();
     ++n_blocks_untold_;
-    const bool is_due = n_blocks_untold_ >= (is_alone_ ? 64 : 12) || block.n_events() >= 64;
     if (is_alone_) {
-      // The only writer: no need for a locked instruction.
-      slot_->n_events_done.store(
-          slot_->n_events_done.load(std::memory_order_relaxed) + block.n_events(),
-          std::memory_order_relaxed);
+      slot_->n_events_done.store(n_events_, std::memory_order_relaxed);
     }
-    if (is_due) {
+    if (n_blocks_untold_ >= n_blocks_at_most_ || block.n_events() >= 64) {
       tell();
     }
   }
@@ -55,7 +56,8 @@ class LaneStatus {
 
   StatusSlot* slot_{};
   bool is_alone_{};
-  std::uint64_t n_events_untold_{};
+  std::uint32_t n_blocks_at_most_{};
+  std::uint64_t n_events_{};  ///< alone: of the child; else: those untold
   std::uint32_t n_blocks_untold_{};
 };
 

@@ -11,13 +11,15 @@ LaneTasks::LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks)
       lane_{lane},
       // Without tasks there is nobody who could go on when something outside has ended.
       always_tasks_{always_tasks || std::ranges::any_of(graph_.nodes, &Node::is_external)},
+      has_spare_threads_{unit.n_lanes() < unit.executor().n_threads()},
       begin_{*this},
       course_{graph_, lane, unit.parallel(), LaneGuard{*this}} {
   for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
     const auto& entrance = unit.entrance(node);
-    has_entrance_.push_back(entrance.order != nullptr || !entrance.queues.empty() ? 1 : 0);
+    const bool waits = entrance.order != nullptr || !entrance.queues.empty();
+    is_simple_.push_back(waits || graph_.nodes[node].may_wait ? 0 : 1);
   }
-  if (std::ranges::count(has_entrance_, 1) != 0) {
+  if (std::ranges::count(is_simple_, 0) != 0) {
     make_tasks();
   }
 }
@@ -37,6 +39,7 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
       return;
     }
     lane_.end_block();
+    ready.note_progress(graph_.nodes.size());
   }
 }
 
@@ -55,8 +58,7 @@ void LaneTasks::load(const BlockToDo& block) {
 /// Where there are more threads than blocks, long modules cannot wait for somebody to be idle: by
 /// the time their thread looks it is late.
 bool LaneTasks::begins_with_tasks(ReadyTasks& ready) const {
-  return always_tasks_ ||
-         (unit_.n_lanes() < unit_.executor().n_threads() && ready.sharing_pays());
+  return always_tasks_ || (has_spare_threads_ && ready.sharing_pays());
 }
 
 void LaneTasks::end_block(ReadyTasks& ready) {
@@ -73,7 +75,8 @@ void LaneTasks::make_tasks() {
   for (std::uint32_t number = 0; number < nodes_.size(); ++number) {
     nodes_[number].tasks = this;
     nodes_[number].number = number;
-    nodes_[number].set_rank(number + 1);
+    const auto& node = graph_.nodes[number];
+    nodes_[number].set_rank(node.may_wait && !node.is_coroutine ? number + 1 : 0);
   }
   for (std::uint32_t number = 0; number < gates_.size(); ++number) {
     gates_[number].tasks = this;
@@ -141,6 +144,23 @@ void LaneTasks::note_called() {
   while (n_outputs_begun_ < graph_.outputs.size() &&
          nodes_[graph_.outputs[n_outputs_begun_]].stage == Stage::called) {
     ++n_outputs_begun_;
+  }
+}
+
+bool LaneTasks::begin_call(std::uint32_t node) {
+  if (!try_enter(nodes_[node])) {
+    return false;
+  }
+  if (graph_.nodes[node].may_wait) {
+    calling_.push_back(node);
+  }
+  return true;
+}
+
+void LaneTasks::end_call(std::uint32_t node) {
+  leave(nodes_[node]).push_to(*ready_);
+  if (graph_.nodes[node].may_wait) {
+    calling_.pop_back();
   }
 }
 

@@ -50,7 +50,7 @@ class LaneGuard {
 ///
 /// Asking for a node the first time asks for its inputs; when the last of them is done the node
 /// becomes ready, waits for its turn in block order and for its queues, if it has such, and runs.
-class LaneTasks final : public ProductFetcher, public ExternalWaiter {
+class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public ExternalWaiter {
  public:
   LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks);
   /// Takes blocks until there are no more.
@@ -124,6 +124,10 @@ class LaneTasks final : public ProductFetcher, public ExternalWaiter {
   void end_path(ReadyTasks& ready);
   void begin_next_output(ReadyTasks& ready);
 
+  // Calls of the serial course
+  [[nodiscard]] bool begin_call(std::uint32_t node);
+  void end_call(std::uint32_t node);
+
   // Nodes
   void ask_for_inputs(NodeTask& task, ReadyTasks& ready);
   void advance(NodeTask& task, ReadyTasks& ready);
@@ -141,12 +145,13 @@ class LaneTasks final : public ProductFetcher, public ExternalWaiter {
   const Graph& graph_;
   Lane& lane_;
   bool always_tasks_;
+  bool has_spare_threads_;
   BeginTask begin_;
   SerialCourse<LaneGuard> course_;
-  std::uint32_t failed_node_ = none;   ///< in the serial course
-  ReadyTasks* ready_{};                ///< of the thread that is in the serial course
-  std::vector<std::uint32_t> calling_;  ///< nodes that may ask, called by the serial course
-  std::vector<std::uint8_t> has_entrance_;  ///< by node
+  std::uint32_t failed_node_ = none;     ///< in the serial course
+  ReadyTasks* ready_{};                  ///< of the thread that is in the serial course
+  std::vector<std::uint32_t> calling_;   ///< nodes that may ask, called by the serial course
+  std::vector<std::uint8_t> is_simple_;  ///< by node: never waits, neither before nor in a call
 
   // Made when they are first needed.
   std::vector<NodeTask> nodes_;
@@ -160,7 +165,6 @@ class LaneTasks final : public ProductFetcher, public ExternalWaiter {
 inline bool LaneGuard::enter(std::uint32_t node) {
   auto& tasks = *tasks_;
   auto& ready = *tasks.ready_;
-  ready.note_progress();
   if (ready.others_want_work()) [[unlikely]] {
     ready.share();
     if (ready.others_want_work()) {
@@ -170,21 +174,12 @@ inline bool LaneGuard::enter(std::uint32_t node) {
   if (tasks.unit_.has_failed()) [[unlikely]] {
     return false;
   }
-  if (tasks.has_entrance_[node] != 0 && !tasks.try_enter(tasks.nodes_[node])) {
-    return false;
-  }
-  if (tasks.graph_.nodes[node].may_ask) {
-    tasks.calling_.push_back(node);
-  }
-  return true;
+  return tasks.is_simple_[node] != 0 || tasks.begin_call(node);
 }
 
 inline void LaneGuard::leave(std::uint32_t node) {
-  if (tasks_->has_entrance_[node] != 0) {
-    tasks_->leave(tasks_->nodes_[node]).push_to(*tasks_->ready_);
-  }
-  if (tasks_->graph_.nodes[node].may_ask) {
-    tasks_->calling_.pop_back();
+  if (tasks_->is_simple_[node] == 0) {
+    tasks_->end_call(node);
   }
 }
 

@@ -9,10 +9,11 @@ void Masks::make_room(std::size_t n_events) {
   n_words_ = (n_events + 7) / 8;
   if (n_words_ > stride_) {
     stride_ = (n_words_ + words_per_line - 1) / words_per_line * words_per_line;
-    memory_ = std::make_unique<std::uint64_t[]>(n_masks_ * stride_);
+    memory_.resize(n_masks_ * stride_);
+    words_ = memory_.data();
   }
   // All of them: a mask that is smaller now must have nothing behind its last event.
-  std::fill_n(memory_.get(), n_masks_ * stride_, std::uint64_t{0});
+  std::ranges::fill(memory_, std::uint64_t{0});
   std::ranges::fill((*this)[0], std::uint8_t{1});
 }
 

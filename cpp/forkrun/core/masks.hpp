@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+
+#include <forkrun/concurrency/cache_lines.hpp>
 
 namespace forkrun {
 
@@ -30,6 +31,12 @@ class Masks {
 
   /// Makes every byte that is not 0 a 1.
   void normalise(std::size_t mask) const {
+    if (is_small()) {
+      for (auto& byte : (*this)[mask]) {
+        byte = byte != 0 ? 1 : 0;
+      }
+      return;
+    }
     constexpr std::uint64_t low_bits = 0x7f7f7f7f7f7f7f7f;
     constexpr std::uint64_t ones = 0x0101010101010101;
     auto* const to = words(mask);
@@ -41,6 +48,13 @@ class Masks {
 
   /// Whether an event is accepted.
   [[nodiscard]] bool any(std::size_t mask) const {
+    if (is_small()) {
+      std::uint8_t any = 0;
+      for (const auto byte : (*this)[mask]) {
+        any |= byte;
+      }
+      return any != 0;
+    }
     std::uint64_t any = 0;
     for (std::size_t i = 0; i < n_words_; ++i) {
       any |= words(mask)[i];
@@ -56,9 +70,11 @@ class Masks {
  private:
   static constexpr std::size_t words_per_line = 8;
 
-  [[nodiscard]] std::uint64_t* words(std::size_t mask) const {
-    return memory_.get() + mask * stride_;
-  }
+  /// A word that is read while a byte of it is still being written stalls the processor: few events
+  /// are better taken byte by byte.
+  [[nodiscard]] bool is_small() const { return n_events_ < 8; }
+
+  [[nodiscard]] std::uint64_t* words(std::size_t mask) const { return words_ + mask * stride_; }
   void copy(std::size_t mask, std::size_t from) const {
     auto* const to = words(mask);
     const auto* const source = words(from);
@@ -72,7 +88,8 @@ class Masks {
   std::size_t n_events_{};
   std::size_t n_words_{};
   std::size_t stride_{};  ///< words from one mask to the next
-  std::unique_ptr<std::uint64_t[]> memory_;
+  CacheLineVector<std::uint64_t> memory_;
+  std::uint64_t* words_{};  ///< the memory
 };
 
 }  // namespace forkrun

@@ -103,6 +103,7 @@ struct Processor::Impl {
   ProcessorConfig config;
   StatusSlot* status;
   std::unique_ptr<BlockLoop> loop;
+  std::vector<EntryRange> blocks{};
   std::optional<LumiId> open_lumi{};
 
   void check_outputs(const std::map<std::string, std::string>& outputs) const;
@@ -182,7 +183,9 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
   for (auto* lane : loop->lanes()) {
     (void)lane->take_digest();  // What a failed unit may have left.
   }
-  loop->run(unit.lumi, source.blocks(unit, config.block_size));
+  blocks.clear();
+  source.cut(unit, config.block_size, blocks);
+  loop->run(unit.lumi, blocks);
   UnitResult result;
   result.outputs = open_outputs.close(loop->parallel());
   for (auto* lane : loop->lanes()) {
@@ -198,8 +201,7 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
 
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
     : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status, nullptr})} {
-  const bool is_alone =
-      config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
+  const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
   const auto make_lane = [&](std::size_t number) {
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <new>
 
+#include <forkrun/concurrency/cache_lines.hpp>
+
 namespace forkrun {
 
 namespace {
-
-constexpr std::size_t cache_line = 64;
 
 /// Products of nodes, in the order of the nodes.
 template <typename Body>
@@ -29,7 +29,7 @@ void ProductMemory::Free::operator()(std::byte* memory) const { std::free(memory
 ProductMemory::ProductMemory(const Graph& graph) : graph_{graph}, products_(graph.products.size()) {
   std::vector<std::size_t> places(products_.size());
   std::size_t n_bytes = 0;
-  std::size_t alignment = cache_line;
+  std::size_t alignment = cache_line_pair;
   for_each_product(graph, [&](std::uint32_t product, const ProductType& type) {
     places[product] = round_up(n_bytes, type.alignment);
     n_bytes = places[product] + type.n_bytes;

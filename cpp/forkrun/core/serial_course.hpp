@@ -4,8 +4,8 @@
 #include <exception>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/core/graph.hpp>
 #include <forkrun/core/lane.hpp>
 #include <forkrun/core/product_fetcher.hpp>
@@ -33,9 +33,7 @@ class SerialCourse final : public ProductFetcher {
     is_taken_over_ = false;
   }
   /// False if the guard has taken over: then this lane may be anywhere already.
-  [[nodiscard]] bool run_block() {
-    return try_gates() && call_analyzers() && call_outputs();
-  }
+  [[nodiscard]] bool run_block() { return try_gates() && call_analyzers() && call_outputs(); }
 
   [[nodiscard]] bool is_called(std::uint32_t node) const { return called_in_[node] == this_block_; }
 
@@ -93,9 +91,11 @@ class SerialCourse final : public ProductFetcher {
       if (step.may_be_called && is_called(step.node)) {
         continue;
       }
-      const bool is_noted = Guard::notes_all || step.is_noted;
-      if (!(is_noted ? call_and_note(step.node) : call(step.node))) {
+      if (!call(step.node)) {
         return false;
+      }
+      if (Guard::notes_all || step.is_noted) {
+        called_in_[step.node] = this_block_;
       }
     }
     return true;
@@ -123,7 +123,7 @@ class SerialCourse final : public ProductFetcher {
     return call_and_note(node);
   }
 
-  bool call_and_note(std::uint32_t node) {
+  [[gnu::always_inline]] bool call_and_note(std::uint32_t node) {
     if (!call(node)) {
       return false;
     }
@@ -131,30 +131,30 @@ class SerialCourse final : public ProductFetcher {
     return true;
   }
 
-  bool call(std::uint32_t node) {
+  [[gnu::always_inline]] bool call(std::uint32_t node) {
     if (!guard_.enter(node)) {
       return take_over();
     }
-    std::exception_ptr failure;
     try {
       if (!lane_.call(node, *this, parallel_)) {
         return false;  // A coroutine that waits; its block was taken over by who made it wait.
       }
     } catch (...) {
-      failure = std::current_exception();
+      return fail(node, std::current_exception());
     }
-    if (is_taken_over_) {
-      guard_.end_called(node, std::move(failure));
+    if (is_taken_over_) [[unlikely]] {
+      guard_.end_called(node, nullptr);
       return false;
-    }
-    if (failure) [[unlikely]] {
-      return fail(node, std::move(failure));
     }
     guard_.leave(node);
     return true;
   }
 
-  bool fail(std::uint32_t node, std::exception_ptr failure) {
+  [[gnu::noinline]] bool fail(std::uint32_t node, std::exception_ptr failure) {
+    if (is_taken_over_) {
+      guard_.end_called(node, std::move(failure));
+      return false;
+    }
     called_in_[node] = this_block_;
     guard_.fail(node, std::move(failure));
     return take_over();
@@ -170,7 +170,7 @@ class SerialCourse final : public ProductFetcher {
   Lane& lane_;
   Parallel& parallel_;
   Guard guard_;
-  std::vector<std::uint64_t> called_in_;  ///< block, by node: nothing is ever reset
+  CacheLineVector<std::uint64_t> called_in_;  ///< block, by node: nothing is ever reset
   std::uint64_t this_block_{};
   bool is_taken_over_{};
 };

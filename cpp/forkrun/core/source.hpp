@@ -47,11 +47,11 @@ class Source {
 
   [[nodiscard]] virtual std::span<const ColumnDescription> columns() const = 0;
 
-  /// Cuts a unit into blocks of at most `block_size` events, in entry order. Depends on the unit
-  /// and the input alone. Blocks end at cluster boundaries of the input where that costs little.
-  /// `block_size` 0: the source chooses.
-  [[nodiscard]] virtual std::vector<EntryRange> blocks(const UnitOfWork& unit,
-                                                       std::size_t block_size) const = 0;
+  /// Cuts a unit into blocks of at most `block_size` events, in entry order, and adds them to
+  /// `blocks`. Depends on the unit and the input alone. Blocks end at cluster boundaries of the
+  /// input where that costs little. `block_size` 0: the source chooses.
+  virtual void cut(const UnitOfWork& unit, std::size_t block_size,
+                   std::vector<EntryRange>& blocks) const = 0;
 
   /// Called in the child, once per concurrent block. Opens nothing until the first `load`.
   [[nodiscard]] virtual std::unique_ptr<SourceLane> make_lane() = 0;

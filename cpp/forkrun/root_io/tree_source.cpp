@@ -93,14 +93,13 @@ std::unique_ptr<SourceLane> TreeSource::make_lane() {
   return std::make_unique<TreeLane>(config_);
 }
 
-std::vector<EntryRange> TreeSource::blocks(const UnitOfWork& unit, std::size_t block_size) const {
+void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size,
+                     std::vector<EntryRange>& blocks) const {
   const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
-  std::vector<EntryRange> blocks;
   for (const auto& range : unit.ranges) {
     const auto cut = cut_into_blocks(range, config_.clusters.at(range.file), size);
     blocks.insert(blocks.end(), cut.begin(), cut.end());
   }
-  return blocks;
 }
 
 std::vector<EntryRange> cut_into_blocks(const EntryRange& range,

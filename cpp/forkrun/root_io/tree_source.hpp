@@ -62,8 +62,8 @@ class TreeSource : public Source {
   [[nodiscard]] std::span<const ColumnDescription> columns() const override {
     return config_.columns;
   }
-  [[nodiscard]] std::vector<EntryRange> blocks(const UnitOfWork& unit,
-                                               std::size_t block_size) const override;
+  void cut(const UnitOfWork& unit, std::size_t block_size,
+           std::vector<EntryRange>& blocks) const override;
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
   [[nodiscard]] const TreeSourceConfig& config() const { return config_; }
 

@@ -12,7 +12,7 @@
 namespace forkrun::testing {
 
 /// Modules whose one step is a function; so a test says in one place what is declared and done.
-class FunctionProducer final : public Producer {
+class FunctionProducer : public Producer {
  public:
   using Function = std::function<void(const EventBlock&)>;
   explicit FunctionProducer(Function function) : function_{std::move(function)} {}
@@ -22,12 +22,34 @@ class FunctionProducer final : public Producer {
   Function function_;
 };
 
-class FunctionFilter final : public Filter {
+class FunctionFilter : public Filter {
  public:
   using Function = std::function<void(const EventBlock&, std::span<std::uint8_t>)>;
   explicit FunctionFilter(Function function) : function_{std::move(function)} {}
   void filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
     function_(block, accept);
+  }
+
+ private:
+  Function function_;
+};
+
+class FunctionCoroutineProducer : public CoroutineProducer {
+ public:
+  using Function = std::function<Coroutine(const EventBlock&)>;
+  explicit FunctionCoroutineProducer(Function function) : function_{std::move(function)} {}
+  Coroutine produce(const EventBlock& block) override { return function_(block); }
+
+ private:
+  Function function_;
+};
+
+class FunctionCoroutineFilter : public CoroutineFilter {
+ public:
+  using Function = std::function<Coroutine(const EventBlock&, std::span<std::uint8_t>)>;
+  explicit FunctionCoroutineFilter(Function function) : function_{std::move(function)} {}
+  Coroutine filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
+    return function_(block, accept);
   }
 
  private:
@@ -42,6 +64,21 @@ class FunctionAnalyzer final : public Analyzer {
 
  private:
   Function function_;
+};
+
+/// A producer or filter of the functions above that has part of its work done outside.
+template <typename Base>
+class WithOutside : public Base, public External {
+ public:
+  using Acquire = std::function<void(const EventBlock&, ExternalWork)>;
+  WithOutside(Base::Function function, Acquire acquire)
+      : Base{std::move(function)}, acquire_{std::move(acquire)} {}
+  void acquire(const EventBlock& block, ExternalWork work) override {
+    acquire_(block, std::move(work));
+  }
+
+ private:
+  Acquire acquire_;
 };
 
 /// Keeps the numbers of the events it wrote, and what became of its units.

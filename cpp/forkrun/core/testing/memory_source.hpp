@@ -39,9 +39,8 @@ class MemorySource final : public Source {
 
   [[nodiscard]] std::span<const ColumnDescription> columns() const override { return columns_; }
 
-  [[nodiscard]] std::vector<EntryRange> blocks(const UnitOfWork& unit,
-                                               std::size_t block_size) const override {
-    std::vector<EntryRange> blocks;
+  void cut(const UnitOfWork& unit, std::size_t block_size,
+           std::vector<EntryRange>& blocks) const override {
     const auto size = static_cast<std::int64_t>(block_size == 0 ? 10 : block_size);
     for (const auto& range : unit.ranges) {
       for (auto first = range.first; first < range.last; first += size) {
@@ -51,7 +50,6 @@ class MemorySource final : public Source {
         blocks.push_back(range);
       }
     }
-    return blocks;
   }
 
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override {

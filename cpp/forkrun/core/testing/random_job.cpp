@@ -1,9 +1,12 @@
 #include <forkrun/core/testing/random_job.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace forkrun::testing {
 
@@ -27,6 +30,17 @@ RandomJob::Part draw_part(Random& random, const std::string& label,
   return {label, draw_names(random, products, 4), static_cast<Concurrency>(below(random, 3))};
 }
 
+/// A producer or filter: of these there are more kinds.
+RandomJob::Part draw_rich_part(Random& random, const std::string& label,
+                               const std::vector<std::string>& products) {
+  auto part = draw_part(random, label, products);
+  part.concurrency = static_cast<Concurrency>(below(random, 4));
+  part.way = static_cast<RandomJob::Way>(below(random, 4));
+  part.resource = below(random, 4) == 0 ? "library" + std::to_string(below(random, 2)) : "";
+  part.is_per_block = below(random, 4) == 0;
+  return part;
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
   return hash ^ (hash >> 29U);
@@ -40,16 +54,51 @@ std::uint64_t hash_of(const std::string& label) {
   return hash;
 }
 
-/// Counts those who are inside at the same time.
+constexpr std::uint32_t limit = 2;  ///< of all modules of Concurrency::limited
+
+/// Counts those who are inside at the same time, where not more than `n_most` may be.
 class Entrance {
  public:
+  explicit Entrance(int n_most = 1) : n_most_{n_most} {}
   int overlaps() const { return n_overlaps_; }
-  void enter() { n_overlaps_ += n_inside_.fetch_add(1) > 0 ? 1 : 0; }
+  void enter() { n_overlaps_ += n_inside_.fetch_add(1) >= n_most_ ? 1 : 0; }
   void leave() { --n_inside_; }
 
  private:
+  int n_most_;
   std::atomic<int> n_inside_{};
   std::atomic<int> n_overlaps_{};
+};
+
+/// Answers what it was given, the last first, on a thread of its own.
+class Outside {
+ public:
+  void give(ExternalWork work, std::exception_ptr failure) {
+    const std::scoped_lock lock{mutex_};
+    given_.emplace_back(std::move(work), std::move(failure));
+    changed_.notify_one();
+  }
+
+ private:
+  void answer(const std::stop_token& stop) {
+    std::unique_lock lock{mutex_};
+    while (changed_.wait(lock, stop, [this] { return !given_.empty(); })) {
+      auto [work, failure] = std::move(given_.back());
+      given_.pop_back();
+      lock.unlock();
+      if (failure) {
+        work.failed(failure);
+      } else {
+        work.done();
+      }
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::pair<ExternalWork, std::exception_ptr>> given_;
+  std::jthread thread_{[this](const std::stop_token& stop) { answer(stop); }};
 };
 
 /// What all modules of a job share while it is observed.
@@ -58,99 +107,216 @@ struct Witness {
   Entrance unsafe;
   std::map<std::string, std::atomic<int>> n_calls;
   std::map<std::string, Entrance> entrances;
+  std::map<std::string, Entrance> libraries;
   std::map<std::string, std::vector<std::uint64_t>> seen;
   std::map<std::string, MemoryOutput::Record> records;
   std::mutex seen_mutex;
+  Outside outside;
 };
 
 /// One module's part in the job: computes from its inputs a number per event.
 class Body {
  public:
+  using Way = RandomJob::Way;
+  using Values = ScalarView<std::int64_t>;
+
   Body(Witness& witness, const RandomJob::Part& part, Construction& construction)
       : witness_{witness},
         part_{part},
-        entrance_{witness.entrances[part.label]},
         n_calls_{witness.n_calls[part.label]},
         seed_{hash_of(part.label)} {
     construction.set_concurrency(part.concurrency);
-    for (const auto& input : part.inputs) {
-      inputs_.push_back(construction.consumes_scalar<std::int64_t>(input));
+    declare_entrances(construction);
+    if (part.is_per_block) {
+      construction.set_instances(Instances::per_block);
     }
+    const bool asks = part.way == Way::asks || part.way == Way::coroutine;
+    for (const auto& input : part.inputs) {
+      if (asks) {
+        asked_.push_back(construction.may_consume_scalar<std::int64_t>(input));
+      } else {
+        inputs_.push_back(construction.consumes_scalar<std::int64_t>(input));
+      }
+    }
+  }
+
+  /// `step` gets each event with its number.
+  template <typename Step>
+  void run(const EventBlock& block, const Step& step) const {
+    std::vector<Values> values;
+    for (const auto input : inputs_) {
+      values.push_back(block.get(input));
+    }
+    for (const auto input : asked_of(block)) {
+      values.push_back(block.get(input));
+    }
+    compute(block, values, step);
   }
 
   template <typename Step>
-  void run(const EventBlock& block, const Step& step) const {
-    ++n_calls_;
-    const Inside inside{*this};
-    fail_if_told(block);
-    for (std::size_t event = 0; event < block.n_events(); ++event) {
-      step(event, number_of(block, event));
+  Coroutine run_as_coroutine(const EventBlock& block, Step step) const {
+    std::vector<Values> values;
+    for (const auto input : asked_of(block)) {
+      values.push_back(co_await block.get(input));
     }
-    if (seed_ % 3 == 0) {
-      std::this_thread::yield();
+    compute(block, values, step);
+  }
+
+  /// Has nothing done outside, which may fail there, or here.
+  void acquire(const EventBlock& block, ExternalWork work) const {
+    std::exception_ptr failure;
+    if (is_told_to_fail(block) && seed_ % 3 == 0) {
+      failure = std::make_exception_ptr(std::runtime_error{"told to fail outside"});
     }
+    if (is_told_to_fail(block) && seed_ % 3 == 1) {
+      throw std::runtime_error{"told to fail while acquiring"};
+    }
+    witness_.outside.give(std::move(work), failure);
   }
 
  private:
+  /// Of what this module may not be in more than a given number of times.
+  std::vector<Entrance*> entrances_{};
+
+  void declare_entrances(Construction& construction) {
+    if (part_.concurrency == Concurrency::limited) {
+      construction.set_limit(limit);
+      entrances_.push_back(&witness_.entrances.try_emplace(part_.label, limit).first->second);
+    }
+    if (part_.concurrency == Concurrency::one) {
+      entrances_.push_back(&witness_.entrances[part_.label]);
+    }
+    if (part_.concurrency == Concurrency::unsafe) {
+      entrances_.push_back(&witness_.unsafe);
+    }
+    if (!part_.resource.empty()) {
+      construction.uses_resource(part_.resource);
+      entrances_.push_back(&witness_.libraries[part_.resource]);
+    }
+  }
+
   struct Inside {
     explicit Inside(const Body& b) : body{b} {
-      if (body.part_.concurrency == Concurrency::one) body.entrance_.enter();
-      if (body.part_.concurrency == Concurrency::unsafe) body.witness_.unsafe.enter();
+      for (auto* entrance : body.entrances_) {
+        entrance->enter();
+      }
     }
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
     ~Inside() {
-      if (body.part_.concurrency == Concurrency::one) body.entrance_.leave();
-      if (body.part_.concurrency == Concurrency::unsafe) body.witness_.unsafe.leave();
+      for (auto* entrance : body.entrances_) {
+        entrance->leave();
+      }
     }
     const Body& body;
   };
 
-  void fail_if_told(const EventBlock& block) const {
-    const auto& fault = witness_.fault;
-    if (fault && fault->label == part_.label &&
-        std::ranges::find(block.events(), fault->event) != block.events().end()) {
+  /// Some events need what others do not.
+  [[nodiscard]] bool asks_for(std::uint64_t event) const { return mix(seed_, event) % 4 == 0; }
+
+  /// All of them, or none: that depends on the events.
+  [[nodiscard]] std::vector<LazyScalarInput<std::int64_t>> asked_of(const EventBlock& block) const {
+    const bool any = std::ranges::any_of(block.events(), [this](auto e) { return asks_for(e); });
+    return any ? asked_ : std::vector<LazyScalarInput<std::int64_t>>{};
+  }
+
+  template <typename Step>
+  void compute(const EventBlock& block, const std::vector<Values>& values, const Step& step) const {
+    ++n_calls_;
+    const Inside inside{*this};
+    if (is_told_to_fail(block)) {
       throw std::runtime_error{"told to fail"};
+    }
+    for (std::size_t event = 0; event < block.n_events(); ++event) {
+      auto number = mix(seed_, block.events()[event]);
+      const bool uses = asked_.empty() || asks_for(block.events()[event]);
+      for (std::size_t i = 0; uses && i < values.size(); ++i) {
+        number = mix(number, static_cast<std::uint64_t>(values[i][event]));
+      }
+      step(event, number);
+    }
+    if (seed_ % 3 == 0) {
+      std::this_thread::yield();
+    }
+    if (seed_ % 5 == 0) {  // Long enough to be worth a thread.
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
     }
   }
 
-  [[nodiscard]] std::uint64_t number_of(const EventBlock& block, std::size_t event) const {
-    auto number = mix(seed_, block.events()[event]);
-    for (const auto input : inputs_) {
-      number = mix(number, static_cast<std::uint64_t>(block.get(input)[event]));
-    }
-    return number;
+  [[nodiscard]] bool is_told_to_fail(const EventBlock& block) const {
+    const auto& fault = witness_.fault;
+    return fault && fault->label == part_.label &&
+           std::ranges::find(block.events(), fault->event) != block.events().end();
   }
 
   Witness& witness_;
   RandomJob::Part part_;
-  Entrance& entrance_;
   std::atomic<int>& n_calls_;
   std::uint64_t seed_;
-  std::vector<ScalarInput<std::int64_t>> inputs_;
+  std::vector<ScalarInput<std::int64_t>> inputs_{};
+  std::vector<LazyScalarInput<std::int64_t>> asked_{};
+};
+
+/// With a `clone`, for those that are to have one object per block.
+template <typename Base>
+class Cloneable final : public Base {
+ public:
+  using Base::Base;
+  [[nodiscard]] std::unique_ptr<Module> clone() const override {
+    return std::make_unique<Cloneable>(*this);
+  }
 };
 
 std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& part,
                                       Construction& construction) {
   const Body body{witness, part, construction};
   const auto output = construction.produces_scalar<std::int64_t>(part.label + "_out");
-  return std::make_unique<FunctionProducer>([body, output](const EventBlock& block) {
-    const auto values = block.make(output);
-    body.run(block, [&](std::size_t event, std::uint64_t number) {
+  const auto filling = [output](const EventBlock& block) {
+    return [values = block.make(output)](std::size_t event, std::uint64_t number) {
       values[event] = static_cast<std::int64_t>(number);
-    });
-  });
+    };
+  };
+  const auto run = [body, filling](const EventBlock& block) { body.run(block, filling(block)); };
+  if (part.way == RandomJob::Way::coroutine) {
+    return std::make_unique<Cloneable<FunctionCoroutineProducer>>(
+        [body, filling](const EventBlock& block) {
+          return body.run_as_coroutine(block, filling(block));
+        });
+  }
+  if (part.way == RandomJob::Way::outside) {
+    return std::make_unique<Cloneable<WithOutside<FunctionProducer>>>(
+        run, [body](const EventBlock& block, ExternalWork work) {
+          body.acquire(block, std::move(work));
+        });
+  }
+  return std::make_unique<Cloneable<FunctionProducer>>(run);
 }
 
 std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& part,
                                     Construction& construction) {
   const Body body{witness, part, construction};
-  return std::make_unique<FunctionFilter>(
-      [body](const EventBlock& block, std::span<std::uint8_t> accept) {
-        body.run(block, [&](std::size_t event, std::uint64_t number) {
-          accept[event] = number % 3 == 0 ? 0 : 1;
+  using Accept = std::span<std::uint8_t>;
+  const auto deciding = [](Accept accept) {
+    return [accept](std::size_t event, std::uint64_t number) {
+      accept[event] = number % 3 == 0 ? 0 : 1;
+    };
+  };
+  const auto run = [body, deciding](const EventBlock& block, Accept accept) {
+    body.run(block, deciding(accept));
+  };
+  if (part.way == RandomJob::Way::coroutine) {
+    return std::make_unique<Cloneable<FunctionCoroutineFilter>>(
+        [body, deciding](const EventBlock& block, Accept accept) {
+          return body.run_as_coroutine(block, deciding(accept));
         });
-      });
+  }
+  if (part.way == RandomJob::Way::outside) {
+    return std::make_unique<Cloneable<WithOutside<FunctionFilter>>>(
+        run, [body](const EventBlock& block, ExternalWork work) {
+          body.acquire(block, std::move(work));
+        });
+  }
+  return std::make_unique<Cloneable<FunctionFilter>>(run);
 }
 
 /// Ordered unless reentrant: then what is seen is a set, compared sorted.
@@ -244,6 +410,9 @@ void collect(const RandomJob& job, Witness& witness, const Schedule& schedule,
   for (const auto& [label, entrance] : witness.entrances) {
     into.n_overlaps += entrance.overlaps();
   }
+  for (const auto& [name, entrance] : witness.libraries) {
+    into.n_overlaps += entrance.overlaps();
+  }
   into.n_overlaps += witness.unsafe.overlaps();
 }
 
@@ -282,12 +451,12 @@ RandomJob RandomJob::draw(std::uint32_t seed) {
   RandomJob job;
   std::vector<std::string> products{"x", "y"};
   for (std::size_t i = below(random, 12); i > 0; --i) {
-    job.producers.push_back(draw_part(random, "p" + std::to_string(i), products));
+    job.producers.push_back(draw_rich_part(random, "p" + std::to_string(i), products));
     products.push_back(job.producers.back().label + "_out");
   }
   std::vector<std::string> on_paths;
   for (std::size_t i = below(random, 6); i > 0; --i) {
-    job.filters.push_back(draw_part(random, "f" + std::to_string(i), products));
+    job.filters.push_back(draw_rich_part(random, "f" + std::to_string(i), products));
     on_paths.push_back(job.filters.back().label);
   }
   for (std::size_t i = below(random, 5); i > 0; --i) {

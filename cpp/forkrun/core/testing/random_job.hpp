@@ -19,10 +19,15 @@ namespace forkrun::testing {
 /// A job drawn by chance: producers that consume columns of the input and each other's, filters and
 /// analyzers on paths, outputs, of all kinds of concurrency.
 struct RandomJob {
+  /// How a producer or filter gets at its inputs.
+  enum class Way : std::uint8_t { before, asks, coroutine, outside };
   struct Part {
     std::string label;
     std::vector<std::string> inputs;
     Concurrency concurrency{};
+    Way way{};               ///< `outside`: as `before`, but has work done outside
+    std::string resource{};  ///< empty: none
+    bool is_per_block{};
   };
   std::vector<Part> producers, filters, analyzers, outputs;
   std::map<std::string, std::vector<std::string>> paths;         ///< labels
@@ -49,7 +54,7 @@ struct Observation {
   std::map<std::string, std::vector<std::uint64_t>> sequences;  ///< blocks, by output
   std::map<std::string, int> n_calls;                           ///< by module, and by column
   EventDigest read;
-  int n_overlaps{};  ///< of unsafe modules with each other, and of `one` modules with themselves
+  int n_overlaps{};  ///< where more modules were inside than are allowed
 
   bool operator==(const Observation&) const = default;
 };
