@@ -3,27 +3,40 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <forkrun/concurrency/ready_tasks.hpp>
+#include <forkrun/concurrency/task_group.hpp>
+#include <forkrun/concurrency/team.hpp>
 #include <forkrun/concurrency/waiting_task_list.hpp>
 
 namespace forkrun {
 namespace {
 
-/// What every executor must do, whatever its threads.
-class ExecutorTest : public ::testing::TestWithParam<std::size_t> {
- protected:
-  /// 0 threads stand for the serial executor.
-  std::unique_ptr<Executor> executor =
-      GetParam() == 0 ? make_serial_executor() : make_tbb_executor(GetParam());
+struct Kind {
+  std::string name;
+  std::function<std::unique_ptr<Executor>(std::size_t)> make;
+  std::size_t n_threads;
 };
 
-class FunctionTask final : public WaitingTask {
+void PrintTo(const Kind& kind, std::ostream* stream) {
+  *stream << kind.name << " with " << kind.n_threads << " threads";
+}
+
+/// What every executor must do, whatever its threads.
+class ExecutorTest : public ::testing::TestWithParam<Kind> {
+ protected:
+  std::unique_ptr<Executor> executor = GetParam().make(GetParam().n_threads);
+};
+
+class FunctionTask : public WaitingTask {
  public:
   void execute(ReadyTasks& ready) noexcept override { function(ready); }
   std::function<void(ReadyTasks&)> function;
@@ -129,7 +142,138 @@ TEST_P(ExecutorTest, for_each_rethrows_what_its_body_threw) {
   EXPECT_THROW(executor->for_each(5, fail), std::runtime_error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, ExecutorTest, ::testing::Values(0, 1, 2, 4, 7));
+TEST_P(ExecutorTest, a_loop_within_a_loop_ends) {
+  std::atomic<int> n_calls{};
+  executor->for_each(5,
+                     [&](std::size_t) { executor->for_each(7, [&](std::size_t) { ++n_calls; }); });
+  EXPECT_EQ(n_calls, 35);
+}
+
+TEST_P(ExecutorTest, run_waits_for_what_is_expected_from_outside) {
+  constexpr std::size_t n_tasks = 50;
+  std::vector<FunctionTask> tasks(n_tasks);
+  std::atomic<std::size_t> n_executed{};
+  std::vector<std::jthread> outside;
+  FunctionTask start;
+  for (auto& task : tasks) {
+    task.function = [&](ReadyTasks&) { ++n_executed; };
+  }
+  start.function = [&](ReadyTasks&) {
+    for (auto& task : tasks) {
+      executor->expect_outside();
+      outside.emplace_back([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        executor->submit(task);
+      });
+    }
+    executor->expect_outside();
+    executor->expect_no_more();
+  };
+  executor->run(start);
+  EXPECT_EQ(n_executed, n_tasks);
+}
+
+/// Waits on its stack for `maker`, as a module does that asks for a product.
+void wait_on_stack_for(FunctionTask& maker, WaitingTaskList& done, Task::Rank rank,
+                       ReadyTasks& ready) {
+  ReadyTasks::Wakeup wakeup{ready};
+  wakeup.expect(1);
+  WaitingTaskLink link{&wakeup, nullptr};
+  switch (done.add(link)) {
+    case WaitingTaskList::Added::first: ready.push(maker); [[fallthrough]];
+    case WaitingTaskList::Added::waiting: ready.work_until(wakeup, rank); break;
+    case WaitingTaskList::Added::done: break;
+  }
+}
+
+/// A task whose rank can be chosen.
+class RankedTask final : public FunctionTask {
+ public:
+  using FunctionTask::set_rank;
+};
+
+TEST_P(ExecutorTest, tasks_that_wait_on_the_stack_for_each_other_all_end) {
+  constexpr std::size_t n_chains = 20;
+  constexpr std::size_t n_links = 50;  // Link i waits for link i - 1.
+  std::vector<std::vector<RankedTask>> tasks(n_chains);
+  std::vector<std::vector<WaitingTaskList>> done(n_chains);
+  std::atomic<std::size_t> n_ended{};
+  for (std::size_t chain = 0; chain < n_chains; ++chain) {
+    tasks[chain] = std::vector<RankedTask>(n_links);
+    done[chain] = std::vector<WaitingTaskList>(n_links);
+    for (std::size_t i = 0; i < n_links; ++i) {
+      auto& task = tasks[chain][i];
+      const auto rank = static_cast<Task::Rank>(i + 1);
+      task.set_rank(rank);
+      task.function = [&, chain, i, rank](ReadyTasks& ready) {
+        if (i > 0) {
+          wait_on_stack_for(tasks[chain][i - 1], done[chain][i - 1], rank, ready);
+        }
+        ++n_ended;
+        done[chain][i].close(ready);
+      };
+    }
+  }
+  FunctionTask start;
+  start.function = [&](ReadyTasks& ready) {
+    for (auto& chain : tasks) {
+      ready.push(chain.back());
+    }
+  };
+  executor->run(start);
+  EXPECT_EQ(n_ended, n_chains * n_links);
+}
+
+TEST_P(ExecutorTest, a_task_group_waits_for_its_functions_and_rethrows) {
+  int n_waits = 0;
+  std::atomic<int> n_calls{};
+  std::string message;
+  FunctionTask task;
+  task.function = [&](ReadyTasks&) {
+    TaskGroup group;
+    for (int i = 0; i < 30; ++i) {
+      group.run([&] { ++n_calls; });
+    }
+    group.wait();
+    EXPECT_EQ(n_calls, 30);
+    group.run([] { throw std::runtime_error{"one of them"}; });
+    try {
+      group.wait();
+    } catch (const std::runtime_error& error) {
+      message = error.what();
+    }
+    ++n_waits;
+  };
+  executor->run(task);
+  EXPECT_EQ(n_waits, 1);
+  EXPECT_EQ(message, "one of them");
+}
+
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds{{"serial", [](std::size_t) { return make_serial_executor(); }, 1}};
+  for (const std::size_t n_threads : {1, 2, 4, 7}) {
+    kinds.push_back({"thread", make_thread_executor, n_threads});
+    kinds.push_back({"tbb", make_tbb_executor, n_threads});
+    if (has_dispatch_executor()) {
+      kinds.push_back({"dispatch", make_dispatch_executor, n_threads});
+    }
+  }
+  return kinds;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
+  return kind.param.name + "_" + std::to_string(kind.param.n_threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ExecutorTest, ::testing::ValuesIn(all_kinds()), name_of);
+
+TEST(DispatchExecutorTest, is_there_or_says_what_is_missing) {
+  if (has_dispatch_executor()) {
+    EXPECT_EQ(make_dispatch_executor(2)->n_threads(), 2U);
+  } else {
+    EXPECT_THROW((void)make_dispatch_executor(2), std::runtime_error);
+  }
+}
 
 }  // namespace
 }  // namespace forkrun

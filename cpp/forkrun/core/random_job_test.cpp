@@ -18,10 +18,17 @@ std::uint32_t n_jobs() {
   return wanted == nullptr ? 60 : static_cast<std::uint32_t>(std::atoi(wanted));
 }
 
+/// FORKRUN_TEST_EXECUTOR=thread leaves oneTBB out, which sanitizers do not understand wholly.
+bool may_use_tbb() {
+  const char* wanted = std::getenv("FORKRUN_TEST_EXECUTOR");
+  return wanted == nullptr || std::string{wanted} != "thread";
+}
+
 /// Every thread count with every number of concurrent blocks, over the seeds.
 ProcessorConfig parallel_config(std::uint32_t seed, std::size_t block_size) {
   static constexpr std::size_t threads[] = {1, 2, 4, 7};
-  return {ExecutorKind::tbb, threads[seed % 4], 1 + (seed / 4) % 8, block_size};
+  const auto kind = may_use_tbb() && seed % 3 != 0 ? ExecutorKind::tbb : ExecutorKind::thread;
+  return {kind, threads[seed % 4], 1 + (seed / 4) % 8, block_size};
 }
 
 ProcessorConfig serial_config(std::size_t block_size) {
@@ -94,6 +101,9 @@ TEST(RandomJobTest, every_executor_does_what_serial_does) {
     for (const auto kind : {ExecutorKind::serial, ExecutorKind::thread, ExecutorKind::tbb}) {
       auto config = parallel_config(seed, 3);
       config.executor = kind;
+      if (kind == ExecutorKind::tbb && !may_use_tbb()) {
+        continue;
+      }
       config.always_tasks = true;
       EXPECT_EQ(observe(job, config, unit_of(0, 250), fault), expected)
           << "seed " << seed << ", executor " << static_cast<int>(kind);

@@ -114,16 +114,21 @@ class ProcessorTest : public ::testing::TestWithParam<ProcessorConfig> {
 
 inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info) {
   const auto& config = info.param;
-  return config.executor == ExecutorKind::serial
-             ? "serial"
-             : "tbb_" + std::to_string(config.threads) + "_threads_" +
-                   std::to_string(config.concurrent_blocks) + "_blocks";
+  if (config.executor == ExecutorKind::serial) {
+    return config.always_tasks ? "serial_tasks" : "serial";
+  }
+  return std::string{config.executor == ExecutorKind::tbb ? "tbb" : "thread"} +
+         (config.always_tasks ? "_tasks_" : "_") + std::to_string(config.threads) + "_threads_" +
+         std::to_string(config.concurrent_blocks) + "_blocks";
 }
 
 /// Every executor, with fewer and more blocks than threads.
 inline const auto all_executors = ::testing::Values(
     ProcessorConfig{ExecutorKind::serial, 1, 1, 0}, ProcessorConfig{ExecutorKind::tbb, 1, 1, 0},
     ProcessorConfig{ExecutorKind::tbb, 2, 1, 0}, ProcessorConfig{ExecutorKind::tbb, 2, 3, 0},
-    ProcessorConfig{ExecutorKind::tbb, 7, 8, 0});
+    ProcessorConfig{ExecutorKind::tbb, 7, 8, 0}, ProcessorConfig{ExecutorKind::tbb, 3, 4, 0, true},
+    ProcessorConfig{ExecutorKind::thread, 1, 3, 0}, ProcessorConfig{ExecutorKind::thread, 3, 4, 0},
+    ProcessorConfig{ExecutorKind::thread, 4, 3, 0, true},
+    ProcessorConfig{ExecutorKind::serial, 1, 1, 0, true});
 
 }  // namespace forkrun::testing
