@@ -1,0 +1,27 @@
+"""Replay files: modules with times and dependencies, in the form of the public toy framework."""
+
+from forkrun.replay.model import (
+    Concurrency,
+    Kind,
+    Product,
+    ReplayJob,
+    ReplayModule,
+    ReplayOptions,
+    ReplayPath,
+    ReplaySource,
+    Work,
+)
+from forkrun.replay.read import read_replay
+
+__all__ = [
+    "Concurrency",
+    "Kind",
+    "Product",
+    "ReplayJob",
+    "ReplayModule",
+    "ReplayOptions",
+    "ReplayPath",
+    "ReplaySource",
+    "Work",
+    "read_replay",
+]

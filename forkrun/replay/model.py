@@ -1,0 +1,99 @@
+"""What a replay file says, as plain frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Kind(Enum):
+    """What a module does to the event."""
+
+    PRODUCER = "producer"
+    FILTER = "filter"
+
+
+class Concurrency(Enum):
+    """How often a module may run at the same time (docs/architecture.md)."""
+
+    REENTRANT = "reentrant"
+    ONE = "one"
+    UNSAFE = "unsafe"
+
+
+class Work(Enum):
+    """How the module spends its time."""
+
+    BUSY_WAIT = "busywait"
+    SLEEP = "sleep"
+    EXTERNAL = "external"
+    NONE = "none"
+
+
+class Product(NamedTuple):
+    """What a module asks for: the producer's label and the product's name, mostly empty."""
+
+    label: str
+    product: str
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayModule:
+    """A module that takes its time and does nothing else.
+
+    `event_times_s` : (n,) float64 [s], n >= 1, read-only; event i takes element i modulo n.
+    `consumes` : in the file's order, without repetition. `produces` : names of its products; none
+    of a filter. `blocking_get` : asks for its products while it runs, one after the other, not
+    before."""
+
+    label: str
+    kind: Kind
+    type: str
+    concurrency: Concurrency
+    work: Work
+    blocking_get: bool
+    event_times_s: npt.NDArray[np.float64]
+    consumes: tuple[Product, ...]
+    produces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """`n_threads` None: as many as there are cores. `busy_wait_scale_factor`: steps of the numeric
+    integration per second on the machine that the file was made for."""
+
+    events_in_flight: int = 1
+    n_threads: int | None = None
+    busy_wait_scale_factor: float = 2.2e7
+
+
+@dataclass(frozen=True)
+class ReplaySource:
+    """Where events come from: here only their number matters."""
+
+    type: str
+    n_events: int
+
+
+@dataclass(frozen=True)
+class ReplayPath:
+    """Labels of filters, which run one after the other."""
+
+    name: str
+    filters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReplayJob:
+    """A whole file. Labels are unique, every consumed product has its producer, and no module
+    depends on itself. `modules` : producers, then filters, in the file's order."""
+
+    name: str
+    options: ReplayOptions
+    source: ReplaySource
+    modules: tuple[ReplayModule, ...]
+    paths: tuple[ReplayPath, ...]
