@@ -70,7 +70,7 @@ tsan: $(VENV)/environment ## core tests under the thread sanitizer, without oneT
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/tsan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 		-DFORKRUN_SANITIZE=thread -DFORKRUN_BINDINGS=OFF
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/tsan
-	FORKRUN_TEST_EXECUTOR=thread build/tsan/forkrun/core/core_test --gtest_filter='-*tbb*'
+	TSAN_OPTIONS=suppressions=cpp/tsan.supp FORKRUN_TEST_EXECUTOR=thread build/tsan/forkrun/core/core_test --gtest_filter='-*tbb*'
 
 clean: ## everything that was built, and the virtual environment
 	rm -rf build dist $(VENV) *.egg-info forkrun/lib forkrun/include forkrun/_core*.so

@@ -194,6 +194,51 @@ class ChildStatus:
     last_event: int
     heartbeat_ns: int
 
+# --- replay ---------------------------------------------------------------------------------------
+class ReplayModule:
+    """A module that takes its time. `event_times_s`: (n,) float64 [s]."""
+
+    def __init__(
+        self,
+        label: str,
+        kind: str,
+        concurrency: str,
+        work: Literal["none", "busywait", "sleep", "async"],
+        get: Literal["prefetch", "blocking", "coroutine"],
+        event_times_s: npt.NDArray[np.float64],
+        consumes: Sequence[str],
+        produces: Sequence[str],
+    ) -> None: ...
+
+class ReplayResult:
+    checksum: int
+    start_s: float
+    end_s: float
+    cpu_s: float
+
+class Replay:
+    """A compiled replay; can be run once per process."""
+
+    def __init__(
+        self, modules: Sequence[ReplayModule], paths: Sequence[tuple[str, Sequence[str]]]
+    ) -> None: ...
+    def run(
+        self,
+        *,
+        executor: str,
+        threads: int,
+        events_in_flight: int,
+        block_size: int,
+        always_tasks: bool,
+        first_event: int,
+        n_events: int,
+        steps_per_s: float,
+        board: StatusBoard,
+        child: int,
+    ) -> ReplayResult: ...
+
+def measure_steps_per_s() -> float: ...
+
 # --- writing and merging --------------------------------------------------------------------------
 class TreeWriter:
     """Writes columns to a new tree of a new file (the sample generator, tests)."""

@@ -13,6 +13,7 @@ void register_status_board(pybind11::module_& module);
 void register_block(pybind11::module_& module);
 void register_schedule(pybind11::module_& module);
 void register_processor(pybind11::module_& module);
+void register_replay(pybind11::module_& module);
 void register_process(pybind11::module_& module);
 
 }  // namespace forkrun::bindings

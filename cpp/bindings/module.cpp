@@ -11,5 +11,6 @@ PYBIND11_MODULE(_core, module) {
   register_block(module);
   register_schedule(module);
   register_processor(module);
+  register_replay(module);
   register_process(module);
 }

@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "descriptions.hpp"
 #include "job_schedule.hpp"
+#include "names.hpp"
 
 namespace py = pybind11;
 
@@ -25,16 +26,6 @@ std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
                                         const std::vector<std::vector<std::int64_t>>& clusters) {
   return std::make_unique<TreeSource>(root_io::TreeSourceConfig{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters});
-}
-
-ExecutorKind executor_of(const std::string& name) {
-  if (name == "serial") {
-    return ExecutorKind::serial;
-  }
-  if (name == "tbb") {
-    return ExecutorKind::tbb;
-  }
-  throw Error("there is no executor \"" + name + "\"; there are serial and tbb");
 }
 
 std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,

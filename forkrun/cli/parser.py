@@ -9,7 +9,15 @@ from pathlib import Path
 
 import forkrun
 
-_COMMANDS = ("run", "check", "plan", "merge", "report", "sample")
+_COMMANDS = (
+    "run",
+    "check",
+    "plan",
+    "merge",
+    "report",
+    "sample",
+    "replay",
+)
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""
 

@@ -12,6 +12,7 @@ from forkrun.replay.model import (
     Work,
 )
 from forkrun.replay.read import read_replay
+from forkrun.replay.settings import ReplaySettings
 
 __all__ = [
     "Concurrency",
@@ -21,6 +22,7 @@ __all__ = [
     "ReplayModule",
     "ReplayOptions",
     "ReplayPath",
+    "ReplaySettings",
     "ReplaySource",
     "Work",
     "read_replay",

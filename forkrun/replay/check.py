@@ -66,13 +66,15 @@ def _path_problems(job: ReplayJob, modules: dict[str, ReplayModule]) -> Iterator
 
 
 def _cycle(job: ReplayJob) -> Iterator[str]:
-    graph = {module.label: [p.label for p in module.consumes] for module in job.modules}
+    makers = [module for module in job.modules if module.kind is Kind.PRODUCER]
+    labels = {module.label for module in makers}
+    graph = {m.label: [p.label for p in m.consumes if p.label in labels] for m in makers}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        labels = error.args[1]  # each is consumed by the next one; the last is the first
-        chain = " → ".join(reversed(labels))
+        way = error.args[1]  # each is consumed by the next one; the last is the first
+        chain = " → ".join(way)
         yield (
-            f'process.producers (label "{labels[-1]}").toGet: "{labels[-1]}" waits for itself'
+            f'process.producers (label "{way[-1]}").toGet: "{way[-1]}" waits for itself'
             f" ({chain}): remove one of these dependencies"
         )

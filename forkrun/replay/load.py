@@ -21,7 +21,7 @@ def load_json(path: Path) -> Any:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        if error.pos >= len(text.rstrip()):
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
             raise ConfigError(
                 f"{path}: {place}: the JSON ends too early ({error.msg}): the file is truncated;"
                 " fetch or write it again"

@@ -67,9 +67,8 @@ def _times(table: Table, spec: ModuleType, options: ReplayOptions) -> npt.NDArra
 
 
 def _event_times(table: Table) -> list[float]:
-    known = "eventTimes" in table
     items = table.items("eventTimes")
-    if known and not items:
+    if table.is_empty_list("eventTimes"):
         table.report("eventTimes", "at least one time in seconds is needed; [0] takes none")
     for i, item in enumerate(items):
         number = as_number(item)

@@ -80,6 +80,10 @@ class Table:
         self._wrong(key, value, "a list")
         return []
 
+    def is_empty_list(self, key: str) -> bool:
+        """Whether there is a list without elements."""
+        return self._values.get(key) == []
+
     def table(self, key: str, optional: bool = False) -> Table:
         """An object."""
         if key in self._values or optional:

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <forkrun/core/source.hpp>
+
+namespace forkrun::replay {
+
+/// Events that have a number and nothing else: entry i is event i.
+class CountingSource final : public Source {
+ public:
+  [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }
+  void cut(const UnitOfWork& unit, std::size_t block_size,
+           std::vector<EntryRange>& blocks) const override;
+  [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
+};
+
+}  // namespace forkrun::replay

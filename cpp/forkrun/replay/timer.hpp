@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <queue>
+#include <thread>
+#include <vector>
+
+#include <forkrun/core/external_work.hpp>
+
+namespace forkrun::replay {
+
+/// Something outside that takes its time: one thread that answers whatever it was given when its
+/// time has come.
+class Timer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Timer();
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void answer_after(std::chrono::duration<double> time, ExternalWork work);
+
+ private:
+  struct Pending {
+    Clock::time_point when;
+    mutable ExternalWork work;  ///< moved out of a queue that gives its top as const
+    bool operator<(const Pending& other) const { return when > other.when; }
+  };
+
+  void run(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::priority_queue<Pending> pending_;  ///< the earliest on top
+  std::jthread thread_;
+};
+
+}  // namespace forkrun::replay

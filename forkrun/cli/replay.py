@@ -1,0 +1,70 @@
+"""`forkrun replay`: run measured modules that only take their time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from forkrun.errors import OutputError
+from forkrun.replay.settings import ExecutorName, Get, Mode, ReplaySettings
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_OPTIONS: tuple[tuple[str, str, type, str], ...] = (
+    ("--iterations", "n_events", int, "events (default: of the file)"),
+    ("--events-in-flight", "events_in_flight", int, "per child (default: of the file)"),
+    ("--threads", "n_threads", int, "per child (default: of the file, or one per core)"),
+    ("--time-scale", "time_scale", float, "factor of all times (default: 1)"),
+    ("--children", "n_children", int, "forked processes that share the events (default: 1)"),
+    ("--block-size", "block_size", int, "events that a module gets at a time (default: 1)"),
+)
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="run measured modules that only take their time",
+        description="Runs the modules of a replay file: its times and dependencies, nothing else."
+        " Measures the scheduler, or what a machine would do with such a job.",
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="JSON, plain or .gz")
+    for flag, field, kind, words in _OPTIONS:
+        parser.add_argument(flag, dest=field, type=kind, metavar="N", help=words)
+    parser.add_argument("--executor", choices=get_args(ExecutorName), help="default: tbb")
+    parser.add_argument(
+        "--mode", choices=get_args(Mode), help="how time is spent (default: as the file has it)"
+    )
+    parser.add_argument(
+        "--get",
+        choices=get_args(Get),
+        help="how modules get what they need (default: as the file has it)",
+    )
+    parser.add_argument(
+        "--always-tasks", action="store_true", default=None, help="no plain calls, ever"
+    )
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all results there")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replays a file."""
+    from forkrun.replay import read_replay  # NumPy and the extension: only when they are needed
+    from forkrun.replay.run import run_replay
+
+    fields = ReplaySettings.__dataclass_fields__
+    given = {name: getattr(options, name, None) for name in fields}
+    settings = ReplaySettings(**{name: v for name, v in given.items() if v is not None})
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        raise OutputError(f"{options.json}: there is no folder {options.json.parent}")
+    result = run_replay(read_replay(options.file), settings, options.quiet)
+    if result.steps_per_s:
+        print(f"busy wait: {result.steps_per_s / 1e6:.1f} M steps/s")
+    if options.json is not None:
+        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n", encoding="utf-8")
+    print(result.line())
+    return 0
