@@ -1,5 +1,7 @@
 #include <forkrun/core/lane.hpp>
 
+#include <time.h>
+
 #include <string>
 #include <utility>
 
@@ -18,7 +20,7 @@ std::string describe_range(const BlockToDo& block) {
 }  // namespace
 
 Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-           LaneStatus status)
+           LaneStatus status, Recorder* recorder)
     : graph_{graph},
       source_{std::move(source)},
       status_{status},
@@ -27,7 +29,9 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
       is_open_(graph.gates.size()),
       masks_{graph.n_masks},
       callees_{make_callees(graph, number)},
-      coroutines_{graph} {
+      coroutines_{graph},
+      recorder_{recorder},
+      times_(recorder == nullptr ? 0 : graph.nodes.size()) {
   block_.lane_ = number;
 }
 
@@ -76,6 +80,49 @@ class AllMade final : public ProductFetcher {
 };
 
 }  // namespace
+
+namespace {
+
+std::int64_t thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  const bool wants_cpu = recorder_->wants_cpu_time(node);
+  Recorder::Call call{node, static_cast<std::uint32_t>(block_.lane()), block_.lumi().run,
+                      block_.lumi().lumi, block_.sequence(), Recorder::now_ns(), 0};
+  const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
+  const bool has_ended = call_unguarded(node, fetcher, parallel);
+  const auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
+  call.end_ns = Recorder::now_ns();
+  if (has_ended) {  // Else it is no longer ours.
+    times_[node].end_ns = call.end_ns;
+  }
+  recorder_->note(call, cpu_ns, has_ended);
+  return has_ended;
+}
+
+/// The input that was made last is what the node has waited for.
+void Lane::record_wait(std::uint32_t node) {
+  auto& times = times_[node];
+  std::uint32_t last_input = none;
+  std::int64_t last_ns = 0;
+  for (const auto input : graph_.at(graph_.nodes[node].inputs)) {
+    if (times_[input].end_ns > last_ns) {
+      last_ns = times_[input].end_ns;
+      last_input = input;
+    }
+  }
+  const auto entered_ns = Recorder::now_ns();
+  const bool was_asked = times.asked_ns != 0 && times.ready_ns >= times.asked_ns;
+  recorder_->note_wait(node, last_input, was_asked ? times.ready_ns - times.asked_ns : 0,
+                       times.ready_ns == 0 ? 0 : entered_ns - times.ready_ns);
+  times.ready_ns = times.asked_ns = 0;
+}
 
 void Lane::produce(const Callee& callee) {
   forget_columns(callee);

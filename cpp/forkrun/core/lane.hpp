@@ -15,6 +15,7 @@
 #include <forkrun/core/masks.hpp>
 #include <forkrun/core/module.hpp>
 #include <forkrun/core/product_memory.hpp>
+#include <forkrun/core/recorder.hpp>
 #include <forkrun/core/source.hpp>
 
 namespace forkrun {
@@ -33,9 +34,27 @@ struct BlockToDo {
 class alignas(cache_line_pair) Lane {
  public:
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-       LaneStatus status);
+       LaneStatus status, Recorder* recorder);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
+
+  /// For the recorder; where there is none these do nothing. A node is wanted; its inputs have been
+  /// made and a thread has taken it up; its turn has come and its queues have let it in.
+  void note_asked(std::uint32_t node) {
+    if (recorder_ != nullptr) {
+      times_[node].asked_ns = Recorder::now_ns();
+    }
+  }
+  void note_ready(std::uint32_t node) {
+    if (recorder_ != nullptr && times_[node].ready_ns == 0) {
+      times_[node].ready_ns = Recorder::now_ns();
+    }
+  }
+  void note_entered(std::uint32_t node) {
+    if (recorder_ != nullptr) {
+      record_wait(node);
+    }
+  }
 
   /// Moves to a block: event numbers are read, nothing else. \throws Error saying where.
   void load(const BlockToDo& block);
@@ -51,6 +70,9 @@ class alignas(cache_line_pair) Lane {
   [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
                                               Parallel& parallel) {
     try {
+      if (recorder_ != nullptr) [[unlikely]] {
+        return call_recorded(node, fetcher, parallel);
+      }
       return call_unguarded(node, fetcher, parallel);
     } catch (...) {
       fail_call(node);
@@ -77,10 +99,18 @@ class alignas(cache_line_pair) Lane {
   [[nodiscard]] SourceLane::Statistics statistics() const { return source_->statistics(); }
 
  private:
+  struct NodeTimes {
+    std::int64_t asked_ns{};
+    std::int64_t ready_ns{};
+    std::int64_t end_ns{};
+  };
+
   void begin(const BlockToDo& block);
   [[noreturn]] void fail_call(std::uint32_t node) const;
   [[noreturn]] void fail_load(const BlockToDo& block);
   bool call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  void record_wait(std::uint32_t node);
   bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void produce(const Callee& callee);
   void call_asking(std::uint32_t node, ProductFetcher& fetcher);
@@ -101,6 +131,8 @@ class alignas(cache_line_pair) Lane {
   Masks masks_;
   std::vector<Callee> callees_;  ///< by node
   Coroutines coroutines_;
+  Recorder* recorder_;
+  std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
   EventDigest digest_;
 };
 

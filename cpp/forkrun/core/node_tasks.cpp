@@ -9,6 +9,7 @@
 namespace forkrun {
 
 void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
+  lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
   task.expect(range.count + 1);  // One for ourselves, so that it does not begin while we ask.
   for (auto link = range.first; link < range.first + range.count; ++link) {
@@ -29,8 +30,15 @@ void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
 /// Where a task has to wait it may be executed by another thread before we are back: its state is
 /// set before, and it is not touched after.
 void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
+  const bool is_new = task.stage == Stage::idle;
+  if (is_new) {
+    lane_.note_ready(task.number);
+  }
   if (!enter(task)) {
     return;
+  }
+  if (is_new) {
+    lane_.note_entered(task.number);
   }
   std::exception_ptr failure;
   if (!task.is_skipped) {

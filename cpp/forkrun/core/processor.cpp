@@ -102,7 +102,8 @@ struct Processor::Impl {
   Source& source;
   ProcessorConfig config;
   StatusSlot* status;
-  std::unique_ptr<BlockLoop> loop;
+  std::unique_ptr<Recorder> recorder{};
+  std::unique_ptr<BlockLoop> loop{};  ///< uses the recorder
   std::vector<EntryRange> blocks{};
   std::optional<LumiId> open_lumi{};
 
@@ -200,12 +201,16 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
 }
 
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
-    : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status, nullptr})} {
+    : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status})} {
+  if (config.records) {
+    impl_->recorder =
+        std::make_unique<Recorder>(schedule.graph().nodes.size(), config.n_trace_calls);
+  }
   const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
   const auto make_lane = [&](std::size_t number) {
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
-                                  LaneStatus{status, is_alone});
+                                  LaneStatus{status, is_alone}, impl_->recorder.get());
   };
   impl_->loop = make_loop(schedule.graph(), make_lane, config);
 }
@@ -222,5 +227,7 @@ UnitResult Processor::process(const UnitOfWork& unit,
 }
 
 void Processor::finish() { impl_->end_open_lumi(true); }
+
+const Recorder* Processor::recorder() const { return impl_->recorder.get(); }
 
 }  // namespace forkrun

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <forkrun/concurrency/executor.hpp>
+#include <forkrun/core/recorder.hpp>
 #include <forkrun/core/schedule.hpp>
 #include <forkrun/core/source.hpp>
 #include <forkrun/core/status_board.hpp>
@@ -21,6 +22,8 @@ struct ProcessorConfig {
   std::size_t concurrent_blocks = 1;  ///< lanes; 1 for serial
   std::size_t block_size = 0;         ///< events; 0: the source chooses
   bool always_tasks = false;          ///< also where plain calls are quicker: for tests and studies
+  bool records = false;               ///< when modules are called: see `recorder`
+  std::size_t n_trace_calls = 0;      ///< of so many calls one by one
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.
@@ -39,6 +42,9 @@ class Processor {
 
   /// Ends the open lumi and run.
   void finish();
+
+  /// What was recorded, between units; null if nothing is. Nodes are those of the schedule's graph.
+  [[nodiscard]] const Recorder* recorder() const;
 
  private:
   struct Impl;

@@ -96,6 +96,7 @@ class Body {
     if (work_ == Work::busy_wait) {
       integrate(static_cast<std::uint64_t>(time_of(block).count() * stage_.steps_per_s));
     } else if (work_ == Work::sleep) {
+      be_punctual();
       std::this_thread::sleep_for(time_of(block));
     }
   }

@@ -1,8 +1,15 @@
 #include <forkrun/replay/timer.hpp>
 
+#include <sys/prctl.h>
+
 #include <utility>
 
 namespace forkrun::replay {
+
+void be_punctual() {
+  thread_local const bool is_set = ::prctl(PR_SET_TIMERSLACK, 1UL) == 0;
+  (void)is_set;
+}
 
 Timer::Timer() : thread_{[this](const std::stop_token& stop) { run(stop); }} {}
 
@@ -19,6 +26,7 @@ void Timer::answer_after(std::chrono::duration<double> time, ExternalWork work) 
 }
 
 void Timer::run(const std::stop_token& stop) {
+  be_punctual();
   std::unique_lock lock{mutex_};
   while (!stop.stop_requested()) {
     if (pending_.empty()) {

@@ -11,6 +11,9 @@
 
 namespace forkrun::replay {
 
+/// Has the kernel wake the calling thread in time; by default it may be 50 µs late.
+void be_punctual();
+
 /// Something outside that takes its time: one thread that answers whatever it was given when its
 /// time has come.
 class Timer {

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace forkrun {
+
+/// Notes when modules are called, from any thread. Every thread writes to memory of its own; what
+/// all of them have noted is put together when nobody notes any more.
+class Recorder {
+ public:
+  /// `n_trace_calls`: so many calls are kept one by one, the first of the process; 0: none.
+  Recorder(std::size_t n_nodes, std::size_t n_trace_calls);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// CLOCK_MONOTONIC, the same for all processes of a machine.
+  [[nodiscard]] static std::int64_t now_ns() noexcept;
+
+  struct Call {
+    std::uint32_t node{};
+    std::uint32_t lane{};
+    std::uint32_t run{};
+    std::uint32_t lumi{};
+    std::uint64_t sequence{};  ///< of the block in its unit
+    std::int64_t start_ns{};
+    std::int64_t end_ns{};
+  };
+  /// `cpu_ns`: of the thread, in this call; negative: not measured. `has_ended`: false for a piece
+  /// of a call of a coroutine that goes on later.
+  void note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept;
+  /// A node was asked for, and could not be called for so long: first because its inputs were not
+  /// made, `last_input` last of all, then because of its turn or its queues.
+  void note_wait(std::uint32_t node, std::uint32_t last_input, std::int64_t inputs_ns,
+                 std::int64_t queue_ns) noexcept;
+  /// Whether the CPU time of the next call of a node is to be measured: of one in eight, since
+  /// asking for it costs as much as a small module.
+  [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
+
+  /// Bins of call times, eight per factor of two: bin b begins at `bin_start_ns(b)`.
+  static constexpr std::size_t n_bins = 8 * 48;
+  [[nodiscard]] static std::size_t bin_of(std::int64_t time_ns) noexcept;
+  [[nodiscard]] static double bin_start_ns(std::size_t bin) noexcept;
+
+  struct NodeStatistics {
+    std::uint64_t n_calls{};
+    std::int64_t total_ns{};
+    std::int64_t longest_ns{};
+    std::uint64_t n_cpu_calls{};
+    std::int64_t cpu_ns{};          ///< of those n_cpu_calls pieces
+    std::int64_t cpu_wall_ns{};     ///< wall time of the same
+    std::int64_t wait_inputs_ns{};
+    std::int64_t wait_queue_ns{};
+    std::vector<std::uint64_t> bins;  ///< (n_bins,); empty: never called
+  };
+  struct Stall {
+    std::uint32_t node{};
+    std::uint32_t waited_for{};
+    std::uint64_t count{};
+    std::int64_t total_ns{};
+  };
+  struct TracedCall {
+    std::uint32_t thread{};  ///< in the order in which threads noted their first call
+    Call call;
+  };
+
+  /// By node. While nobody notes.
+  [[nodiscard]] std::vector<NodeStatistics> statistics() const;
+  [[nodiscard]] std::vector<Stall> stalls() const;
+  [[nodiscard]] std::vector<TracedCall> trace() const;
+  [[nodiscard]] std::uint64_t n_not_traced() const;
+
+ private:
+  struct OfThread;
+  OfThread& of_this_thread();
+
+  std::size_t n_nodes_;
+  std::uint64_t number_;  ///< of the recorder in this process: none has been at its place before
+  std::atomic<std::int64_t> n_trace_left_;
+  std::atomic<std::uint64_t> n_not_traced_{};
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<OfThread>> threads_;
+};
+
+}  // namespace forkrun
