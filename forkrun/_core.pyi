@@ -139,13 +139,19 @@ class Processor:
         self,
         schedule: Schedule,
         source: TreeSource,
-        executor: Literal["serial", "tbb"],
+        executor: Literal["serial", "tbb", "dispatch", "thread"],
         threads: int,
         concurrent_blocks: int,
         block_size: int,
         board: StatusBoard | None = None,
         child: int = 0,
+        timing: bool = False,
+        n_trace_calls: int = 0,
     ) -> None: ...
+    def timing(self) -> dict[str, Any]:
+        """What was recorded so far: forkrun.timing.record says what it holds."""
+    def trace(self) -> npt.NDArray[np.void]:
+        """(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns."""
     def process(
         self,
         number: int,

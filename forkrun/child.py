@@ -25,6 +25,7 @@ from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
 from forkrun.signals import StopFlag
+from forkrun.timing.record import write_timing
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
@@ -83,7 +84,7 @@ def process_units(
     ledger = Ledger(work.folder.child_ledger(child))
     schedule = work.schedule
     schedule.core.post_fork(child)
-    processor = schedule.make_processor(work.config.threads, work.board, child)
+    processor = schedule.make_processor(work.config, work.board, child)
     schedule.core.begin_job()
     schedule.clear_histograms()
     work.board.set_state(child, "processing")
@@ -95,6 +96,8 @@ def process_units(
         tick()
     work.board.set_state(child, "finishing")
     processor.finish()
+    if work.config.monitoring.timing or work.config.monitoring.trace:
+        write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
     schedule.core.end_job()
     work.board.set_state(child, "done")
     ledger.close()

@@ -15,7 +15,7 @@ from forkrun.errors import OutputError
 
 _ENTRIES = {
     "config.json", "plan.json", "ledger", "units", "logs", "monitoring", "output",
-    "report.json", "report.txt", "plots",
+    "report.json", "report.txt", "plots", "timing.json", "trace.json",
 }  # fmt: skip
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.branches import all_branches, disagreements, kept, pattern_problems, with_counters
-from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig, ThreadsConfig
+from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
@@ -28,15 +28,17 @@ class JobSchedule:
     consumed: Sequence[str]
 
     def make_processor(
-        self, threads: ThreadsConfig, board: _core.StatusBoard, child: int
+        self, config: JobConfig, board: _core.StatusBoard, child: int
     ) -> _core.Processor:
         """Starts threads: call it in the child."""
+        threads, monitoring = config.threads, config.monitoring
         serial = threads.executor.value == "serial"
         n_threads = 1 if serial else threads.per_child
         lanes = 1 if serial else threads.concurrent_blocks or n_threads
         return _core.Processor(
             self.core, self.source, threads.executor.value, n_threads, lanes,
-            threads.block_size, board, child,
+            threads.block_size, board, child, monitoring.timing or monitoring.trace,
+            monitoring.trace_calls if monitoring.trace else 0,
         )  # fmt: skip
 
     def take_histograms(self) -> list[Named]:

@@ -8,6 +8,7 @@
 #include "descriptions.hpp"
 #include "job_schedule.hpp"
 #include "names.hpp"
+#include "timing.hpp"
 
 namespace py = pybind11;
 
@@ -31,14 +32,16 @@ std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
 std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
                                           const std::string& executor, std::size_t threads,
                                           std::size_t concurrent_blocks, std::size_t block_size,
-                                          StatusBoard* board, std::size_t child) {
+                                          StatusBoard* board, std::size_t child, bool timing,
+                                          std::size_t n_trace_calls) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
   }
   for (auto* output : job.outputs) {
     output->set_source(source.config());
   }
-  const ProcessorConfig config{executor_of(executor), threads, concurrent_blocks, block_size};
+  const ProcessorConfig config{
+      executor_of(executor), threads, concurrent_blocks, block_size, false, timing, n_trace_calls};
   return std::make_unique<Processor>(*job.schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
@@ -52,6 +55,19 @@ UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run
   }
   return processor.process(unit, outputs);
 }
+
+const Recorder& recorder_of(const Processor& processor) {
+  if (processor.recorder() == nullptr) {
+    throw Error("this processor does not record when modules are called");
+  }
+  return *processor.recorder();
+}
+
+py::dict timing(const Processor& processor) {
+  return timing_of(processor.graph(), recorder_of(processor));
+}
+
+py::array trace(const Processor& processor) { return trace_of(recorder_of(processor)); }
 
 }  // namespace
 
@@ -75,10 +91,13 @@ void register_processor(py::module_& module) {
   py::class_<Processor>(module, "Processor")
       .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
            py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
-           py::arg("board") = nullptr, py::arg("child") = 0, py::keep_alive<1, 2>(),
+           py::arg("board") = nullptr, py::arg("child") = 0, py::arg("timing") = false,
+           py::arg("n_trace_calls") = 0, py::keep_alive<1, 2>(),
            py::keep_alive<1, 3>(), py::keep_alive<1, 8>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
+      .def("timing", &timing)
+      .def("trace", &trace)
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());
 }
 

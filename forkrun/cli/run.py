@@ -27,6 +27,9 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace an earlier run directory")
     parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
+    parser.add_argument(
+        "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
+    )
     parser.add_argument("--no-plots", action="store_false", dest="plots", help="no PNG and SVG")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     parser.set_defaults(run=run)
@@ -36,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     """Prints the report's text unless quiet."""
     if options.no_merge:
         options.settings = [*options.settings, "merge.enabled=false"]
+    if options.trace:
+        options.settings = [*options.settings, "monitoring.trace=true"]
     config = config_of(options)
     folder: Any = options.output or default_run_directory(config)
     with naming(options.config):

@@ -141,6 +141,17 @@ class MergeConfig(Section):
     """Carry other trees and objects of the input (Runs, MetaData, …) to each output, once."""
 
 
+class MonitoringConfig(Section):
+    """[monitoring]"""
+
+    timing: Flag = True
+    """Count and time the calls of every module: RUNDIR/timing.json."""
+    trace: Flag = False
+    """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
+    trace_calls: Positive = 200_000
+    """Calls that each child keeps at most."""
+
+
 class JobConfig(Section):
     """A whole configuration."""
 
@@ -153,3 +164,4 @@ class JobConfig(Section):
     paths: dict[Label, Texts] = {}
     outputs: tuple[OutputConfig, ...] = ()
     merge: MergeConfig = MergeConfig()
+    monitoring: MonitoringConfig = MonitoringConfig()

@@ -228,6 +228,8 @@ UnitResult Processor::process(const UnitOfWork& unit,
 
 void Processor::finish() { impl_->end_open_lumi(true); }
 
+const Graph& Processor::graph() const { return impl_->schedule.graph(); }
+
 const Recorder* Processor::recorder() const { return impl_->recorder.get(); }
 
 }  // namespace forkrun

@@ -45,6 +45,7 @@ class Processor {
 
   /// What was recorded, between units; null if nothing is. Nodes are those of the schedule's graph.
   [[nodiscard]] const Recorder* recorder() const;
+  [[nodiscard]] const Graph& graph() const;
 
  private:
   struct Impl;

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <pybind11/numpy.h>
+
+#include <forkrun/core/graph.hpp>
+#include <forkrun/core/recorder.hpp>
+
+namespace forkrun::bindings {
+
+/// What was recorded, as forkrun/timing reads it: a dict of modules and stalls, times in s.
+[[nodiscard]] pybind11::dict timing_of(const Graph& graph, const Recorder& recorder);
+/// (n,) records: thread, node, lane, run, lumi (uint32), sequence (uint64), start_ns, end_ns
+/// (int64).
+[[nodiscard]] pybind11::array trace_of(const Recorder& recorder);
+
+}  // namespace forkrun::bindings
