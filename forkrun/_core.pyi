@@ -51,7 +51,17 @@ def read_columns(
 class ScheduleBuilder:
     def __init__(self, source_columns: Sequence[tuple[str, str]]) -> None:
         """Name and type ("float32[]") of each column the input offers."""
-    def add_cpp_module(self, label: str, class_name: str, params: Mapping[str, Any]) -> None: ...
+    def add_cpp_module(
+        self,
+        label: str,
+        class_name: str,
+        params: Mapping[str, Any],
+        concurrency: Literal["", "reentrant", "one", "unsafe", "limited"] = "",
+        limit: int = 1,
+        instances: Literal["", "shared", "per_block"] = "",
+        resources: Sequence[str] = (),
+    ) -> None:
+        """An empty text: as the module itself has it."""
     def add_python_module(
         self,
         label: str,

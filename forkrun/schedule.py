@@ -132,8 +132,18 @@ def _add_modules(
 
 
 def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:
+    limit = entry.concurrency if isinstance(entry.concurrency, int) else None
+    word = entry.concurrency if isinstance(entry.concurrency, str) else ""
     try:
-        builder.add_cpp_module(entry.label, entry.type.removeprefix("cpp:"), entry.params)
+        builder.add_cpp_module(
+            entry.label,
+            entry.type.removeprefix("cpp:"),
+            entry.params,
+            "limited" if limit else word,
+            limit or 1,
+            entry.instances or "",
+            entry.resources,
+        )
     except TypeError:
         kinds = "true or false, numbers, strings and lists of one of them"
         return [f'module "{entry.label}": parameters of C++ modules are {kinds}']

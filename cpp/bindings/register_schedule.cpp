@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "descriptions.hpp"
 #include "job_schedule.hpp"
+#include "names.hpp"
 #include "python_modules.hpp"
 
 namespace py = pybind11;
@@ -24,8 +25,19 @@ class JobScheduleBuilder {
       : builder_{descriptions_of(source_columns)} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
-                      const std::map<std::string, ParameterValue>& params) {
-    builder_.add_module({label, Parameters{label, params}}, [&](Construction& construction) {
+                      const std::map<std::string, ParameterValue>& params,
+                      const std::string& concurrency, std::uint32_t limit,
+                      const std::string& instances, const Strings& resources) {
+    ConcurrencyOverride instead;
+    instead.resources = resources;
+    instead.limit = limit;
+    if (!concurrency.empty()) {
+      instead.concurrency = concurrency_of(concurrency);
+    }
+    if (!instances.empty()) {
+      instead.instances = named<Instances>({"shared", "per_block"}, "instances", instances);
+    }
+    builder_.add_module({label, Parameters{label, params}, instead}, [&](Construction& construction) {
       const auto factory = find_module_class(class_name);
       if (factory == nullptr) {
         const auto known = registered_module_classes();
@@ -143,7 +155,8 @@ void register_schedule(py::module_& module) {
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&>(), py::arg("source_columns"))
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
-           py::arg("class_name"), py::arg("params"))
+           py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
+           py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{})
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
            py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"))
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 class Distribution(StrEnum):
@@ -21,6 +21,8 @@ class Executor(StrEnum):
 
     SERIAL = "serial"
     TBB = "tbb"
+    DISPATCH = "dispatch"
+    THREAD = "thread"
 
 
 class MergeOrder(StrEnum):
@@ -116,6 +118,23 @@ class ModuleConfig(Section):
     label: Label
     type: ModuleType
     params: dict[str, Any] = {}
+    concurrency: Literal["reentrant", "one", "unsafe"] | Positive | None = None
+    """Instead of what a C++ module says itself; a number: so many blocks at a time."""
+    instances: Literal["shared", "per_block"] | None = None
+    """Of a C++ module: one object for all blocks in work, or one for each."""
+    resources: Texts = ()
+    """Of the modules that name the same one, one runs at a time."""
+
+    @model_validator(mode="after")
+    def _is_cpp(self) -> Self:
+        if self.type.startswith("python:") and (
+            self.concurrency is not None or self.instances or self.resources
+        ):
+            raise ValueError(
+                "concurrency, instances and resources are for C++ modules: of all Python modules"
+                " one runs at a time"
+            )
+        return self
 
 
 class OutputConfig(Section):

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,9 +12,18 @@
 
 namespace forkrun {
 
+/// What a configuration says instead of the module itself.
+struct ConcurrencyOverride {
+  std::optional<Concurrency> concurrency{};
+  std::uint32_t limit = 1;  ///< of Concurrency::limited
+  std::optional<Instances> instances{};
+  std::vector<std::string> resources{};  ///< beside those that the module uses
+};
+
 struct ModuleDescription {
   std::string label;
   Parameters parameters;
+  ConcurrencyOverride instead{};
 };
 
 struct PathDescription {

@@ -37,13 +37,22 @@ struct ScheduleBuilder::Impl {
   std::vector<std::string> problems{};
 
   template <typename Make>
-  void add(const std::string& label, const Parameters& parameters, const Make& make);
+  void add(const ModuleDescription& module, const Make& make);
 };
+
+void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
+  if (instead.concurrency) {
+    record.wished_concurrency = instead.concurrency;
+    record.limit = instead.limit;
+  }
+  record.instances = instead.instances.value_or(record.instances);
+  record.resources.insert(instead.resources.begin(), instead.resources.end());
+}
 
 /// Constructs a module; what it throws becomes a problem.
 template <typename Make>
-void ScheduleBuilder::Impl::add(const std::string& label, const Parameters& parameters,
-                                const Make& make) {
+void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
+  const auto& [label, parameters, instead] = description;
   const auto number = static_cast<std::uint32_t>(job.modules.size());
   auto& record = job.modules.emplace_back(ModuleRecord{label});
   ModuleConstruction construction{number, record, parameters, job.products};
@@ -54,6 +63,7 @@ void ScheduleBuilder::Impl::add(const std::string& label, const Parameters& para
     }
     record.kind = kind_of(*module);
     record.module = std::move(module);
+    apply(instead, record);
     parameters.check_all_used();
   } catch (const ScheduleError& error) {
     std::ranges::copy(error.problems(), std::back_inserter(problems));
@@ -73,7 +83,7 @@ ScheduleBuilder& ScheduleBuilder::operator=(ScheduleBuilder&&) noexcept = defaul
 void ScheduleBuilder::add_module(
     const ModuleDescription& module,
     const std::function<std::unique_ptr<Module>(Construction&)>& make) {
-  impl_->add(module.label, module.parameters, make);
+  impl_->add(module, make);
 }
 
 void ScheduleBuilder::add_path(const PathDescription& path) { impl_->job.paths.push_back(path); }
@@ -82,7 +92,7 @@ void ScheduleBuilder::add_output(
     const OutputDescription& output,
     const std::function<std::unique_ptr<OutputModule>(Construction&)>& make) {
   impl_->job.outputs.push_back(output);
-  impl_->add(output.label, Parameters{}, [&](Construction& construction) {
+  impl_->add({output.label, {}}, [&](Construction& construction) {
     for (const auto& product : output.products) {
       construction.consume_any_column(product);
     }
