@@ -17,11 +17,12 @@ from forkrun.fork_safety import check_safe_to_fork
 from forkrun.forking import fork_process, freeze_memory
 from forkrun.merging import merge
 from forkrun.messages import Messages
-from forkrun.monitoring import Timeline, write_report
+from forkrun.monitoring import Timeline
 from forkrun.observer import RunObserver
 from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob, prepare
 from forkrun.progress import make_progress
+from forkrun.reporting import write_report
 from forkrun.result import Result
 from forkrun.run_directory import RunDirectory, output_errors, write_json
 from forkrun.signals import StopFlag

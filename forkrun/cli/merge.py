@@ -55,8 +55,9 @@ def _merge_run(options: argparse.Namespace) -> int:
         )
     from forkrun.config import read_config  # all this takes longer to load than files to merge
     from forkrun.merging import merge
-    from forkrun.monitoring import Timeline, write_report
+    from forkrun.monitoring import Timeline
     from forkrun.plan import Plan
+    from forkrun.reporting import write_report
 
     config = read_config(folder.config)
     if not folder.units.is_dir():

@@ -288,12 +288,12 @@ def test_a_mask_is_one_bool_per_event(
 
 def test_columns_are_read_only_views_that_outlive_their_block(events: Path) -> None:
     kept: list[EventBlock] = []
-    columns: list[Any] = []
+    by_first_event: dict[int, Any] = {}
 
     def keep(block: EventBlock) -> Any:
         kept.append(block)
-        columns.append(block["Jet_pt"])
-        assert block["Jet_pt"] is columns[-1]
+        column = by_first_event[int(block.events[0])] = block["Jet_pt"]
+        assert block["Jet_pt"] is column
         return np.ones(len(block), dtype=bool)
 
     job = Job(events)
@@ -302,6 +302,7 @@ def test_columns_are_read_only_views_that_outlive_their_block(events: Path) -> N
     job.run("tbb", 2, block_size=2)
     del job
     gc.collect()
+    columns = [by_first_event[first] for first in sorted(by_first_event)]
     values = [event for column in columns for event in ak.to_list(column)]
     with uproot.open(events) as file:
         assert values == ak.to_list(file["Events"]["Jet_pt"].array())

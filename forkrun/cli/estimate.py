@@ -1,0 +1,84 @@
+"""`forkrun estimate`: what the times and dependencies of a job allow."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forkrun.errors import ConfigError
+from forkrun.run_directory import RunDirectory, output_errors
+
+if TYPE_CHECKING:
+    from forkrun.estimate import EstimateGraph
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "estimate",
+        help="critical path, parallelism and speed-up of a job",
+        description="From times of modules and their dependencies, of a replay file or of a run:"
+        " the modules that run at once, the critical path, and events per second against threads.",
+    )
+    parser.add_argument("source", metavar="FILE | RUNDIR", type=Path, help="replay file, or a run")
+    parser.add_argument(
+        "--threads", default="1,2,4,8,16,32", metavar="N,N,…", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--events-in-flight", type=int, metavar="N", help="default: as many as threads"
+    )
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
+    parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the estimate."""
+    from rich.console import Console
+
+    from forkrun.estimate import measure_parallelism, scale
+    from forkrun.estimate.report import Estimate, print_estimate
+    from forkrun.estimate.scaling import limits
+
+    threads = _numbers(options.threads)
+    if options.events_in_flight is not None and options.events_in_flight < 1:
+        raise ConfigError("estimate: --events-in-flight: at least 1 is needed")
+    graph = _graph(options.source)
+    parallelism = measure_parallelism(graph)
+    rows = scale(graph, parallelism, threads, options.events_in_flight)
+    estimate = Estimate(graph, parallelism, rows, limits(graph))
+    print_estimate(estimate, Console(highlight=False))
+    if options.json is not None:
+        with output_errors(options.json):
+            options.json.write_text(json.dumps(estimate.to_json()) + "\n", encoding="utf-8")
+    if options.plots is not None:
+        from forkrun.estimate.plots import write_plots  # matplotlib
+
+        print(*write_plots(estimate, options.plots), sep="\n")
+    return 0
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        numbers = [int(word) for word in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1:
+        raise ConfigError(f"estimate: --threads: numbers like 1,2,4 are needed, not {text}")
+    return numbers
+
+
+def _graph(source: Path) -> EstimateGraph:
+    from forkrun.estimate import graph_of_replay, graph_of_timing
+    from forkrun.replay import read_replay
+    from forkrun.timing import read_timing
+
+    if not source.is_dir():
+        return graph_of_replay(read_replay(source))
+    if not RunDirectory(source).is_run_directory():
+        raise ConfigError(f"estimate: {source} is neither a run directory nor a replay file")
+    return graph_of_timing(read_timing(source), source.name)

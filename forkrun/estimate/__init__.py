@@ -1,0 +1,19 @@
+"""What a job's times and dependencies allow: parallelism, critical path, speed-up."""
+
+from forkrun.estimate.graph import EstimateGraph, graph_of_replay, graph_of_timing
+from forkrun.estimate.parallelism import Parallelism, critical_path_speedup, measure_parallelism
+from forkrun.estimate.scaling import Scaling, scale
+from forkrun.estimate.simulate import Execution, simulate
+
+__all__ = [
+    "EstimateGraph",
+    "Execution",
+    "Parallelism",
+    "Scaling",
+    "critical_path_speedup",
+    "graph_of_replay",
+    "graph_of_timing",
+    "measure_parallelism",
+    "scale",
+    "simulate",
+]

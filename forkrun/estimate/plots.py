@@ -1,0 +1,65 @@
+"""An estimate for people who would rather look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from forkrun.estimate.report import Estimate
+from forkrun.run_directory import output_errors
+
+
+def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
+    """`running.png`, `scaling.png` and the same as SVG. Raises OutputError."""
+    mpl.use("agg")
+    files = []
+    with output_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, draw in (("running", _draw_running), ("scaling", _draw_scaling)):
+            figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+            draw(figure.subplots(), estimate)
+            for ending in ("png", "svg"):
+                files.append(folder / f"{name}.{ending}")
+                figure.savefig(files[-1], dpi=150)
+    return files
+
+
+def _draw_running(axes: Axes, estimate: Estimate) -> None:
+    p = estimate.parallelism
+    axes.fill_between(p.time_s, p.n_running, step="mid", alpha=0.35, linewidth=0)
+    axes.step(p.time_s, p.n_running, where="mid", linewidth=1.2)
+    average = f"average {p.speedup:.2f}, at most {p.max_running}"
+    axes.axhline(p.speedup, color="0.35", linestyle="--", linewidth=1, label=average)
+    axes.set(
+        xlabel="time since the event began [s]",
+        ylabel=f"modules running (mean of {p.n_events} events)",
+        title=f"{estimate.graph.name}: one event, as many threads as it can use",
+        xlim=(0, p.time_s[-1]),
+        ylim=(0, None),
+    )
+    axes.legend(frameon=False)
+
+
+def _draw_scaling(axes: Axes, estimate: Estimate) -> None:
+    threads = [row.n_threads for row in estimate.scaling]
+    in_flight = {row.in_flight for row in estimate.scaling}
+    many = f"{in_flight.pop()} events" if len(in_flight) == 1 else "an event per thread"
+    axes.plot(threads, threads, color="0.7", linewidth=1, label="ideal")
+    speedups = [row.speedup for row in estimate.scaling]
+    axes.plot(threads, speedups, "o-", label=f"list scheduling, {many} in flight")
+    simple = [row.simple_speedup for row in estimate.scaling]
+    axes.plot(threads, simple, "s--", label="one event, modules / threads")
+    axes.axhline(
+        estimate.parallelism.speedup,
+        color="0.35",
+        linestyle=":",
+        linewidth=1,
+        label=f"critical path of one event: {estimate.parallelism.speedup:.2f}",
+    )
+    axes.set(xlabel="threads", ylabel="speed-up", title=estimate.graph.name)
+    axes.set_xlim(0, None)
+    axes.set_ylim(0, max(*speedups, estimate.parallelism.speedup) * 1.15)
+    axes.legend(frameon=False)

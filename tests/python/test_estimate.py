@@ -1,0 +1,180 @@
+"""Estimates: simulations that keep what must be kept, and known graphs with known answers."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun.cli import main
+from forkrun.estimate import (
+    EstimateGraph,
+    critical_path_speedup,
+    graph_of_replay,
+    measure_parallelism,
+    scale,
+    simulate,
+)
+from forkrun.estimate.scaling import limits
+from forkrun.replay import read_replay
+from tests.python.test_replay_run import write_file
+
+
+def graph(
+    times_s: list[list[float]],
+    inputs: dict[int, tuple[int, ...]],
+    first: tuple[int, ...],
+    then: dict[int, tuple[int, ...]] | None = None,
+    last: tuple[int, ...] = (),
+    kinds: dict[int, str] | None = None,
+) -> EstimateGraph:
+    n_modules = len(times_s)
+    return EstimateGraph(
+        name="test",
+        labels=tuple(f"m{i}" for i in range(n_modules)),
+        concurrency=tuple((kinds or {}).get(i, "reentrant") for i in range(n_modules)),
+        inputs=tuple(inputs.get(i, ()) for i in range(n_modules)),
+        first=first,
+        then=then or {},
+        last=last,
+        times_s=np.array(times_s),
+    )
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> EstimateGraph:
+    n_modules = draw(st.integers(2, 12))
+    n_events = draw(st.integers(1, 3))
+    time = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.25])
+    times = draw(st.lists(st.lists(time, min_size=n_events, max_size=n_events),
+                          min_size=n_modules, max_size=n_modules))  # fmt: skip
+    inputs = {
+        i: tuple(draw(st.sets(st.integers(0, i - 1), max_size=3))) for i in range(1, n_modules)
+    }
+    first = tuple(draw(st.sets(st.integers(0, n_modules - 1), min_size=1, max_size=3)))
+    after = draw(st.integers(0, n_modules - 1))
+    last = (n_modules - 1,) if draw(st.booleans()) else ()
+    kinds = {i: draw(st.sampled_from(["reentrant", "one", "unsafe"])) for i in range(n_modules)}
+    return graph(times, inputs, first, {first[0]: (after,)}, last, kinds)
+
+
+@given(graphs(), st.integers(1, 4), st.integers(1, 4))
+def test_a_simulation_keeps_what_must_be_kept(
+    job: EstimateGraph, n_threads: int, in_flight: int
+) -> None:
+    n_events = 5
+    execution = simulate(job, n_events, n_threads, in_flight)
+    calls = {(call.event, call.module): call for call in execution.calls}
+    needed = job.needed()
+    assert set(calls) == {(event, module) for event in range(n_events) for module in needed}
+    assert len(execution.calls) == len(calls)
+    for (event, module), call in calls.items():
+        time_s = job.times_s[module, event % job.n_events]
+        assert call.end_s - call.start_s == pytest.approx(time_s)
+        for maker in job.inputs[module]:
+            assert calls[event, maker].end_s <= call.start_s
+        if call.cause >= 0:
+            assert execution.calls[call.cause].end_s <= call.start_s
+    assert running_at_most(execution.calls) <= n_threads
+    by_lock = defaultdict(list)
+    for call in execution.calls:
+        kind = job.concurrency[call.module]
+        if kind != "reentrant":
+            by_lock["unsafe" if kind == "unsafe" else call.module].append(call)
+    for same in by_lock.values():
+        for one, other in pairwise(sorted(same, key=lambda c: (c.start_s, c.end_s))):
+            assert one.end_s <= other.start_s
+    assert execution.makespan_s <= execution.busy_s + 1e-9
+    assert execution.makespan_s >= execution.busy_s / n_threads - 1e-9
+    if n_threads == 1:
+        assert execution.makespan_s == pytest.approx(execution.busy_s)
+
+
+def running_at_most(calls: tuple) -> int:  # type: ignore[type-arg]
+    """At any time; calls that take no time are left out."""
+    long = [call for call in calls if call.end_s > call.start_s]
+    return max((sum(c.start_s <= at.start_s < c.end_s for c in long) for at in long), default=0)
+
+
+@given(graphs())
+def test_one_event_takes_at_least_its_critical_path_and_its_work(job: EstimateGraph) -> None:
+    p = measure_parallelism(job, n_bins=10)
+    assert p.critical_path_s <= p.total_s + 1e-9
+    counts = np.arange(len(p.time_with_s))
+    assert (p.time_with_s * counts).sum() == pytest.approx(p.total_s)
+    width_s = p.time_s[1] - p.time_s[0]
+    assert (p.n_running * width_s).sum() == pytest.approx(p.total_s)
+    assert sum(m.on_path_s for m in p.critical) == pytest.approx(p.critical_path_s)
+    assert p.simple_speedup(1) == pytest.approx(1.0)
+    assert p.simple_speedup(1000) == pytest.approx(p.speedup if p.critical_path_s else 1.0)
+
+
+def test_a_diamond_has_the_critical_path_of_its_longer_side() -> None:
+    job = graph([[1.0], [2.0], [4.0], [1.0]], {1: (0,), 2: (0,), 3: (1, 2)}, first=(3,))
+    p = measure_parallelism(job)
+    assert (p.total_s, p.critical_path_s, p.max_running) == (8.0, 6.0, 2)
+    assert p.speedup == pytest.approx(8 / 6)
+    assert [m.label for m in p.critical] == ["m2", "m3", "m0"] or p.critical[0].label == "m2"
+    assert critical_path_speedup(job) == pytest.approx(8 / 6)
+    rows = scale(job, p, [1, 2], in_flight=1)
+    assert [row.speedup for row in rows] == pytest.approx([1.0, 8 / 6])
+
+
+def test_what_a_later_filter_needs_is_asked_for_when_the_one_before_has_ended() -> None:
+    job = graph([[1.0], [2.0], [3.0], [0.0]], {0: (), 1: (2,)}, first=(0,), then={0: (1,)})
+    assert measure_parallelism(job).critical_path_s == 6.0
+    assert job.needed() == [0, 1, 2]
+
+
+def test_outputs_come_after_everything() -> None:
+    job = graph([[1.0], [5.0], [2.0]], {}, first=(0, 1), last=(2,))
+    assert simulate(job, 1).event_end_s == (7.0,)
+
+
+def test_modules_that_cannot_overlap_limit_the_rate() -> None:
+    job = graph([[0.5], [0.25], [0.25]], {}, (0, 1, 2), kinds={0: "one", 1: "unsafe", 2: "unsafe"})
+    found = limits(job)
+    assert (found.slowest, found.slowest_label, found.unsafe) == (2.0, "m0", 2.0)
+    (row,) = scale(job, measure_parallelism(job), [8], in_flight=50)
+    assert row.events_per_s == pytest.approx(2.0, rel=0.01)
+
+
+def test_the_command_prints_draws_and_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_file(tmp_path)
+    out, plots = tmp_path / "e.json", tmp_path / "plots"
+    arguments = ["--threads", "1,2", "--json", str(out), "--plots", str(plots)]
+    assert main(["estimate", str(file), *arguments]) == 0
+    text = capsys.readouterr().out
+    assert "6 modules, 2 events" in text
+    written = json.loads(out.read_text())
+    assert [row["n_threads"] for row in written["scaling"]] == [1, 2]
+    assert written["parallelism"]["total_s"] == pytest.approx(6 * 0.0015)
+    names = {"running.png", "running.svg", "scaling.png", "scaling.svg"}
+    assert {path.name for path in plots.iterdir()} == names
+    assert all(path.stat().st_size > 3000 for path in plots.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--threads", "0"], ["--threads", "a"], ["--events-in-flight", "0"]]
+)
+def test_wrong_numbers_are_errors(tmp_path: Path, arguments: list[str]) -> None:
+    assert main(["estimate", str(write_file(tmp_path)), *arguments]) == 2
+
+
+def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
+    assert main(["estimate", str(tmp_path)]) == 2
+
+
+def test_the_public_high_pileup_graph_allows_about_1_3_with_one_event(real_data: Path) -> None:
+    job = graph_of_replay(
+        read_replay(real_data / "reco_hipileup_5_2_0_busywait_perfectIO.config.gz")
+    )
+    assert critical_path_speedup(job) == pytest.approx(1.297, abs=0.001)
