@@ -18,6 +18,7 @@ _COMMANDS = (
     "sample",
     "replay",
     "estimate",
+    "workload",
 )
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""

@@ -1,0 +1,78 @@
+"""`forkrun workload`: write a synthetic replay file."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forkrun.errors import ConfigError
+from forkrun.run_directory import output_errors
+
+if TYPE_CHECKING:
+    from forkrun.workload import Statistics
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_OPTIONS: tuple[tuple[str, str, type, object, str], ...] = (
+    ("--modules", "n_modules", int, None, "filters included (default: as what it is like)"),
+    ("--filters", "n_filters", int, None, "each on a path of its own (default: likewise)"),
+    ("--events", "n_events", int, 100, "events with times of their own (default: 100)"),
+    ("--iterations", "iterations", int, None, "events to process (default: --events)"),
+    ("--events-in-flight", "in_flight", int, 1, "default: 1"),
+    ("--seed", "seed", int, 1, "same seed, same file (default: 1)"),
+    ("--scale", "scale", float, 1.0, "factor of all times (default: 1)"),
+)
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "workload",
+        help="write a synthetic replay file",
+        description="Writes a replay file of any size with the statistics of a real one: times of"
+        " modules, their spread from event to event, the shape of their dependencies.",
+    )
+    parser.add_argument("output", metavar="OUT.json[.gz]", type=Path)
+    parser.add_argument(
+        "--like",
+        default="hipileup",
+        metavar="NAME|FILE",
+        help="hipileup, minbias, or a replay file",
+    )
+    for flag, field, kind, default, words in _OPTIONS:
+        parser.add_argument(flag, dest=field, type=kind, default=default, metavar="N", help=words)
+    parser.add_argument(
+        "--concurrency", choices=("reentrant", "one", "unsafe"), help="of all modules"
+    )
+    parser.add_argument("--mode", choices=("busywait", "sleep"), default="busywait")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the file."""
+    from forkrun.workload import Wishes, generate
+
+    fields = Wishes.__dataclass_fields__
+    wishes = Wishes(**{name: getattr(options, name) for name in fields})
+    text = json.dumps(generate(_statistics(options.like), wishes)) + "\n"
+    data = text.encode()
+    if options.output.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)  # the same bytes at any time
+    with output_errors(options.output):
+        options.output.write_bytes(data)
+    return 0
+
+
+def _statistics(like: str) -> Statistics:
+    from forkrun.replay import read_replay
+    from forkrun.workload import PRESETS, fit
+
+    if like in PRESETS:
+        return PRESETS[like]
+    if not Path(like).exists():
+        known = ", ".join(PRESETS)
+        raise ConfigError(f"workload: --like {like}: neither {known} nor a replay file")
+    return fit(read_replay(Path(like)))
