@@ -155,30 +155,56 @@ double time_processor_s(ProcessorConfig config, std::int64_t n_events) {
   return time_s([&] { processor.process({0, {1, 1}, {{0, 0, n_events}}}, {}); });
 }
 
-void print(const std::string& name, double time_s, double by_hand_s, std::int64_t n_events) {
-  std::printf("%-34s %8.2f M events/s   %6.1f ns/event   %5.2f of the loop\n", name.c_str(),
-              1e-6 * static_cast<double>(n_events) / time_s,
-              1e9 * time_s / static_cast<double>(n_events), by_hand_s / time_s);
-}
+struct Row {
+  std::size_t block_size;
+  std::string name;
+  double events_per_s;
+};
 
-void compare(std::int64_t n_events, std::size_t block_size) {
-  std::printf("block size %zu\n", block_size);
-  const auto by_hand_s = time_by_hand_s(n_events, block_size);
-  print("loop by hand", by_hand_s, by_hand_s, n_events);
+std::vector<Row> measure(std::int64_t n_events, std::size_t block_size) {
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& name, double time_s) {
+    rows.push_back({block_size, name, static_cast<double>(n_events) / time_s});
+  };
   const auto run = [&](const std::string& name, ExecutorKind kind, std::size_t threads,
                        std::size_t blocks) {
-    print(name, time_processor_s({kind, threads, blocks, block_size}, n_events), by_hand_s,
-          n_events);
+    add(name, time_processor_s({kind, threads, blocks, block_size}, n_events));
   };
+  add("loop", time_by_hand_s(n_events, block_size));
   run("serial", ExecutorKind::serial, 1, 1);
-  run("tbb, 1 thread, 1 block", ExecutorKind::tbb, 1, 1);
-  run("tbb, 2 threads, 1 block", ExecutorKind::tbb, 2, 1);
-  run("tbb, 2 threads, 2 blocks", ExecutorKind::tbb, 2, 2);
+  run("tbb 1 thread 1 block", ExecutorKind::tbb, 1, 1);
+  run("tbb 2 threads 1 block", ExecutorKind::tbb, 2, 1);
+  run("tbb 2 threads 2 blocks", ExecutorKind::tbb, 2, 2);
+  return rows;
+}
+
+void print_table(const std::vector<Row>& rows) {
+  double loop = 1;
+  for (const auto& [block_size, name, events_per_s] : rows) {
+    loop = name == "loop" ? events_per_s : loop;
+    std::printf("block size %3zu  %-24s %8.2f M events/s  %6.1f ns/event  %5.2f of the loop\n",
+                block_size, name.c_str(), 1e-6 * events_per_s, 1e9 / events_per_s,
+                events_per_s / loop);
+  }
+}
+
+void print_json(const std::vector<Row>& rows) {
+  std::printf("[");
+  const char* separator = "";
+  for (const auto& [block_size, name, events_per_s] : rows) {
+    std::printf(R"(%s{"block_size": %zu, "name": "%s", "events_per_s": %.6g})", separator,
+                block_size, name.c_str(), events_per_s);
+    separator = ",\n";
+  }
+  std::printf("]\n");
 }
 
 }  // namespace
 
-int main() {
-  compare(300'000, 1);
-  compare(6'000'000, 100);
+int main(int n_arguments, char** arguments) {
+  auto rows = measure(300'000, 1);
+  const auto many = measure(6'000'000, 100);
+  rows.insert(rows.end(), many.begin(), many.end());
+  const bool wants_json = n_arguments > 1 && std::string{arguments[1]} == "--json";
+  (wants_json ? print_json : print_table)(rows);
 }

@@ -1,52 +1,47 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
 
 namespace forkrun {
 
-/// Deals the blocks of a unit to lanes.
-///
-/// Where blocks must come by in their order every lane takes the next one. Else each lane has a
-/// stretch of its own, of which it takes some blocks at a time, and the half of another's when its
-/// own is empty: lanes hardly ever touch what others use, and read what lies together.
+/// Deals the blocks of a unit to lanes, in their order: one by one; where blocks are so short that
+/// lanes would wait for each other here, and may come in any order, some at a time.
 class BlockDeal {
  public:
-  BlockDeal(std::size_t n_lanes, bool is_in_order);
+  BlockDeal(std::size_t n_lanes, bool is_one_by_one)
+      : is_one_by_one_{is_one_by_one}, hands_(n_lanes) {}
 
   /// While nobody takes blocks.
   void begin(std::uint32_t n_blocks);
   /// The next block for a lane, by number.
   [[nodiscard]] std::optional<std::uint32_t> next(std::size_t lane) {
-    auto& mine = stretches_[lane];
-    if (mine.hand_first < mine.hand_last) {
-      return mine.hand_first++;
-    }
-    return refill(lane);
+    auto& hand = hands_[lane];
+    return hand.first < hand.last ? hand.first++ : take(hand);
   }
 
  private:
-  /// Blocks [first, last), in one word: first in the upper half.
-  using Blocks = std::atomic<std::uint64_t>;
-  struct alignas(cache_line_pair) Stretch {
-    Blocks blocks;               ///< for whoever takes them
-    std::uint32_t hand_first{};  ///< the lane's own, taken already
-    std::uint32_t hand_last{};
+  using Clock = std::chrono::steady_clock;
+
+  /// Blocks [first, last), taken by one lane.
+  struct alignas(cache_line_pair) Hand {
+    std::uint32_t first{};
+    std::uint32_t last{};
+    std::uint32_t size = 1;
+    Clock::time_point taken_at{};
   };
 
-  std::optional<std::uint32_t> refill(std::size_t lane);
-  [[nodiscard]] bool take(Stretch& mine);
-  [[nodiscard]] bool steal(std::size_t lane);
+  std::optional<std::uint32_t> take(Hand& hand);
 
-  bool is_in_order_;
+  bool is_one_by_one_;
   std::uint32_t n_blocks_{};
-  std::atomic<std::uint32_t> next_{};
-  std::vector<Stretch> stretches_;  ///< by lane
+  CacheLineVector<Hand> hands_;  ///< by lane
+  alignas(cache_line_pair) std::atomic<std::uint32_t> next_{};
 };
 
 }  // namespace forkrun

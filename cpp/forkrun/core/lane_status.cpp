@@ -1,5 +1,6 @@
 #include <forkrun/core/lane_status.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace forkrun {
@@ -12,7 +13,9 @@ void LaneStatus::tell() {
     slot_->n_events_done.fetch_add(std::exchange(n_events_, 0), std::memory_order_relaxed);
   }
   n_blocks_untold_ = 0;
-  note_heartbeat(*slot_);
+  const auto now_ns = note_heartbeat(*slot_);
+  const bool is_quick = now_ns == std::exchange(told_at_ns_, now_ns);  // The clock has not ticked.
+  n_blocks_at_most_ = is_quick ? std::min(2 * n_blocks_at_most_, 64U) : 1;
 }
 
 }  // namespace forkrun

@@ -10,15 +10,14 @@ namespace forkrun {
 
 /// Tells the status board what a lane is doing.
 ///
-/// A lane that is alone writes what its parent may want to know with every block, by plain stores;
-/// only the clock is read once in a while. Lanes that share a slot would wait for each other's
-/// cache line: they tell of small blocks a dozen at a time.
+/// A lane that is alone writes with every block which events it is at and how many are done, by
+/// plain stores; only the clock is read once in a while. Lanes that share a slot would wait for
+/// each other's cache line: they tell of several blocks at a time, where these are quick and small.
 class LaneStatus {
  public:
   LaneStatus() = default;
   /// `slot` may be null.
-  LaneStatus(StatusSlot* slot, bool is_alone)
-      : slot_{slot}, is_alone_{is_alone}, n_blocks_at_most_{is_alone ? 64U : 12U} {
+  LaneStatus(StatusSlot* slot, bool is_alone) : slot_{slot}, is_alone_{is_alone} {
     if (slot != nullptr) {
       n_events_ = is_alone ? slot->n_events_done.load() : 0;
     }
@@ -56,7 +55,8 @@ class LaneStatus {
 
   StatusSlot* slot_{};
   bool is_alone_{};
-  std::uint32_t n_blocks_at_most_{};
+  std::uint32_t n_blocks_at_most_ = 1;  ///< untold
+  std::int64_t told_at_ns_{};
   std::uint64_t n_events_{};  ///< alone: of the child; else: those untold
   std::uint32_t n_blocks_untold_{};
 };

@@ -15,11 +15,12 @@ namespace forkrun {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
               "processes share these: a lock would be private to each");
 
-void note_heartbeat(StatusSlot& slot) {
+std::int64_t note_heartbeat(StatusSlot& slot) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  slot.heartbeat_ns.store(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec,
-                          std::memory_order_relaxed);  // People read it, nobody acts on it.
+  const auto now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  slot.heartbeat_ns.store(now_ns, std::memory_order_relaxed);  // People read it, nobody acts on it.
+  return now_ns;
 }
 
 StatusBoard::StatusBoard(std::size_t n_children) {

@@ -25,8 +25,9 @@ struct alignas(64) StatusSlot {
 
 enum class ChildState : std::uint8_t { not_started, starting, processing, finishing, done, failed };
 
-/// Notes the time. As of the kernel's last tick (milliseconds), which costs a few nanoseconds.
-void note_heartbeat(StatusSlot& slot);
+/// Notes the time, and gives it. As of the kernel's last tick (milliseconds), which costs a few
+/// nanoseconds.
+std::int64_t note_heartbeat(StatusSlot& slot);
 
 /// An anonymous shared mapping with one slot per child, made by the parent before the fork.
 class StatusBoard {
