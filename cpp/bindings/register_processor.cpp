@@ -92,8 +92,8 @@ void register_processor(py::module_& module) {
       .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
            py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
            py::arg("board") = nullptr, py::arg("child") = 0, py::arg("timing") = false,
-           py::arg("n_trace_calls") = 0, py::keep_alive<1, 2>(),
-           py::keep_alive<1, 3>(), py::keep_alive<1, 8>())
+           py::arg("n_trace_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::keep_alive<1, 8>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
       .def("timing", &timing)

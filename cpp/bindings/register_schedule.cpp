@@ -37,15 +37,16 @@ class JobScheduleBuilder {
     if (!instances.empty()) {
       instead.instances = named<Instances>({"shared", "per_block"}, "instances", instances);
     }
-    builder_.add_module({label, Parameters{label, params}, instead}, [&](Construction& construction) {
-      const auto factory = find_module_class(class_name);
-      if (factory == nullptr) {
-        const auto known = registered_module_classes();
-        throw Error("there is no C++ module class \"" + class_name + "\"" +
-                    nearest_name_hint(class_name, known) + "; is its library in job.plugins?");
-      }
-      return factory(construction);
-    });
+    builder_.add_module(
+        {label, Parameters{label, params}, instead}, [&](Construction& construction) {
+          const auto factory = find_module_class(class_name);
+          if (factory == nullptr) {
+            const auto known = registered_module_classes();
+            throw Error("there is no C++ module class \"" + class_name + "\"" +
+                        nearest_name_hint(class_name, known) + "; is its library in job.plugins?");
+          }
+          return factory(construction);
+        });
   }
 
   void add_python_module(const std::string& label, const std::string& kind,

@@ -16,7 +16,10 @@ bool AsymmetricBarrier::is_free_ = false;
 
 void AsymmetricBarrier::prepare() {
   // Kernels before 4.14 and some sandboxes have none: both sides then issue a full barrier.
-  is_free_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  const bool is_free = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  if (is_free != is_free_) {  // Not written again where other teams are at work.
+    is_free_ = is_free;
+  }
 }
 
 void AsymmetricBarrier::heavy() {

@@ -110,7 +110,8 @@ class Team final : public Executor {
       cache_line_pair) std::vector<std::atomic<std::uint64_t>> advertised_;  ///< one bit per member
   std::atomic<int> n_unpaid_{};  ///< gifts in succession that did not last
   std::atomic<bool> is_throttled_{};
-  std::atomic<Clock::duration> watch_interval_;
+  static constexpr Clock::duration shortest_watch = std::chrono::microseconds{50};
+  std::atomic<Clock::duration> watch_interval_{shortest_watch};
 
   std::mutex mutex_;  ///< of all below
   std::vector<Member*> parked_;

@@ -50,6 +50,27 @@ class NullOutput final : public OutputModule {
   void abandon() noexcept override {}
 };
 
+/// A module that asks, in each of the two ways.
+void add_asking(ScheduleBuilder& builder) {
+  builder.add_module({"asks", {}}, [](Construction& construction) {
+    const auto input = construction.may_consume_scalar<std::int64_t>("b");
+    const auto output = construction.produces<std::int64_t>("asked");
+    return std::make_unique<testing::FunctionProducer>([input, output](const EventBlock& block) {
+      const ScalarView<std::int64_t> values = block.get(input);
+      block.make(output) = values[0];
+    });
+  });
+  builder.add_module({"awaits", {}}, [](Construction& construction) {
+    const auto input = construction.may_consume<std::int64_t>("asked");
+    return std::make_unique<testing::FunctionCoroutineFilter>(
+        [input](const EventBlock& block, std::span<std::uint8_t> accept) -> Coroutine {
+          const std::int64_t& value = co_await block.get(input);
+          accept[0] = value % 2 == 0 ? 1 : 0;
+        });
+  });
+  builder.add_path({"asking", {"awaits"}});
+}
+
 /// Two filters on two paths, a chain of producers, a `one` producer, an analyzer and an output.
 std::unique_ptr<Schedule> make_schedule() {
   ScheduleBuilder builder{testing::MemorySource::description()};
@@ -81,6 +102,7 @@ std::unique_ptr<Schedule> make_schedule() {
     construction.consumes_scalar<std::int64_t>("b");
     return std::make_unique<testing::FunctionAnalyzer>([](const EventBlock&, Mask) {});
   });
+  add_asking(builder);
   builder.add_path({"p", {"f", "g", "analyzer"}});
   builder.add_path({"q", {"g"}});
   builder.add_output({"out", {"p", "q"}, {"a"}},
@@ -107,9 +129,11 @@ TEST(AllocationTest, serial_processing_allocates_per_unit_and_not_per_block) {
 }
 
 TEST(AllocationTest, tasks_are_not_allocated_per_block) {
-  const ProcessorConfig config{ExecutorKind::tbb, 2, 3, 1};
-  // What is left: the columns of lanes that had no block before, the vector of the blocks.
-  EXPECT_LT(allocations_of(config, 20'000), 200);
+  for (const bool always_tasks : {false, true}) {
+    const ProcessorConfig config{ExecutorKind::tbb, 2, 3, 1, always_tasks};
+    // What is left: the columns of lanes that had no block before, the vector of the blocks.
+    EXPECT_LT(allocations_of(config, 20'000), 300);
+  }
 }
 
 }  // namespace

@@ -93,8 +93,13 @@ std::int64_t thread_cpu_ns() {
 
 bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
   const bool wants_cpu = recorder_->wants_cpu_time(node);
-  Recorder::Call call{node, static_cast<std::uint32_t>(block_.lane()), block_.lumi().run,
-                      block_.lumi().lumi, block_.sequence(), Recorder::now_ns(), 0};
+  Recorder::Call call{node,
+                      static_cast<std::uint32_t>(block_.lane()),
+                      block_.lumi().run,
+                      block_.lumi().lumi,
+                      block_.sequence(),
+                      Recorder::now_ns(),
+                      0};
   const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
   const bool has_ended = call_unguarded(node, fetcher, parallel);
   const auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;

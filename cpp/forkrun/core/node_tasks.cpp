@@ -59,9 +59,8 @@ bool LaneTasks::enter(NodeTask& task) {
   const auto n = task.is_skipped ? 1 : 1 + queues.size();
   while (task.n_entered < n) {
     const auto next = task.n_entered++;
-    const bool is_in = next == 0
-                           ? order == nullptr || order->enter(lane_.block().sequence(), task)
-                           : queues[next - 1]->enter(task);
+    const bool is_in = next == 0 ? order == nullptr || order->enter(lane_.block().sequence(), task)
+                                 : queues[next - 1]->enter(task);
     if (!is_in) {
       return false;
     }
@@ -188,9 +187,7 @@ void LaneTasks::wait_for(std::uint32_t asker, std::uint32_t product) {
   WaitingTaskList::Link link{&wakeup, nullptr};
   switch (maker.done.add(link)) {
     case WaitingTaskList::Added::first: ask_for_inputs(maker, ready); [[fallthrough]];
-    case WaitingTaskList::Added::waiting:
-      ready.work_until(wakeup, nodes_[asker].rank());
-      break;
+    case WaitingTaskList::Added::waiting: ready.work_until(wakeup, nodes_[asker].rank()); break;
     case WaitingTaskList::Added::done: break;
   }
   check_made(product);

@@ -52,8 +52,8 @@ class Recorder {
     std::int64_t total_ns{};
     std::int64_t longest_ns{};
     std::uint64_t n_cpu_calls{};
-    std::int64_t cpu_ns{};          ///< of those n_cpu_calls pieces
-    std::int64_t cpu_wall_ns{};     ///< wall time of the same
+    std::int64_t cpu_ns{};       ///< of those n_cpu_calls pieces
+    std::int64_t cpu_wall_ns{};  ///< wall time of the same
     std::int64_t wait_inputs_ns{};
     std::int64_t wait_queue_ns{};
     std::vector<std::uint64_t> bins;  ///< (n_bins,); empty: never called

@@ -70,8 +70,8 @@ class Schedule {
   [[nodiscard]] std::vector<BookedHistogram> histograms() const;
   void clear_histograms();
 
-  /// So many further objects of each module that has one per concurrent block; they get the messages
-  /// from now on.
+  /// So many further objects of each module that has one per concurrent block; they get the
+  /// messages from now on.
   void make_clones(std::size_t n_clones);
 
   [[nodiscard]] const Graph& graph() const { return *graph_; }

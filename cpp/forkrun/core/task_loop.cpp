@@ -23,8 +23,8 @@ class ExecutorParallel final : public Parallel {
 
 class TaskLoop final : public BlockLoop {
  public:
-  TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes,
-           bool always_tasks, std::unique_ptr<Executor> executor)
+  TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes, bool always_tasks,
+           std::unique_ptr<Executor> executor)
       : executor_{std::move(executor)},
         parallel_{*executor_},
         unit_{graph, n_lanes, *executor_, parallel_},

@@ -1,0 +1,242 @@
+// How the threads of a team sleep, wake and wait.
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/concurrency/team.hpp>
+
+namespace forkrun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What is done sooner than this was not worth waking a thread for.
+constexpr auto worth_sharing = 3us;
+/// Gifts in succession that were not worth it: then the team is throttled.
+constexpr int n_unpaid_at_most = 8;
+constexpr auto longest_watch = 2ms;
+
+}  // namespace
+
+// Parking
+
+/// What was given to us, or null when we were woken for another reason.
+Task* Team::park(Member& me) {
+  if (!lie_down(me)) {
+    return nullptr;
+  }
+  if (!is_throttled_ && is_advertised() && get_up(me)) {
+    return nullptr;
+  }
+  wait_for_bell(me);
+  Task* const task = std::exchange(me.given, nullptr);
+  if (task != nullptr) {
+    me.given_at = Clock::now();
+  }
+  return task;
+}
+
+/// False if there is something to do after all.
+bool Team::lie_down(Member& me) {
+  const std::scoped_lock lock{mutex_};
+  if (is_stopping_ || !injected_.empty()) {
+    return false;
+  }
+  parked_.push_back(&me);
+  me.is_parked = true;
+  --n_active_;
+  end_run_if_idle();
+  update_signals();
+  return true;
+}
+
+/// False if somebody else has woken us already: the bell rings, or will.
+bool Team::get_up(Member& me) {
+  const std::scoped_lock lock{mutex_};
+  if (!me.is_parked) {
+    return false;
+  }
+  wake(me);
+  return true;
+}
+
+/// Until we are not parked any more. One of the parked has to watch a team that is throttled.
+void Team::wait_for_bell(Member& me) {
+  bool is_watcher = false;
+  while (goes_on_waiting(me, is_watcher)) {
+    if (!is_watcher) {
+      me.bell.acquire();
+      continue;
+    }
+    const auto start = Clock::now();
+    (void)me.bell.try_acquire_for(watch_interval_.load());
+    const std::scoped_lock lock{mutex_};
+    if (me.is_parked) {
+      watch(Clock::now() - start);
+      if (!is_throttled_ && is_advertised()) {
+        wake(me);
+      }
+    }
+  }
+}
+
+bool Team::goes_on_waiting(Member& me, bool& is_watcher) {
+  const std::scoped_lock lock{mutex_};
+  const bool was_watcher = is_watcher;
+  is_watcher = me.is_parked && is_throttled_ && (was_watcher || !has_watcher_);
+  if (was_watcher || is_watcher) {
+    has_watcher_ = is_watcher;
+  }
+  if (was_watcher && !is_watcher && is_throttled_ && !parked_.empty()) {
+    parked_.back()->bell.release();  // Takes over.
+  }
+  return me.is_parked;
+}
+
+void Team::wake(Member& member) {
+  std::erase(parked_, &member);
+  member.is_parked = false;
+  ++n_active_;
+  update_signals();
+  member.bell.release();
+}
+
+void Team::end_run_if_idle() {
+  auto& caller = *members_.front();
+  if (is_running_ && n_active_ == 0 && n_outside_ == 0 && injected_.empty()) {
+    is_running_ = false;
+    if (caller.is_parked) {
+      wake(caller);
+    }
+    --n_active_;
+  }
+}
+
+void Team::update_signals() {
+  const bool wanted = !parked_.empty() && !is_throttled_;
+  signals_ = (wanted ? work_wanted : 0U) | (injected_.empty() ? 0U : work_injected);
+}
+
+// Whether sharing pays
+
+/// Out of work: did what we got from others last?
+void Team::settle(Member& me) {
+  if (me.given_at == Clock::time_point{}) {
+    return;
+  }
+  const auto lasted = Clock::now() - std::exchange(me.given_at, {});
+  if (lasted >= worth_sharing) {
+    n_unpaid_ = 0;
+    watch_interval_ = shortest_watch;
+    return;
+  }
+  if (n_unpaid_.fetch_add(1) + 1 >= n_unpaid_at_most) {
+    const std::scoped_lock lock{mutex_};
+    is_throttled_ = true;
+    update_signals();
+  }
+}
+
+/// Are the tasks of all active members still short?
+void Team::watch(Clock::duration elapsed) {
+  bool all_short = n_active_ > 0;
+  for (const auto& member : members_) {
+    const auto n_executed = member->ready.n_executed_.load(std::memory_order_relaxed);
+    const auto n_new = n_executed - std::exchange(member->n_executed_seen, n_executed);
+    if (!member->is_parked && n_new * worth_sharing < elapsed) {
+      all_short = false;
+    }
+  }
+  watch_interval_ = std::min<Clock::duration>(2 * watch_interval_.load(), longest_watch);
+  if (!all_short) {
+    end_throttling();
+  }
+}
+
+void Team::end_throttling() {
+  is_throttled_ = false;
+  n_unpaid_ = 0;
+  update_signals();
+}
+
+// From outside
+
+void Team::expect_outside() {
+  const std::scoped_lock lock{mutex_};
+  ++n_outside_;
+}
+
+void Team::expect_no_more() {
+  const std::scoped_lock lock{mutex_};
+  --n_outside_;
+  end_run_if_idle();
+}
+
+void Team::submit(Task& task) {
+  const std::scoped_lock lock{mutex_};
+  --n_outside_;
+  if (!parked_.empty()) {
+    parked_.back()->given = &task;
+    wake(*parked_.back());
+    return;
+  }
+  injected_.push_back(&task);
+  update_signals();
+  for (auto* const member : blocked_) {
+    member->bell.release();
+  }
+}
+
+// Waiting in the middle of a task
+
+void ReadyTasks::Wakeup::execute(ReadyTasks& /*ready*/) noexcept {
+  auto& waiting = waiting_;  // We may be gone as soon as we are done.
+  is_done_.store(true, std::memory_order_release);
+  waiting.team_.members_[waiting.number_]->bell.release();
+}
+
+void ReadyTasks::work_until(Wakeup& wakeup, Task::Rank limit) {
+  team_.work_until(*team_.members_[number_], wakeup, limit);
+}
+
+void Team::work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) {
+  while (!wakeup.is_done()) {
+    Task* task = me.ready.deque_.pop(limit);
+    if (task == nullptr) {
+      task = take_injected(limit);
+    }
+    if (task == nullptr) {
+      task = steal(me, limit);
+    }
+    if (task != nullptr) {
+      step(me, *task);
+    } else {
+      wait_blocked(me, wakeup, limit);
+    }
+  }
+}
+
+void Team::wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) {
+  if (me.ready.deque_.size() != 0) {  // Tasks that are not for us now, however short.
+    {
+      const std::scoped_lock lock{mutex_};
+      end_throttling();
+    }
+    share(me);
+  }
+  {
+    const std::scoped_lock lock{mutex_};
+    const bool has_work =
+        std::ranges::any_of(injected_, [&](Task* t) { return t->rank() < limit; });
+    if (has_work || wakeup.is_done()) {
+      return;
+    }
+    blocked_.push_back(&me);
+  }
+  me.bell.acquire();
+  const std::scoped_lock lock{mutex_};
+  std::erase(blocked_, &me);
+}
+
+}  // namespace forkrun

@@ -1,0 +1,279 @@
+#include <forkrun/core/testing/random_modules.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace forkrun::testing {
+
+namespace {
+
+constexpr std::uint32_t limit = 2;  ///< of all modules of Concurrency::limited
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29U);
+}
+
+std::uint64_t hash_of(const std::string& label) {
+  std::uint64_t hash = 1;
+  for (const char letter : label) {
+    hash = mix(hash, static_cast<unsigned char>(letter));
+  }
+  return hash;
+}
+
+/// One module's part in the job: computes from its inputs a number per event.
+class Body {
+ public:
+  using Way = RandomJob::Way;
+  using Values = ScalarView<std::int64_t>;
+
+  Body(Witness& witness, const RandomJob::Part& part, Construction& construction)
+      : witness_{witness},
+        part_{part},
+        n_calls_{witness.n_calls[part.label]},
+        seed_{hash_of(part.label)} {
+    construction.set_concurrency(part.concurrency);
+    declare_entrances(construction);
+    if (part.is_per_block) {
+      construction.set_instances(Instances::per_block);
+    }
+    const bool asks = part.way == Way::asks || part.way == Way::coroutine;
+    for (const auto& input : part.inputs) {
+      if (asks) {
+        asked_.push_back(construction.may_consume_scalar<std::int64_t>(input));
+      } else {
+        inputs_.push_back(construction.consumes_scalar<std::int64_t>(input));
+      }
+    }
+  }
+
+  /// `step` gets each event with its number.
+  template <typename Step>
+  void run(const EventBlock& block, const Step& step) const {
+    std::vector<Values> values;
+    for (const auto input : inputs_) {
+      values.push_back(block.get(input));
+    }
+    for (const auto input : asked_of(block)) {
+      values.push_back(block.get(input));
+    }
+    compute(block, values, step);
+  }
+
+  template <typename Step>
+  Coroutine run_as_coroutine(const EventBlock& block, Step step) const {
+    std::vector<Values> values;
+    for (const auto input : asked_of(block)) {
+      values.push_back(co_await block.get(input));
+    }
+    compute(block, values, step);
+  }
+
+  /// Has nothing done outside, which may fail there, or here.
+  void acquire(const EventBlock& block, ExternalWork work) const {
+    std::exception_ptr failure;
+    if (is_told_to_fail(block) && seed_ % 3 == 0) {
+      failure = std::make_exception_ptr(std::runtime_error{"told to fail outside"});
+    }
+    if (is_told_to_fail(block) && seed_ % 3 == 1) {
+      throw std::runtime_error{"told to fail while acquiring"};
+    }
+    witness_.outside.give(std::move(work), failure);
+  }
+
+ private:
+  /// Of what this module may not be in more than a given number of times.
+  std::vector<Entrance*> entrances_{};
+
+  void declare_entrances(Construction& construction) {
+    if (part_.concurrency == Concurrency::limited) {
+      construction.set_limit(limit);
+      entrances_.push_back(&witness_.entrances.try_emplace(part_.label, limit).first->second);
+    }
+    if (part_.concurrency == Concurrency::one) {
+      entrances_.push_back(&witness_.entrances[part_.label]);
+    }
+    if (part_.concurrency == Concurrency::unsafe) {
+      entrances_.push_back(&witness_.unsafe);
+    }
+    if (!part_.resource.empty()) {
+      construction.uses_resource(part_.resource);
+      entrances_.push_back(&witness_.libraries[part_.resource]);
+    }
+  }
+
+  struct Inside {
+    explicit Inside(const Body& b) : body{b} {
+      for (auto* entrance : body.entrances_) {
+        entrance->enter();
+      }
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+      for (auto* entrance : body.entrances_) {
+        entrance->leave();
+      }
+    }
+    const Body& body;
+  };
+
+  /// Some events need what others do not.
+  [[nodiscard]] bool asks_for(std::uint64_t event) const { return mix(seed_, event) % 4 == 0; }
+
+  /// All of them, or none: that depends on the events.
+  [[nodiscard]] std::vector<LazyScalarInput<std::int64_t>> asked_of(const EventBlock& block) const {
+    const bool any = std::ranges::any_of(block.events(), [this](auto e) { return asks_for(e); });
+    return any ? asked_ : std::vector<LazyScalarInput<std::int64_t>>{};
+  }
+
+  template <typename Step>
+  void compute(const EventBlock& block, const std::vector<Values>& values, const Step& step) const {
+    ++n_calls_;
+    const Inside inside{*this};
+    if (is_told_to_fail(block)) {
+      throw std::runtime_error{"told to fail"};
+    }
+    for (std::size_t event = 0; event < block.n_events(); ++event) {
+      auto number = mix(seed_, block.events()[event]);
+      const bool uses = asked_.empty() || asks_for(block.events()[event]);
+      for (std::size_t i = 0; uses && i < values.size(); ++i) {
+        number = mix(number, static_cast<std::uint64_t>(values[i][event]));
+      }
+      step(event, number);
+    }
+    if (seed_ % 3 == 0) {
+      std::this_thread::yield();
+    }
+    if (seed_ % 5 == 0) {  // Long enough to be worth a thread.
+      std::this_thread::sleep_for(std::chrono::microseconds{20});
+    }
+  }
+
+  [[nodiscard]] bool is_told_to_fail(const EventBlock& block) const {
+    const auto& fault = witness_.fault;
+    return fault && fault->label == part_.label &&
+           std::ranges::find(block.events(), fault->event) != block.events().end();
+  }
+
+  Witness& witness_;
+  RandomJob::Part part_;
+  std::atomic<int>& n_calls_;
+  std::uint64_t seed_;
+  std::vector<ScalarInput<std::int64_t>> inputs_{};
+  std::vector<LazyScalarInput<std::int64_t>> asked_{};
+};
+
+/// With a `clone`, for those that are to have one object per block.
+template <typename Base>
+class Cloneable final : public Base {
+ public:
+  using Base::Base;
+  [[nodiscard]] std::unique_ptr<Module> clone() const override {
+    return std::make_unique<Cloneable>(*this);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& part,
+                                      Construction& construction) {
+  const Body body{witness, part, construction};
+  const auto output = construction.produces_scalar<std::int64_t>(part.label + "_out");
+  const auto filling = [output](const EventBlock& block) {
+    return [values = block.make(output)](std::size_t event, std::uint64_t number) {
+      values[event] = static_cast<std::int64_t>(number);
+    };
+  };
+  const auto run = [body, filling](const EventBlock& block) { body.run(block, filling(block)); };
+  if (part.way == RandomJob::Way::coroutine) {
+    return std::make_unique<Cloneable<FunctionCoroutineProducer>>(
+        [body, filling](const EventBlock& block) {
+          return body.run_as_coroutine(block, filling(block));
+        });
+  }
+  if (part.way == RandomJob::Way::outside) {
+    return std::make_unique<Cloneable<WithOutside<FunctionProducer>>>(
+        run, [body](const EventBlock& block, ExternalWork work) {
+          body.acquire(block, std::move(work));
+        });
+  }
+  return std::make_unique<Cloneable<FunctionProducer>>(run);
+}
+
+std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& part,
+                                    Construction& construction) {
+  const Body body{witness, part, construction};
+  using Accept = std::span<std::uint8_t>;
+  const auto deciding = [](Accept accept) {
+    return [accept](std::size_t event, std::uint64_t number) {
+      accept[event] = number % 3 == 0 ? 0 : 1;
+    };
+  };
+  const auto run = [body, deciding](const EventBlock& block, Accept accept) {
+    body.run(block, deciding(accept));
+  };
+  if (part.way == RandomJob::Way::coroutine) {
+    return std::make_unique<Cloneable<FunctionCoroutineFilter>>(
+        [body, deciding](const EventBlock& block, Accept accept) {
+          return body.run_as_coroutine(block, deciding(accept));
+        });
+  }
+  if (part.way == RandomJob::Way::outside) {
+    return std::make_unique<Cloneable<WithOutside<FunctionFilter>>>(
+        run, [body](const EventBlock& block, ExternalWork work) {
+          body.acquire(block, std::move(work));
+        });
+  }
+  return std::make_unique<Cloneable<FunctionFilter>>(run);
+}
+
+/// Ordered unless reentrant: then what is seen is a set, compared sorted.
+std::unique_ptr<Module> make_analyzer(Witness& witness, const RandomJob::Part& part,
+                                      Construction& construction) {
+  const Body body{witness, part, construction};
+  const bool ordered = part.concurrency != Concurrency::reentrant;
+  auto* histogram = ordered ? &construction.book("h", "", {{"n", 5, 0, 100}}) : nullptr;
+  auto& seen = witness.seen[part.label];
+  auto& mutex = witness.seen_mutex;
+  return std::make_unique<FunctionAnalyzer>(
+      [body, histogram, &seen, &mutex](const EventBlock& block, Mask selected) {
+        body.run(block, [&](std::size_t event, std::uint64_t number) {
+          if (selected[event] == 0) {
+            return;
+          }
+          if (histogram != nullptr) {
+            histogram->fill(static_cast<double>(number % 100), static_cast<double>(number % 7));
+            seen.push_back(number);
+          } else {
+            const std::scoped_lock lock{mutex};
+            seen.push_back(number);
+          }
+        });
+      });
+}
+
+std::unique_ptr<OutputModule> make_output(Witness& witness, const RandomJob::Part& part,
+                                          Construction& construction) {
+  const Body body{witness, part, construction};
+  std::vector<ScalarInput<std::int64_t>> inputs;
+  for (const auto& input : part.inputs) {
+    inputs.push_back({construction.consume_any_column(input)});
+  }
+  auto touch = [body](const EventBlock& block, Mask selected, Parallel& parallel) {
+    std::atomic<std::size_t> n_parts{};
+    parallel.for_each(3, [&](std::size_t) { ++n_parts; });
+    if (n_parts != 3) {
+      throw std::runtime_error{"a part was left out"};
+    }
+    // Without a selected event its products have not been made.
+    if (std::ranges::find(selected, 1) != selected.end()) {
+      body.run(block, [](std::size_t, std::uint64_t) {});
+    }
+  };
+  return std::make_unique<MemoryOutput>(witness.records[part.label], inputs, touch);
+}
+
+}  // namespace forkrun::testing
