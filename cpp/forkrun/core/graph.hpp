@@ -66,6 +66,7 @@ struct Step {
   std::uint32_t node{};
   bool may_be_called{};  ///< already: by another gate, or because a module has asked
   bool is_noted{};       ///< others want to know that it was called
+  bool is_plain{};       ///< neither, and a producer of no columns that does not ask
 };
 
 /// A compiled job. Nodes, gates, masks and products are numbered; all lists are pieces of one flat

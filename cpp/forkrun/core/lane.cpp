@@ -50,6 +50,14 @@ void Lane::fail_call(std::uint32_t node) const {
   }
 }
 
+std::exception_ptr Lane::failure_of(std::uint32_t node) const noexcept {
+  try {
+    fail_call(node);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 void Lane::skip(const BlockToDo& block) {
   begin(block);
   is_open_[0] = 0;
@@ -101,7 +109,7 @@ bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& 
                       Recorder::now_ns(),
                       0};
   const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
-  const bool has_ended = call_unguarded(node, fetcher, parallel);
+  const bool has_ended = call_unrecorded(node, fetcher, parallel);
   const auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
   call.end_ns = Recorder::now_ns();
   if (has_ended) {  // Else it is no longer ours.

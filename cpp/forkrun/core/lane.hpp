@@ -65,19 +65,22 @@ class alignas(cache_line_pair) Lane {
   [[nodiscard]] const EventBlock& block() const { return block_; }
 
   /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
-  /// to be called again, by whoever makes it go on; it may be going on already.
-  /// \throws Error saying where.
+  /// to be called again, by whoever makes it go on; it may be going on already. Throws what the
+  /// module throws.
   [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
                                               Parallel& parallel) {
-    try {
-      if (recorder_ != nullptr) [[unlikely]] {
-        return call_recorded(node, fetcher, parallel);
-      }
-      return call_unguarded(node, fetcher, parallel);
-    } catch (...) {
-      fail_call(node);
+    if (is_recorded()) [[unlikely]] {
+      return call_recorded(node, fetcher, parallel);
     }
+    return call_unrecorded(node, fetcher, parallel);
   }
+  /// The same, for a producer of no columns that does not ask, where calls are not recorded.
+  void produce_plain(std::uint32_t node) {
+    static_cast<Producer*>(callees_[node].module)->produce(block_);
+  }
+  [[nodiscard]] bool is_recorded() const { return recorder_ != nullptr; }
+  /// In a handler: what was caught, saying where.
+  [[nodiscard]] std::exception_ptr failure_of(std::uint32_t node) const noexcept;
   /// Has the module begin what is done outside. \throws Error saying where.
   void acquire(std::uint32_t node, ExternalWork work);
   /// \throws the failure of what was done outside, saying where.
@@ -108,7 +111,7 @@ class alignas(cache_line_pair) Lane {
   void begin(const BlockToDo& block);
   [[noreturn]] void fail_call(std::uint32_t node) const;
   [[noreturn]] void fail_load(const BlockToDo& block);
-  bool call_unguarded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void record_wait(std::uint32_t node);
   bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
@@ -168,8 +171,9 @@ inline bool Lane::pass(std::uint32_t number) {
   return any;
 }
 
-[[gnu::always_inline]] inline bool Lane::call_unguarded(std::uint32_t node, ProductFetcher& fetcher,
-                                                        Parallel& parallel) {
+[[gnu::always_inline]] inline bool Lane::call_unrecorded(std::uint32_t node,
+                                                         ProductFetcher& fetcher,
+                                                         Parallel& parallel) {
   const auto& callee = callees_[node];
   if (callee.kind == CalleeKind::plain_producer) {
     static_cast<Producer*>(callee.module)->produce(block_);

@@ -150,7 +150,7 @@ bool LaneTasks::call(NodeTask& task, std::exception_ptr& failure) {
   try {
     return lane_.call(task.number, *this, unit_.parallel());
   } catch (...) {
-    failure = std::current_exception();
+    failure = lane_.failure_of(task.number);
     note_failure(failure);
     return true;
   }

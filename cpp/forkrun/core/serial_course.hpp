@@ -88,6 +88,14 @@ class SerialCourse final : public ProductFetcher {
 
   bool call_all(LinkRange range) {
     for (const auto& step : graph_.steps_at(range)) {
+      if constexpr (!Guard::notes_all) {
+        if (step.is_plain && !lane_.is_recorded()) {  // Nothing to be asked, noted or waited for.
+          if (!call_plain(step.node)) {
+            return false;
+          }
+          continue;
+        }
+      }
       if (step.may_be_called && is_called(step.node)) {
         continue;
       }
@@ -99,6 +107,15 @@ class SerialCourse final : public ProductFetcher {
       }
     }
     return true;
+  }
+
+  [[gnu::always_inline]] bool call_plain(std::uint32_t node) {
+    try {
+      lane_.produce_plain(node);
+      return true;
+    } catch (...) {
+      return fail(node);
+    }
   }
 
   /// Of an analyzer without events only the turn is taken.
@@ -140,7 +157,7 @@ class SerialCourse final : public ProductFetcher {
         return false;  // A coroutine that waits; its block was taken over by who made it wait.
       }
     } catch (...) {
-      return fail(node, std::current_exception());
+      return fail(node);
     }
     if (is_taken_over_) [[unlikely]] {
       guard_.end_called(node, nullptr);
@@ -150,7 +167,9 @@ class SerialCourse final : public ProductFetcher {
     return true;
   }
 
-  [[gnu::noinline]] bool fail(std::uint32_t node, std::exception_ptr failure) {
+  /// In a handler.
+  [[gnu::noinline]] bool fail(std::uint32_t node) {
+    auto failure = lane_.failure_of(node);
     if (is_taken_over_) {
       guard_.end_called(node, std::move(failure));
       return false;

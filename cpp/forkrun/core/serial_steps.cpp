@@ -91,6 +91,12 @@ Nodes StepFinder::certain_behind_any(LinkRange gates) const {
 
 void add_steps(Graph& graph, const std::vector<std::uint32_t>& lazy) {
   StepFinder{graph, lazy}.find();
+  for (auto& step : graph.steps) {
+    const auto& node = graph.nodes[step.node];
+    const bool is_plain_producer = node.kind == NodeKind::producer && node.columns.count == 0 &&
+                                   !node.asks && !node.is_coroutine;
+    step.is_plain = is_plain_producer && !step.may_be_called && !step.is_noted;
+  }
 }
 
 }  // namespace forkrun
