@@ -122,6 +122,10 @@ bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& 
 /// The input that was made last is what the node has waited for.
 void Lane::record_wait(std::uint32_t node) {
   auto& times = times_[node];
+  if (times.asked_ns == 0) {  // An output of no events.
+    times.ready_ns = 0;
+    return;
+  }
   std::uint32_t last_input = none;
   std::int64_t last_ns = 0;
   for (const auto input : graph_.at(graph_.nodes[node].inputs)) {
@@ -130,10 +134,8 @@ void Lane::record_wait(std::uint32_t node) {
       last_input = input;
     }
   }
-  const auto entered_ns = Recorder::now_ns();
-  const bool was_asked = times.asked_ns != 0 && times.ready_ns >= times.asked_ns;
-  recorder_->note_wait(node, last_input, was_asked ? times.ready_ns - times.asked_ns : 0,
-                       times.ready_ns == 0 ? 0 : entered_ns - times.ready_ns);
+  recorder_->note_wait(node, last_input, times.ready_ns - times.asked_ns,
+                       Recorder::now_ns() - times.ready_ns);
   times.ready_ns = times.asked_ns = 0;
 }
 

@@ -30,7 +30,8 @@ void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
 /// Where a task has to wait it may be executed by another thread before we are back: its state is
 /// set before, and it is not touched after.
 void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
-  const bool is_new = task.stage == Stage::idle;
+  // What is only passed by was not asked for: its inputs may be just being made.
+  const bool is_new = task.stage == Stage::idle && !task.is_skipped;
   if (is_new) {
     lane_.note_ready(task.number);
   }
