@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,15 @@ from forkrun.monitoring.records import Committed, RunRecords, Sample
 
 @dataclass(frozen=True)
 class ChildSummary:
-    """One child. `processing_s` is the sum of its units' times; first event and end count from the
+    """One child. `n_units_planned`: None if units go to whoever is free. `processing_s` is the sum
+    of its units' times; first event and end count from the
     job's start; memory is that of its samples (None: none was taken)."""
 
     child: int
     pids: tuple[int, ...]
     status: str
     failed: bool
-    n_units_planned: int
+    n_units_planned: int | None
     n_units: int
     n_events: int
     first_event_s: float | None
@@ -109,7 +110,7 @@ def _summarize(
         pids=_pids(records, child, units),
         status=status,
         failed=failed,
-        n_units_planned=sum(unit["child"] == child for unit in records.plan.get("units", [])),
+        n_units_planned=_n_units_planned(records.plan, child),
         n_units=len(units),
         n_events=n_events,
         first_event_s=first_event_s,
@@ -122,6 +123,12 @@ def _summarize(
         read_bytes=sum(unit.read_bytes for unit in units),
         **_memory(samples_of(records, child)),
     )
+
+
+def _n_units_planned(plan: Mapping[str, Any], child: int) -> int | None:
+    """None if units go to whoever is free."""
+    planned: list[int] = plan.get("units", {}).get("child", [])
+    return None if -1 in planned else planned.count(child)
 
 
 def samples_of(records: RunRecords, child: int) -> list[Sample]:

@@ -59,7 +59,7 @@ def count_events(records: RunRecords) -> EventCounts:
     return EventCounts(
         n_events_planned=n_planned,
         n_events_read=n_read,
-        n_units_planned=len(plan["units"]) if plan else None,
+        n_units_planned=plan.get("n_units"),
         n_units_committed=len(ledger),
         n_lumis_planned=plan.get("n_lumis"),
         n_lumis_committed=len({(line.run, line.lumi) for line in ledger}),

@@ -165,7 +165,7 @@ def _child(child: ChildSummary, longest_s: float) -> tuple[str, ...]:
     return (
         str(child.child) + " ✗" * child.failed,
         count(child.n_units)
-        + (f"/{count(child.n_units_planned)}" if child.n_units != child.n_units_planned else ""),
+        + ("" if child.n_units_planned in (None, child.n_units) else f"/{child.n_units_planned:,}"),
         count(child.n_events),
         _rate(child.rate_events_per_s),
         f"{seconds(child.processing_s)} s",

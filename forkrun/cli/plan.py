@@ -7,11 +7,12 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.plan import Plan, Unit
+from forkrun.plan import ANYBODY, Plan, Unit
 from forkrun.preparation import index_input, plan_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     console = Console()
     console.print(units_table(plan, options.units))
-    console.print(children_table(plan))
+    children = children_table(plan)
+    if children:
+        console.print(children)
     return 0
 
 
@@ -59,7 +62,8 @@ def units_table(plan: Plan, n_shown: int) -> Table:
         table.add_column(column, justify="right")
     table.add_column("entries, file:[first, last)")
     for unit in shown:
-        cells = (unit.number, unit.child, unit.run, unit.lumi, f"{unit.n_events:,}", _ranges(unit))
+        child = "any" if unit.child == ANYBODY else unit.child
+        cells = (unit.number, child, unit.run, unit.lumi, f"{unit.n_events:,}", _ranges(unit))
         table.add_row(*map(str, cells))
     return table
 
@@ -70,15 +74,16 @@ def _ranges(unit: Unit) -> str:
     return " ".join(parts) + (f" and {more} more" if more else "")
 
 
-def children_table(plan: Plan) -> Table:
-    """How the work is balanced."""
+def children_table(plan: Plan) -> Table | None:
+    """How the work is balanced; None if children take units as they become free."""
+    n_events = plan.events_by_child()
+    if n_events is None:
+        return None
     table = Table(title="children")
     for column in ("child", "units", "events", "share"):
         table.add_column(column, justify="right")
-    units = [0] * max(plan.children, 1)
-    for unit in plan.units:
-        units[unit.child] += 1
-    for child, n_events in enumerate(plan.events_by_child()):
-        share = f"{n_events / plan.n_events:.1%}" if plan.n_events else "-"
-        table.add_row(str(child), f"{units[child]:,}", f"{n_events:,}", share)
+    n_units = np.bincount(plan.units.child, minlength=len(n_events))
+    for child, n in enumerate(n_events):
+        share = f"{n / plan.n_events:.1%}" if plan.n_events else "-"
+        table.add_row(str(child), f"{n_units[child]:,}", f"{n:,}", share)
     return table

@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 class Distribution(StrEnum):
     """How events are shared among children."""
 
+    GUIDED = "guided"
     LUMI = "lumi"
     ROUND_ROBIN = "round-robin"
     CONTIGUOUS = "contiguous"
@@ -86,7 +87,13 @@ class ForkingConfig(Section):
 
     children: Count = 1
     """0: process in the parent's own process."""
-    distribution: Distribution = Distribution.LUMI
+    distribution: Distribution = Distribution.GUIDED
+    balance_for: Positive = 32
+    """guided: units are fine enough for so many children to finish together."""
+    min_unit_events: Positive = 10
+    """guided: no lumi is cut into units smaller than this."""
+    max_unit_events: Positive | None = None
+    """guided: larger lumis are cut."""
     events_per_turn: Positive = 100
     """round-robin: consecutive events that a child takes per turn."""
     cpu_affinity: Flag = False

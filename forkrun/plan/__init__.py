@@ -1,15 +1,18 @@
 """Which child processes which events: a pure function of the index and the settings."""
 
 from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask
-from forkrun.plan.make import Selection, make_plan
-from forkrun.plan.model import EntryRange, Plan, Unit
+from forkrun.plan.make import make_plan
+from forkrun.plan.model import ANYBODY, EntryRange, Plan, Unit, Units
+from forkrun.plan.select import Selection
 
 __all__ = [
+    "ANYBODY",
     "EntryRange",
     "LumiMask",
     "Plan",
     "Selection",
     "Unit",
+    "Units",
     "make_plan",
     "read_lumi_mask",
 ]

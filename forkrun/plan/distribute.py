@@ -1,62 +1,57 @@
-"""The three ways to share events among children. Each takes the selected ranges in input order and
-gives the parts of each child, lumi by lumi."""
+"""The ways to share events among children that are settled before they start. Each takes the
+selected ranges in input order and gives the pieces of each child."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from forkrun.plan.model import EntryRange
+import numpy as np
 
-
-class Piece(NamedTuple):
-    """Part of the input of one lumi, given to one child."""
-
-    child: int
-    run: int
-    lumi: int
-    range: EntryRange
+from forkrun.plan.model import Integers
+from forkrun.plan.pieces import Pieces
+from forkrun.plan.select import Selected
 
 
-class Selected(NamedTuple):
-    """Entries of one lumi that are to be processed."""
-
-    run: int
-    lumi: int
-    range: EntryRange
-
-    @property
-    def n_events(self) -> int:
-        """Entries of the range."""
-        return self.range.last - self.range.first
-
-
-def by_lumi(selected: Sequence[Selected], children: int) -> Iterator[Piece]:
+def by_lumi(selected: Selected, children: int) -> Pieces:
     """Whole lumis: the largest first, each to the child with the fewest events so far; ties go to
     the lumi that comes first and the child with the lowest number."""
-    sizes: dict[tuple[int, int], int] = {}
-    for s in selected:
-        sizes[s.run, s.lumi] = sizes.get((s.run, s.lumi), 0) + s.n_events
+    _, first, lumi = np.unique(selected.lumi_key, return_index=True, return_inverse=True)
+    sizes = np.zeros(len(first), dtype=np.int64)
+    np.add.at(sizes, lumi, selected.last - selected.first)
+    child_of = _deal(sizes, np.lexsort((first, -sizes)), children)
+    return _pieces(selected, child_of[lumi])
+
+
+def _deal(sizes: Integers, order: Integers, children: int) -> Integers:
     loads = [(0, child) for child in range(children)]
-    child_of = {}
-    for lumi, size in sorted(sizes.items(), key=lambda item: -item[1]):
+    child_of = np.zeros(len(sizes), dtype=np.int64)
+    for lumi, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
         load, child = loads[0]
         child_of[lumi] = child
         heapq.heapreplace(loads, (load + size, child))
-    for s in selected:
-        yield Piece(child_of[s.run, s.lumi], s.run, s.lumi, s.range)
+    return child_of
 
 
-def by_turns(selected: Sequence[Selected], children: int, per_turn: int) -> Iterator[Piece]:
+def by_turns(selected: Selected, children: int, per_turn: int) -> Pieces:
     """`per_turn` consecutive events of the sequence to child 0, the next to child 1, and so on."""
-    child, left = 0, per_turn
-    for s in selected:
-        first = s.range.first
-        while first < s.range.last:
-            if not left:
-                child, left = (child + 1) % children, per_turn
-            last = min(s.range.last, first + left)
-            yield Piece(child, s.run, s.lumi, EntryRange(s.range.file, first, last))
-            left -= last - first
-            first = last
+    n_events = selected.n_events
+    begins = np.concatenate(([0], np.cumsum(selected.last - selected.first)))[:-1]
+    firsts = np.union1d(begins, np.arange(0, n_events, per_turn))
+    lasts = np.append(firsts, n_events)[1:]
+    source = np.searchsorted(begins, firsts, side="right") - 1
+    shift = selected.first[source] - begins[source]
+    return Pieces(
+        child=firsts // per_turn % children,
+        part=np.zeros(len(firsts), dtype=np.int64),
+        run=selected.run[source],
+        lumi=selected.lumi[source],
+        file=selected.file[source],
+        first=firsts + shift,
+        last=lasts + shift,
+    )
+
+
+def _pieces(selected: Selected, child: Integers) -> Pieces:
+    part = np.zeros(len(child), dtype=np.int64)
+    s = selected
+    return Pieces(child, part, s.run, s.lumi, s.file, s.first, s.last)

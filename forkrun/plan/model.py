@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+ANYBODY = -1
+"""Child of a unit that goes to whoever is free."""
 
 
 class EntryRange(NamedTuple):
@@ -16,7 +25,8 @@ class EntryRange(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One lumi, or part of one: what yields exactly one temporary file per output."""
+    """One lumi, or part of one: what yields exactly one temporary file per output. `child`: who
+    does it; `ANYBODY` if it is handed out while the job runs."""
 
     number: int
     child: int
@@ -30,45 +40,125 @@ class Unit(NamedTuple):
         return sum(r.last - r.first for r in self.ranges)
 
 
+@dataclass(frozen=True, eq=False)
+class Units(Sequence[Unit]):
+    """Units in merge order as columns: a million of them are some tens of megabytes. `child`,
+    `run`, `lumi` : (n_units,); `first_range` : (n_units + 1,), unit u has the ranges
+    [first_range[u], first_range[u + 1]); `file`, `first`, `last` : (n_ranges,)."""
+
+    child: Integers
+    run: Integers
+    lumi: Integers
+    first_range: Integers
+    file: Integers
+    first: Integers
+    last: Integers
+
+    @property
+    def n_events(self) -> Integers:
+        """(n_units,) events of each."""
+        before = np.concatenate(([0], np.cumsum(self.last - self.first)))
+        return np.diff(before[self.first_range])
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @overload
+    def __getitem__(self, place: int) -> Unit: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Unit]: ...
+    def __getitem__(self, place: int | slice) -> Unit | list[Unit]:
+        if isinstance(place, slice):
+            return [self._unit(number) for number in range(*place.indices(len(self)))]
+        return self._unit(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Unit]:
+        return map(self._unit, range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Units) and all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip(self.columns().values(), other.columns().values(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _unit(self, number: int) -> Unit:
+        places = range(self.first_range[number], self.first_range[number + 1])
+        ranges = tuple(
+            EntryRange(int(self.file[r]), int(self.first[r]), int(self.last[r])) for r in places
+        )
+        child, run, lumi = (int(c[number]) for c in (self.child, self.run, self.lumi))
+        return Unit(number, child, run, lumi, ranges)
+
+    def columns(self) -> dict[str, Integers]:
+        """By name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> Units:
+        """Inverse of `columns`, also of lists."""
+        return cls(**{f.name: np.asarray(columns[f.name], dtype=np.int64) for f in fields(cls)})
+
+
 @dataclass(frozen=True)
 class Plan:
-    """`units`: in merge order, numbered from 0. `children`: of the job, also those without a unit.
-    `digest`: of all event ids in the plan as the index saw them, None if it covers parts of the
-    index's ranges only (skip_events, max_events)."""
+    """`units`: in merge order. `children`: of the job, also those without a unit. `digest`: of all
+    event ids in the plan as the index saw them, None if it covers parts of the index's ranges only
+    (skip_events, max_events)."""
 
     distribution: str
     children: int
     n_events: int
     n_lumis: int
     files: tuple[str, ...]
-    units: tuple[Unit, ...]
+    units: Units
     digest: str | None
 
-    def units_of(self, child: int) -> list[Unit]:
-        """What one child does, in this order."""
-        return [unit for unit in self.units if unit.child == child]
+    @property
+    def is_shared(self) -> bool:
+        """Whether units go to whoever is free."""
+        return bool((self.units.child == ANYBODY).all())
+
+    def units_of(self, child: int) -> Integers:
+        """Numbers of the units that one child does, in this order; of all if they are shared."""
+        mine = self.units.child == ANYBODY
+        return np.flatnonzero(mine | (self.units.child == child))
 
     def busy_children(self) -> list[int]:
-        """Numbers of the children that have a unit."""
-        return sorted({unit.child for unit in self.units})
+        """Numbers of the children that may find a unit."""
+        if self.is_shared:
+            return list(range(min(max(self.children, 1), len(self.units))))
+        return [int(child) for child in np.unique(self.units.child)]
 
-    def events_by_child(self) -> list[int]:
-        """(children,) events of each."""
-        counts = [0] * max(self.children, 1)
-        for unit in self.units:
-            counts[unit.child] += unit.n_events
-        return counts
+    def events_by_child(self) -> list[int] | None:
+        """(children,) events of each; None if units go to whoever is free."""
+        if self.is_shared:
+            return None
+        weights = self.units.n_events.astype(np.float64)
+        counts = np.bincount(self.units.child, weights, minlength=max(self.children, 1))
+        return [int(count) for count in counts]
+
+    def borders_digest(self) -> str:
+        """SHA-256 of what the units are, whoever does them: where it is the same, so are the
+        outputs."""
+        digest = hashlib.sha256()
+        for name, column in self.units.columns().items():
+            if name != "child":
+                digest.update(np.ascontiguousarray(column).tobytes())
+        return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As in plan.json."""
+        """As in plan.json: units as columns."""
         return {
             "distribution": self.distribution,
             "children": self.children,
             "n_events": self.n_events,
             "n_lumis": self.n_lumis,
+            "n_units": len(self.units),
             "files": self.files,
             "digest": self.digest,
-            "units": [{**unit._asdict(), "n_events": unit.n_events} for unit in self.units],
+            "units": {name: column.tolist() for name, column in self.units.columns().items()},
         }
 
     @classmethod
@@ -80,22 +170,6 @@ class Plan:
             n_events=data["n_events"],
             n_lumis=data["n_lumis"],
             files=tuple(data["files"]),
-            units=tuple(_unit(unit) for unit in data["units"]),
+            units=Units.of(data["units"]),
             digest=data["digest"],
         )
-
-
-def _unit(data: dict[str, Any]) -> Unit:
-    ranges = tuple(EntryRange(*r) for r in data["ranges"])
-    return Unit(data["number"], data["child"], data["run"], data["lumi"], ranges)
-
-
-def joined(ranges: Iterable[EntryRange]) -> tuple[EntryRange, ...]:
-    """The same entries in the same order with adjacent ranges made one."""
-    out: list[EntryRange] = []
-    for r in ranges:
-        if out and out[-1].file == r.file and out[-1].last == r.first:
-            out[-1] = EntryRange(r.file, out[-1].first, r.last)
-        else:
-            out.append(r)
-    return tuple(out)

@@ -87,13 +87,14 @@ def sample_lines() -> list[dict[str, Any]]:
 
 
 def plan() -> dict[str, Any]:
-    units = [
-        {"number": unit, "child": unit % 3, "run": 1 + unit // 4, "lumi": unit + 1,
-         "ranges": [[0, 100 * unit, 100 * unit + 100]], "n_events": 100}
-        for unit in range(6)
-    ]  # fmt: skip
+    units = {
+        "child": [0, 1, 2, 0, 1, 2], "run": [1, 1, 1, 1, 2, 2], "lumi": [1, 2, 3, 4, 5, 6],
+        "first_range": list(range(7)), "file": [0] * 6,
+        "first": list(range(0, 600, 100)), "last": list(range(100, 700, 100)),
+    }  # fmt: skip
     return {
         "distribution": "lumi", "children": 3, "n_events": 600, "n_lumis": 6,
+        "n_units": 6,
         "files": ["a.root"], "digest": f"{21:032x}", "units": units,
     }  # fmt: skip
 

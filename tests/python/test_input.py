@@ -13,6 +13,7 @@ from forkrun.config import SourceConfig
 from forkrun.errors import InputError
 from forkrun.index import FileIndex, IdBranches, index_files, input_files
 from forkrun.index.cache import IndexCache
+from forkrun.plan import Plan
 from tests.python.files import write_events
 from tests.python.jobs import Ended, forkrun, jets_job, write_job
 
@@ -39,12 +40,12 @@ def selected(events: range) -> list[int]:
 def test_files_are_read_in_the_order_named_and_a_lumi_in_two_files_is_one(tmp_path: Path) -> None:
     a = write_events(tmp_path / "a.root", [(1, 1, 30), (1, 3, 10)])
     b = write_events(tmp_path / "b.root", [(1, 3, 25), (2, 1, 40)], first_event=100)
-    ended = run(tmp_path, [b, a], forking={"children": 2})
+    ended = run(tmp_path, [b, a], forking={"children": 2, "distribution": "lumi"})
     assert (ended.code, ended.err) == (0, "")
     in_3 = selected(range(100, 125)) + selected(range(31, 41))
     assert merged(tmp_path) == in_3 + selected(range(125, 165)) + selected(range(1, 31))
-    plan = json.loads((tmp_path / "run/plan.json").read_text())
-    assert [(u["run"], u["lumi"], u["n_events"]) for u in plan["units"]] == [
+    plan = Plan.from_json(json.loads((tmp_path / "run/plan.json").read_text()))
+    assert [(unit.run, unit.lumi, unit.n_events) for unit in plan.units] == [
         (1, 3, 35),
         (2, 1, 40),
         (1, 1, 30),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ from forkrun._core import EventDigest
 from forkrun.config import Distribution, ForkingConfig, JobConfig, MergeConfig, SourceConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
-from forkrun.plan import EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
+from forkrun.plan import ANYBODY, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
 
 NO_DIGEST = "0" * 32
 Sizes = list[list[tuple[int, int, int]]]  # by file: (run, lumi, events)
@@ -64,7 +65,7 @@ settings_of_job = st.builds(
 def test_every_event_is_planned_exactly_once(sizes: Sizes, config: JobConfig) -> None:
     plan = make_plan(config, index_of(sizes))
     assert Counter(entries_of(plan)) == Counter(all_entries(sizes))
-    assert plan.n_events == len(all_entries(sizes)) == sum(plan.events_by_child())
+    assert plan.n_events == len(all_entries(sizes)) == int(plan.units.n_events.sum())
 
 
 @given(inputs, settings_of_job)
@@ -93,7 +94,7 @@ def test_a_lumi_is_never_split_and_lumis_are_dealt_evenly(sizes: Sizes, children
     plan = make_plan(config_of(Distribution.LUMI, children), index_of(sizes))
     lumis = [(unit.run, unit.lumi) for unit in plan.units if unit.ranges]
     assert len(set(lumis)) == len(lumis) == plan.n_lumis
-    loads = plan.events_by_child()
+    loads = plan.events_by_child() or []
     largest = max(unit.n_events for unit in plan.units)
     assert max(loads) - min(loads) <= largest
 
@@ -145,10 +146,10 @@ def test_the_digest_is_the_sum_over_whole_ranges(sizes: Sizes) -> None:
 def test_a_lumi_in_several_places_is_one_lumi() -> None:
     sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
     plan = make_plan(JobConfig(), index_of(sizes))
-    assert plan.units == (
-        Unit(0, 0, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
-        Unit(1, 0, 1, 8, (EntryRange(0, 3, 5),)),
-    )
+    assert list(plan.units) == [
+        Unit(0, ANYBODY, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
+        Unit(1, ANYBODY, 1, 8, (EntryRange(0, 3, 5),)),
+    ]
 
 
 def test_units_come_in_order_of_the_input_or_of_lumis() -> None:
@@ -163,7 +164,7 @@ def test_units_come_in_order_of_the_input_or_of_lumis() -> None:
 def test_no_event_at_all_gives_one_empty_unit() -> None:
     for sizes in ([[]], [[], []]):
         plan = make_plan(config_of(Distribution.ROUND_ROBIN, 3), index_of(sizes))
-        assert plan.units == (Unit(0, 0, 0, 0, ()),)
+        assert list(plan.units) == [Unit(0, 0, 0, 0, ())]
         assert plan.busy_children() == [0]
 
 
@@ -172,7 +173,7 @@ def test_the_mask_selects_lumis_with_both_ends() -> None:
     accepted = [(run, lumi) for run in (1, 2, 3) for lumi in range(9) if mask.accepts(run, lumi)]
     assert accepted == [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 1)]
     plan = make_plan(JobConfig(), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask)
-    assert plan.units == (Unit(0, 0, 1, 2, (EntryRange(0, 5, 9),)),)
+    assert list(plan.units) == [Unit(0, ANYBODY, 1, 2, (EntryRange(0, 5, 9),))]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +192,39 @@ def test_a_wrong_mask_says_where(tmp_path: Path, text: str, problem: str) -> Non
     file.write_text(text)
     with pytest.raises(ConfigError, match=problem):
         read_lumi_mask(str(file))
+
+
+@given(inputs, st.integers(1, 64), st.integers(1, 5), st.sampled_from([None, 1, 4]))
+def test_guided_units_do_not_depend_on_the_number_of_children(
+    sizes: Sizes, balance_for: int, least: int, most: int | None
+) -> None:
+    plans = []
+    for children in (0, 1, 7, 300):
+        forking = ForkingConfig(
+            children=children, balance_for=balance_for, min_unit_events=least, max_unit_events=most
+        )
+        plans.append(make_plan(JobConfig(forking=forking), index_of(sizes)))
+    assert all(plan.units == plans[0].units for plan in plans)
+    assert Counter(entries_of(plans[0])) == Counter(all_entries(sizes))
+
+
+def test_guided_units_are_large_at_first_and_small_at_the_end() -> None:
+    plan = make_plan(JobConfig(forking=ForkingConfig(balance_for=8)), index_of([[(1, 1, 100_000)]]))
+    sizes = plan.units.n_events
+    assert sizes[0] == 100_000 // 32
+    assert sizes[-1] <= 100_000 // 250
+    assert all(later <= earlier for earlier, later in itertools.pairwise(sizes))
+
+
+def test_small_lumis_stay_whole_and_large_ones_are_cut_where_clusters_begin() -> None:
+    ranges = (LumiRange(1, 1, 0, 900, NO_DIGEST), LumiRange(1, 2, 900, 1000, NO_DIGEST))
+    file = FileIndex("a.root", "a", 1000, (0, 130, 260, 390, 520, 650, 780, 910, 1000), ranges, ())
+    forking = ForkingConfig(balance_for=2, min_unit_events=1)
+    units = make_plan(JobConfig(forking=forking), [file]).units
+    assert [(r.first, r.last) for unit in units if unit.lumi == 1 for r in unit.ranges][:4] == [
+        (0, 130), (130, 260), (260, 390), (390, 520),
+    ]  # fmt: skip
+    assert all(r.last - r.first <= 130 for unit in units for r in unit.ranges)
 
 
 def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:

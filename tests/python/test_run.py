@@ -13,6 +13,7 @@ import pytest
 import uproot
 
 from forkrun.affinity import cpus_of
+from forkrun.plan import Plan
 from forkrun.progress import progress_line
 from tests.python.files import write_events
 from tests.python.jobs import ROOT, Ended, environment, forkrun, jets_job, ledger_units, write_job
@@ -76,8 +77,8 @@ def test_flags_and_settings_override_the_file(events: Path, tmp_path: Path) -> N
     config = json.loads((tmp_path / "run/config.json").read_text())
     assert config["source"]["files"] == [str(events)]
     assert (config["forking"]["children"], config["threads"]["per_child"]) == (2, 2)
-    plan = json.loads((tmp_path / "run/plan.json").read_text())
-    assert [(u["child"], u["lumi"], u["n_events"]) for u in plan["units"]] == [
+    plan = Plan.from_json(json.loads((tmp_path / "run/plan.json").read_text()))
+    assert [(unit.child, unit.lumi, unit.n_events) for unit in plan.units] == [
         (0, 1, 25),
         (1, 1, 15),
         (1, 2, 10),
@@ -176,13 +177,13 @@ def test_check_names_every_problem_of_modules_and_outputs(events: Path, tmp_path
 
 
 def test_plan_prints_units_and_children(events: Path, tmp_path: Path) -> None:
-    job = write_job(tmp_path, jets_job([events], forking={"children": 2}))
+    job = write_job(tmp_path, jets_job([events], forking={"children": 2, "distribution": "lumi"}))
     table = forkrun("plan", job, cwd=tmp_path)
     assert table.code == 0
     assert "120 events, 3 lumis, 3 units (lumi)" in table.out
     assert "0:[40, 80)" in table.out
-    plan = json.loads(forkrun("plan", job, "--json", cwd=tmp_path).out)
-    assert [(u["number"], u["child"], u["lumi"]) for u in plan["units"]] == [
+    plan = Plan.from_json(json.loads(forkrun("plan", job, "--json", cwd=tmp_path).out))
+    assert [(unit.number, unit.child, unit.lumi) for unit in plan.units] == [
         (0, 0, 1),
         (1, 1, 2),
         (2, 0, 3),

@@ -1,0 +1,120 @@
+"""Units for children that take the next one whenever they are free: large at first, small towards
+the end of the job, so that children finish together. Where units begin and end follows from the
+input and the settings, never from the number of children."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forkrun.plan.model import ANYBODY, EntryRange, Integers
+from forkrun.plan.pieces import Pieces
+from forkrun.plan.select import Selected
+
+_SHARES = 4
+"""Of what is left, each of `balance_for` children would get so many units of the present size."""
+_SMALLEST = 8
+"""The last units are so many times smaller than the first."""
+_SLACK = 1.5
+"""A lumi up to so many times the wanted size stays whole."""
+
+
+@dataclass(frozen=True)
+class UnitSizes:
+    """How many events a unit should have where so many are left. `balance_for`: the number of
+    children for which borders are fine enough; `least`, `most`: events of a unit that is cut."""
+
+    n_events: int
+    balance_for: int
+    least: int
+    most: int | None = None
+
+    def wanted(self, n_left: Integers) -> Integers:
+        """(n,) events, of (n,) events left."""
+        first = self.n_events / (_SHARES * self.balance_for)
+        wanted = np.maximum(n_left / (_SHARES * self.balance_for), first / _SMALLEST)
+        most = self.most or max(self.n_events, 1)
+        return np.clip(np.ceil(wanted), min(self.least, most), most).astype(np.int64)
+
+
+Clusters = Sequence[Sequence[int]]
+"""By file: the first entry of each cluster, in order."""
+
+
+def cut_for_all(
+    selected: Selected, lumi_rank: Integers, sizes: UnitSizes, clusters: Clusters
+) -> Pieces:
+    """Whole lumis where they are small; others cut, at clusters where they begin near enough.
+    `lumi_rank` : (n_ranges,) place of the range's lumi in the plan."""
+    order = np.argsort(lumi_rank, kind="stable")
+    n_ranges_of = np.bincount(lumi_rank, minlength=1)
+    n_events_of = np.zeros(len(n_ranges_of), dtype=np.int64)
+    np.add.at(n_events_of, lumi_rank, selected.last - selected.first)
+    n_left = sizes.n_events - (np.cumsum(n_events_of) - n_events_of)
+    too_large = n_events_of > _SLACK * sizes.wanted(n_left)
+    first_place = np.cumsum(n_ranges_of) - n_ranges_of
+    cut = []
+    for lumi in np.flatnonzero(too_large).tolist():
+        places = order[first_place[lumi] : first_place[lumi] + n_ranges_of[lumi]]
+        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), sizes, clusters)
+    whole = order[~too_large[lumi_rank[order]]]
+    return _joined(selected, whole, cut)
+
+
+_Cut = tuple[int, int, int, int]
+"""Place of the range in the selection, part, first, last."""
+
+
+def _cut_lumi(
+    selected: Selected, places: list[int], n_left: int, sizes: UnitSizes, clusters: Clusters
+) -> list[_Cut]:
+    n_events = sum(int(selected.last[p] - selected.first[p]) for p in places)
+    part, missing = 0, _next_size(n_events, n_left, sizes)
+    cut = []
+    for place in places:
+        r = EntryRange(*(int(c[place]) for c in (selected.file, selected.first, selected.last)))
+        while r.first < r.last:
+            end = _end(r, missing, clusters[r.file])
+            cut.append((place, part, r.first, end))
+            taken = end - r.first
+            n_events, n_left, missing = n_events - taken, n_left - taken, missing - taken
+            if end < r.last or 2 * missing <= taken:
+                part, missing = part + 1, _next_size(n_events, n_left, sizes)
+            r = r._replace(first=end)
+    return cut
+
+
+def _next_size(n_events: int, n_left: int, sizes: UnitSizes) -> int:
+    """Of the next unit of a lumi that has so many events left: a share of them, so that no small
+    rest remains."""
+    wanted = int(sizes.wanted(np.array([n_left]))[0])
+    return -(-n_events // max(1, round(n_events / wanted)))
+
+
+def _end(r: EntryRange, wanted: int, clusters: Sequence[int]) -> int:
+    """Where a unit that begins with this range ends: at the cluster nearest to the wanted size if
+    one is within half to twice of it; else exactly there, or with the range."""
+    target = r.first + max(wanted, 1)
+    if target >= r.last:
+        return r.last
+    after = bisect_left(clusters, target)
+    near = [c for c in clusters[max(after - 1, 0) : after + 1] if 2 * (c - r.first) >= wanted]
+    near = [c for c in near if c - r.first <= 2 * wanted and c < r.last]
+    return min(near, key=lambda c: abs(c - target), default=target)
+
+
+def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:
+    columns = np.array(cut, dtype=np.int64).reshape(-1, 4).T
+    place = np.concatenate((whole, columns[0]))
+    return Pieces(
+        child=np.full(len(place), ANYBODY, dtype=np.int64),
+        part=np.concatenate((np.zeros(len(whole), dtype=np.int64), columns[1])),
+        run=selected.run[place],
+        lumi=selected.lumi[place],
+        file=selected.file[place],
+        first=np.concatenate((selected.first[whole], columns[2])),
+        last=np.concatenate((selected.last[whole], columns[3])),
+    )
