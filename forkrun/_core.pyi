@@ -14,6 +14,7 @@ class ScheduleError(Error):
 
 class InputError(Error): ...
 class OutputError(Error): ...
+class Stopped(Error): ...
 
 # --- ids and digests ------------------------------------------------------------------------------
 class EventDigest:
@@ -24,6 +25,7 @@ class EventDigest:
     def __init__(self, count: int = 0, hex: str = "0" * 32) -> None: ...
     def add(self, run: int, lumi: int, events: npt.NDArray[np.uint64]) -> None: ...
     def __add__(self, other: EventDigest) -> EventDigest: ...
+    def __sub__(self, other: EventDigest) -> EventDigest: ...
     def __eq__(self, other: object) -> bool: ...
 
 # --- reading the input's shape (call in a helper process, never in the parent) --------------------
@@ -199,8 +201,33 @@ class StatusBoard:
         state: Literal["not_started", "starting", "processing", "finishing", "done", "failed"],
     ) -> None: ...
 
+    def give_order(
+        self, child: int, order: Literal["go_on", "end_after_unit", "end_after_block"]
+    ) -> None: ...
+    def reset(self, child: int, n_events_done: int) -> None:
+        """For a new child in the place of one that has ended."""
+
+    def obey_only(self, child: int, parent: int) -> None:
+        """In the child: signals of others than its parent are ignored; SIGTERM of the parent is
+        the order to end after the present block."""
+
+    def beat(self, child: int) -> None:
+        """In the child: it is alive."""
+
+class UnitCounter:
+    """Shared memory: hands out 0, 1, … n - 1, each once. Make it before the fork."""
+
+    n_taken: int
+    end: int
+    def __init__(self, n: int) -> None: ...
+    def take(self, child: int) -> int | None: ...
+    def taken_by(self, child: int) -> list[int]: ...
+    def end_at(self, n: int) -> None:
+        """Numbers from here on are not handed out."""
+
 class ChildStatus:
     state: str
+    order: str
     n_events_done: int
     n_units_done: int
     unit: int
@@ -309,6 +336,15 @@ def load_plugin(path: str) -> list[str]:
     """Loads a library of C++ modules; returns the class names it registered."""
 
 def registered_module_classes() -> list[str]: ...
+def write_stacks_on_signal() -> None:
+    """Before the fork: every thread of a child can then be asked for its stack."""
+
+def ask_for_stack(process: int, thread: int) -> bool:
+    """The thread writes its call stack to its process's stderr. False if there is none."""
+
+def file_checksum(path: str) -> int:
+    """CRC-32C of a whole file. Raises InputError."""
+
 def warm_up() -> None:
     """Loads ROOT's libraries, dictionaries and interpreter, so that children share them."""
 

@@ -15,6 +15,8 @@ using EventNumbers = py::array_t<std::uint64_t, py::array::c_style | py::array::
 
 EventDigest add(EventDigest first, const EventDigest& second) { return first += second; }
 
+EventDigest subtract(EventDigest first, const EventDigest& second) { return first -= second; }
+
 void add_events(EventDigest& digest, std::uint32_t run, std::uint32_t lumi,
                 const EventNumbers& events) {
   digest.add(LumiId{run, lumi}, {events.data(), static_cast<std::size_t>(events.size())});
@@ -30,6 +32,7 @@ void register_digest(py::module_& module) {
       .def_property_readonly("hex", &EventDigest::hex)
       .def("add", &add_events, py::arg("run"), py::arg("lumi"), py::arg("events"))
       .def("__add__", &add, py::is_operator())
+      .def("__sub__", &subtract, py::is_operator())
       .def(py::self == py::self)
       .def("__repr__", [](const EventDigest& digest) {
         return "EventDigest(" + std::to_string(digest.count()) + ", '" + digest.hex() + "')";

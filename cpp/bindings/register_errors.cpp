@@ -30,6 +30,7 @@ void register_errors(py::module_& module) {
   const auto& base = py::register_exception<Error>(module, "Error", PyExc_RuntimeError);
   py::register_exception<InputError>(module, "InputError", base);
   py::register_exception<OutputError>(module, "OutputError", base);
+  py::register_exception<Stopped>(module, "Stopped", base);
   schedule_error = PyErr_NewException("forkrun._core.ScheduleError", base.ptr(), nullptr);
   module.add_object("ScheduleError", py::reinterpret_borrow<py::object>(schedule_error));
   py::register_exception_translator(&translate_schedule_error);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include <forkrun/core/module.hpp>
+#include <forkrun/process/child_signals.hpp>
+#include <forkrun/process/file_checksum.hpp>
 #include <forkrun/root_io/warm_up.hpp>
 
 #include "bindings.hpp"
@@ -27,6 +29,10 @@ void register_process(py::module_& module) {
   module.def("load_plugin", &load_new_classes, py::arg("path"));
   module.def("registered_module_classes", &registered_module_classes);
   module.def("warm_up", &root_io::warm_up);
+  module.def("write_stacks_on_signal", &write_stacks_on_signal);
+  module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"));
+  module.def("file_checksum", &file_checksum, py::arg("path"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("root_version", &root_io::root_version);
 }
 

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <string>
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/core/status_board.hpp>
+#include <forkrun/process/child_signals.hpp>
 
 #include "bindings.hpp"
 
@@ -16,8 +18,11 @@ namespace {
 constexpr std::array state_names{"not_started", "starting", "processing",
                                  "finishing",   "done",     "failed"};
 
+/// In the order of Order.
+constexpr std::array order_names{"go_on", "end_after_unit", "end_after_block"};
+
 struct ChildStatus {
-  std::string state;
+  std::string state, order;
   std::uint64_t n_events_done, n_units_done, unit;
   std::uint32_t run, lumi;
   std::uint64_t first_event, last_event;
@@ -34,6 +39,7 @@ StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
 ChildStatus read(StatusBoard& board, std::size_t child) {
   const auto& slot = slot_of(board, child);
   return {state_names.at(slot.state),
+          order_names.at(slot.order),
           slot.n_events_done,
           slot.n_units_done,
           slot.unit,
@@ -44,21 +50,44 @@ ChildStatus read(StatusBoard& board, std::size_t child) {
           slot.heartbeat_ns};
 }
 
-void set_state(StatusBoard& board, std::size_t child, const std::string& state) {
-  for (std::uint32_t i = 0; i < state_names.size(); ++i) {
-    if (state == state_names[i]) {
-      slot_of(board, child).state = i;
-      return;
-    }
+template <class Names>
+std::uint32_t number_of(const Names& names, const std::string& name) {
+  const auto place = std::ranges::find(names, name);
+  if (place == names.end()) {
+    throw Error("there is no child state or order \"" + name + "\"");
   }
-  throw Error("there is no child state \"" + state + "\"");
+  return static_cast<std::uint32_t>(place - names.begin());
 }
+
+void set_state(StatusBoard& board, std::size_t child, const std::string& state) {
+  slot_of(board, child).state = number_of(state_names, state);
+}
+
+void give_order(StatusBoard& board, std::size_t child, const std::string& order) {
+  slot_of(board, child).order = number_of(order_names, order);
+}
+
+/// For a new child in the place of one that has ended.
+void reset(StatusBoard& board, std::size_t child, std::uint64_t n_events_done) {
+  auto& slot = slot_of(board, child);
+  slot.order = 0;
+  slot.state = 0;
+  slot.heartbeat_ns = 0;
+  slot.n_events_done = n_events_done;
+}
+
+void obey(StatusBoard& board, std::size_t child, int parent) {
+  obey_only(parent, slot_of(board, child).order);
+}
+
+void beat(StatusBoard& board, std::size_t child) { note_heartbeat(slot_of(board, child)); }
 
 }  // namespace
 
 void register_status_board(py::module_& module) {
   py::class_<ChildStatus>(module, "ChildStatus")
       .def_readonly("state", &ChildStatus::state)
+      .def_readonly("order", &ChildStatus::order)
       .def_readonly("n_events_done", &ChildStatus::n_events_done)
       .def_readonly("n_units_done", &ChildStatus::n_units_done)
       .def_readonly("unit", &ChildStatus::unit)
@@ -71,7 +100,11 @@ void register_status_board(py::module_& module) {
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("__len__", &StatusBoard::size)
       .def("read", &read, py::arg("child"))
-      .def("set_state", &set_state, py::arg("child"), py::arg("state"));
+      .def("set_state", &set_state, py::arg("child"), py::arg("state"))
+      .def("give_order", &give_order, py::arg("child"), py::arg("order"))
+      .def("reset", &reset, py::arg("child"), py::arg("n_events_done"))
+      .def("obey_only", &obey, py::arg("child"), py::arg("parent"))
+      .def("beat", &beat, py::arg("child"));
 }
 
 }  // namespace forkrun::bindings

@@ -36,4 +36,10 @@ class OutputError : public Error {
   using Error::Error;
 };
 
+/// The parent wanted the child to end before the unit had: nothing is wrong.
+class Stopped : public Error {
+ public:
+  Stopped() : Error{"stopped between two blocks, as the parent wished"} {}
+};
+
 }  // namespace forkrun

@@ -68,6 +68,13 @@ EventDigest& EventDigest::operator+=(const EventDigest& other) {
   return *this;
 }
 
+EventDigest& EventDigest::operator-=(const EventDigest& other) {
+  high_ -= other.high_ + (low_ < other.low_ ? 1U : 0U);
+  low_ -= other.low_;
+  count_ -= other.count_;
+  return *this;
+}
+
 std::string EventDigest::hex() const {
   std::array<char, 32> digits{};
   write_hex(high_, std::span{digits}.first<16>());

@@ -28,6 +28,8 @@ class EventDigest {
   void add(const EventId& id);
   void add(LumiId lumi, std::span<const std::uint64_t> events);
   EventDigest& operator+=(const EventDigest& other);
+  /// Takes out events that are in it.
+  EventDigest& operator-=(const EventDigest& other);
   bool operator==(const EventDigest&) const = default;
 
   [[nodiscard]] std::uint64_t count() const { return count_; }

@@ -26,6 +26,24 @@ TEST(EventDigestTest, digest_does_not_depend_on_order_or_grouping) {
   EXPECT_EQ(forward.count(), 3U);
 }
 
+TEST(EventDigestTest, what_was_added_can_be_taken_out) {
+  EventDigest all;
+  EventDigest part;
+  for (std::uint64_t event = 0; event < 100; ++event) {
+    all.add({1, 2, event});
+    if (event % 3 == 0) {
+      part.add({1, 2, event});
+    }
+  }
+  EventDigest rest;
+  for (std::uint64_t event = 0; event < 100; ++event) {
+    if (event % 3 != 0) {
+      rest.add({1, 2, event});
+    }
+  }
+  EXPECT_EQ(all -= part, rest);
+}
+
 TEST(EventDigestTest, spans_and_single_events_give_the_same) {
   EventDigest span;
   span.add({1, 2}, std::vector<std::uint64_t>{3, 4});

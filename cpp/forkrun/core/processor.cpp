@@ -34,17 +34,18 @@ std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
 }
 
 std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
-                                     const ProcessorConfig& config) {
+                                     const ProcessorConfig& config, StopOrder stop) {
   if (config.threads == 0 || config.concurrent_blocks == 0) {
     throw Error{"at least one thread and one concurrent block are needed"};
   }
   const bool needs_tasks =
       config.always_tasks || std::ranges::any_of(graph.nodes, &Node::is_external);
   if (config.executor == ExecutorKind::serial && !needs_tasks) {
-    return make_serial_loop(graph, make_lane);
+    return make_serial_loop(graph, make_lane, stop);
   }
   const auto n_lanes = config.executor == ExecutorKind::serial ? 1 : config.concurrent_blocks;
-  return make_task_loop(graph, make_lane, n_lanes, config.always_tasks, make_executor(config));
+  return make_task_loop(graph, make_lane, n_lanes, config.always_tasks, make_executor(config),
+                        stop);
 }
 
 OutputModule* output_of(const Node& node) {
@@ -212,7 +213,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
                                   LaneStatus{status, is_alone}, impl_->recorder.get());
   };
-  impl_->loop = make_loop(schedule.graph(), make_lane, config);
+  impl_->loop = make_loop(schedule.graph(), make_lane, config, StopOrder{status});
 }
 
 Processor::~Processor() = default;

@@ -37,7 +37,8 @@ class Processor {
   /// they change from the unit before. `outputs`: path of the temporary file by output label.
   /// All blocks of the unit have ended when this returns or throws.
   /// \throws Error with module label, (run, lumi, events first…last of the block) and cause; the
-  /// outputs of the unit are then abandoned.
+  /// outputs of the unit are then abandoned. \throws Stopped, likewise, if the status has the order
+  /// to end after the present block and blocks are left.
   UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
 
   /// Ends the open lumi and run.

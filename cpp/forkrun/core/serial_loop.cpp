@@ -44,12 +44,17 @@ class FailureGuard {
 
 class SerialLoop final : public BlockLoop {
  public:
-  SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane)
-      : lane_{std::move(lane)}, course_{graph, *lane_, parallel_, FailureGuard{failure_}} {}
+  SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane, StopOrder stop)
+      : lane_{std::move(lane)},
+        course_{graph, *lane_, parallel_, FailureGuard{failure_}},
+        stop_{stop} {}
 
   void run(LumiId lumi, std::span<const EntryRange> blocks) override {
     std::uint64_t sequence = 0;
     for (const auto& range : blocks) {
+      if (stop_.is_given()) {
+        throw Stopped{};
+      }
       lane_->load({lumi, range, sequence++});
       course_.begin_block();
       if (!course_.run_block()) {
@@ -67,12 +72,14 @@ class SerialLoop final : public BlockLoop {
   SerialParallel parallel_;
   std::exception_ptr failure_;
   SerialCourse<FailureGuard> course_;
+  StopOrder stop_;
 };
 
 }  // namespace
 
-std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph, const MakeLane& make_lane) {
-  return std::make_unique<SerialLoop>(graph, make_lane(0));
+std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph, const MakeLane& make_lane,
+                                            StopOrder stop) {
+  return std::make_unique<SerialLoop>(graph, make_lane(0), stop);
 }
 
 }  // namespace forkrun

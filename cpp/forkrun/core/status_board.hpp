@@ -3,7 +3,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include <forkrun/core/shared_memory.hpp>
 
 namespace forkrun {
 
@@ -21,9 +22,13 @@ struct alignas(64) StatusSlot {
   std::atomic<std::int64_t>
       heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
   std::atomic<std::uint32_t> state{};  ///< ChildState
+  std::atomic<std::uint32_t> order{};  ///< Order; the parent writes
 };
 
 enum class ChildState : std::uint8_t { not_started, starting, processing, finishing, done, failed };
+
+/// What the parent wants of a child; a larger one is more urgent.
+enum class Order : std::uint8_t { go_on, end_after_unit, end_after_block };
 
 /// Notes the time, and gives it. As of the kernel's last tick (milliseconds), which costs a few
 /// nanoseconds.
@@ -33,15 +38,12 @@ std::int64_t note_heartbeat(StatusSlot& slot);
 class StatusBoard {
  public:
   explicit StatusBoard(std::size_t n_children);
-  ~StatusBoard();
-  StatusBoard(const StatusBoard&) = delete;
-  StatusBoard& operator=(const StatusBoard&) = delete;
 
   [[nodiscard]] std::size_t size() const { return slots_.size(); }
   [[nodiscard]] StatusSlot& operator[](std::size_t child) { return slots_[child]; }
 
  private:
-  std::span<StatusSlot> slots_;
+  SharedArray<StatusSlot> slots_;
 };
 
 }  // namespace forkrun

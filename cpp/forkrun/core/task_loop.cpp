@@ -24,10 +24,10 @@ class ExecutorParallel final : public Parallel {
 class TaskLoop final : public BlockLoop {
  public:
   TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes, bool always_tasks,
-           std::unique_ptr<Executor> executor)
+           std::unique_ptr<Executor> executor, StopOrder stop)
       : executor_{std::move(executor)},
         parallel_{*executor_},
-        unit_{graph, n_lanes, *executor_, parallel_},
+        unit_{graph, n_lanes, *executor_, parallel_, stop},
         start_{*this} {
     for (std::size_t number = 0; number < n_lanes; ++number) {
       lanes_.push_back(make_lane(number));
@@ -79,8 +79,9 @@ class TaskLoop final : public BlockLoop {
 
 std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph, const MakeLane& make_lane,
                                           std::size_t n_lanes, bool always_tasks,
-                                          std::unique_ptr<Executor> executor) {
-  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, always_tasks, std::move(executor));
+                                          std::unique_ptr<Executor> executor, StopOrder stop) {
+  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, always_tasks, std::move(executor),
+                                    stop);
 }
 
 }  // namespace forkrun

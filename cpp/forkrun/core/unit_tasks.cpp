@@ -18,11 +18,12 @@ std::uint32_t count_path_ends(const Graph& graph) {
 }  // namespace
 
 UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor,
-                     Parallel& parallel)
+                     Parallel& parallel, StopOrder stop)
     : graph_{graph},
       executor_{executor},
       parallel_{parallel},
       n_lanes_{n_lanes},
+      stop_{stop},
       n_path_ends_{count_path_ends(graph)},
       deal_{n_lanes, std::ranges::any_of(graph.nodes, &Node::in_order)} {
   for (const auto& description : graph.queues) {

@@ -13,6 +13,8 @@
 #include <forkrun/concurrency/executor.hpp>
 #include <forkrun/concurrency/ordered_task_queue.hpp>
 #include <forkrun/core/block_deal.hpp>
+#include <forkrun/core/block_loop.hpp>
+#include <forkrun/core/errors.hpp>
 #include <forkrun/core/lane.hpp>
 #include <forkrun/core/module_queue.hpp>
 
@@ -31,7 +33,8 @@ struct Entrance {
 /// for its turn, passes it on, tells who waits for it. So all blocks end in the ordinary way.
 class UnitTasks {
  public:
-  UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel);
+  UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel,
+            StopOrder stop);
 
   void begin(LumiId lumi, std::span<const EntryRange> blocks);
   /// None when there are no more, or the unit has failed.
@@ -41,7 +44,13 @@ class UnitTasks {
     }
     // A block once taken must take its course: others may wait for its turn.
     const auto number = deal_.next(lane);
-    return number ? std::optional{BlockToDo{lumi_, blocks_[*number], *number}} : std::nullopt;
+    if (!number) {
+      return std::nullopt;
+    }
+    if (stop_.is_given()) [[unlikely]] {
+      fail(*number, std::make_exception_ptr(Stopped{}));
+    }
+    return BlockToDo{lumi_, blocks_[*number], *number};
   }
 
   void fail(std::uint64_t sequence, std::exception_ptr failure);
@@ -62,6 +71,7 @@ class UnitTasks {
   Executor& executor_;
   Parallel& parallel_;
   std::size_t n_lanes_;
+  StopOrder stop_;
   std::uint32_t n_path_ends_{};
   std::deque<ModuleQueue> queues_;
   std::deque<OrderedTaskQueue> orders_;

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace forkrun {
+
+/// Batch systems send SIGTERM to every process of a job. A child takes orders from its parent only:
+/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of anybody else it is
+/// ignored, and so are SIGINT, SIGHUP, SIGUSR1 and SIGUSR2. `order` must outlive the process's use.
+void obey_only(pid_t parent, std::atomic<std::uint32_t>& order);
+
+/// A thread that gets this signal writes its call stack to stderr and goes on.
+[[nodiscard]] int stack_signal();
+/// Makes it so. Before the fork: what is needed is loaded here.
+void write_stacks_on_signal();
+/// Sends it to one thread of another process; false if there is no such thread any more.
+bool ask_for_stack(pid_t process, pid_t thread);
+
+}  // namespace forkrun
