@@ -14,7 +14,7 @@ class ScheduleError(Error):
 
 class InputError(Error): ...
 class OutputError(Error): ...
-class Stopped(Error): ...
+class Stopped(Error): ...  # noqa: N818 - nothing is wrong
 
 # --- ids and digests ------------------------------------------------------------------------------
 class EventDigest:
@@ -189,6 +189,8 @@ class OutputSummary:
     written: EventDigest
     n_bytes: int
 
+Order = Literal["go_on", "end_after_unit", "end_after_block"]
+
 class StatusBoard:
     """Shared memory: one row per child. Make it before the fork."""
 
@@ -200,10 +202,7 @@ class StatusBoard:
         child: int,
         state: Literal["not_started", "starting", "processing", "finishing", "done", "failed"],
     ) -> None: ...
-
-    def give_order(
-        self, child: int, order: Literal["go_on", "end_after_unit", "end_after_block"]
-    ) -> None: ...
+    def give_order(self, child: int, order: Order) -> None: ...
     def reset(self, child: int, n_events_done: int) -> None:
         """For a new child in the place of one that has ended."""
 
@@ -227,7 +226,7 @@ class UnitCounter:
 
 class ChildStatus:
     state: str
-    order: str
+    order: Order
     n_events_done: int
     n_units_done: int
     unit: int

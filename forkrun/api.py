@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.config import JobConfig, read_config, validate
-from forkrun.errors import JobError
+from forkrun.errors import EVENTS_LEFT_OUT, JobError
 from forkrun.failure import read_failure
 from forkrun.merge import merge_files
 from forkrun.result import Result
@@ -95,6 +95,6 @@ def _run_in_clean_parent(config: JobConfig, folder: Path, flags: list[str]) -> R
         error = read_failure(failure)
     if error:
         raise error
-    if status:
+    if status not in (0, EVENTS_LEFT_OUT):
         raise JobError(f"the clean parent process ended: {describe_status(status)}")
     return Result.read(folder)

@@ -1,33 +1,41 @@
-"""What one child does: its own units of the plan, one by one, without a word to anybody."""
+"""What one child does: units of the plan, one by one, without a word to anybody."""
 
 from __future__ import annotations
 
 import errno
+import faulthandler
 import os
 import pickle
-import signal
+import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from forkrun import _core
 from forkrun.affinity import bind
-from forkrun.config import JobConfig
+from forkrun.assignment import Assignment, BadEvent, Purpose, without
+from forkrun.chaos import Chaos
+from forkrun.config import Executor, ForkingConfig, JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, OutputError
 from forkrun.failure import FailureNote
+from forkrun.hand_out import HandOut
+from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
-from forkrun.merge import Commit, OutputPart
+from forkrun.memory_guard import private_bytes
+from forkrun.merge import Commit, HistogramPart, OutputPart
 from forkrun.monitoring import Timeline, sample_self
 from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
-from forkrun.signals import StopFlag
 from forkrun.timing.record import write_timing
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_LOOK_AT_MEMORY_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -38,17 +46,24 @@ class Work:
     config: JobConfig
     plan: Plan
     schedule: JobSchedule
+    hand_out: HandOut
     board: _core.StatusBoard
     failures: Sequence[FailureNote]
     """By child."""
+    chaos: Chaos
 
 
-def run_child(work: Work, child: int) -> int:
+def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
+        work.board.obey_only(child, os.getppid())
+        faulthandler.register(PYTHON_STACKS, file=sys.stderr, all_threads=True)
         if work.config.forking.cpu_affinity:
             bind(child, work.config.threads.per_child)
-        process_units(work, child, StopFlag(signal.SIGTERM))
+        if assignment.purpose is Purpose.PROBE:
+            probe(work, child, assignment)
+        else:
+            process_units(work, child, assignment)
         return 0
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
@@ -74,62 +89,156 @@ def as_forkrun_error(error: Exception) -> ForkrunError:
 
 
 def process_units(
-    work: Work, child: int, stop: StopFlag, tick: Callable[[], None] = lambda: None
+    work: Work, child: int, assignment: Assignment, tick: Callable[[], None] = lambda: None
 ) -> None:
-    """Processes and commits the units of one child until they end or a stop is asked for. `tick` is
+    """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
     called after each."""
     timeline = Timeline(work.folder.path)
     timeline.record("child_started", child=child, pid=os.getpid())
-    work.board.set_state(child, "starting")
-    ledger = Ledger(work.folder.child_ledger(child))
-    schedule = work.schedule
-    schedule.core.post_fork(child)
-    processor = schedule.make_processor(work.config, work.board, child)
-    schedule.core.begin_job()
-    schedule.clear_histograms()
-    work.board.set_state(child, "processing")
+    ledger = Ledger(work.folder.new_child_ledger(child))
+    processor = _begin(work, child, work.config)
     timeline.record("child_first_event", child=child, pid=os.getpid())
-    for unit in work.plan.units_of(child):
-        if stop.number:
+    life = _Life(work.config.forking)
+    for number in _numbers(work, child, assignment):
+        commit = _process(work, processor, child, number, assignment.left_out.get(number, ()))
+        if commit is None:
             break
-        ledger.append(_process(work, processor, unit))
+        ledger.append(commit)
+        work.chaos.strike("after_ledger", number, work.folder.unit(number))
+        work.board.beat(child)
         tick()
-    work.board.set_state(child, "finishing")
-    processor.finish()
-    if work.config.monitoring.timing or work.config.monitoring.trace:
-        write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
-    schedule.core.end_job()
-    work.board.set_state(child, "done")
+        if life.is_over(commit.n_events):
+            break
+    _end(work, child, processor)
     ledger.close()
     timeline.close()
     if work.config.forking.children:
         sample_self(work.folder.path, child, work.board.read(child).n_events_done)
 
 
-def _process(work: Work, processor: _core.Processor, unit: Unit) -> Commit:
-    """One unit, with its outputs under their final names when this returns."""
-    start_s = time.time()
-    folder = work.folder.unit(unit.number)
+def _begin(work: Work, child: int, config: JobConfig) -> _core.Processor:
+    work.board.set_state(child, "starting")
+    work.schedule.core.post_fork(child)
+    processor = work.schedule.make_processor(config, work.board, child)
+    work.schedule.core.begin_job()
+    work.schedule.clear_histograms()
+    work.board.set_state(child, "processing")
+    return processor
+
+
+def _end(work: Work, child: int, processor: _core.Processor) -> None:
+    work.board.set_state(child, "finishing")
+    processor.finish()
+    if work.config.monitoring.timing or work.config.monitoring.trace:
+        write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
+    work.schedule.core.end_job()
+    work.board.set_state(child, "done")
+
+
+def _numbers(work: Work, child: int, assignment: Assignment) -> Iterator[int]:
+    """Of the units to do, first those that others left, while the parent has no other wish."""
+    queue = work.hand_out.queue(child)
+    first = iter(assignment.first)
+    while work.board.read(child).order == "go_on":
+        number = next(first, None)
+        number = queue.take(child) if number is None else number
+        if number is None:
+            return
+        yield number
+
+
+class _Life:
+    """When a child has become too old or too big: it ends, and its parent forks it again."""
+
+    def __init__(self, forking: ForkingConfig) -> None:
+        self._forking = forking
+        self._n_events = 0
+        self._look_at_s = 0.0
+
+    def is_over(self, n_events: int) -> bool:
+        """After so many more events."""
+        self._n_events += n_events
+        if not self._forking.children:
+            return False
+        if self._forking.recycle_events and self._n_events >= self._forking.recycle_events:
+            return True
+        return self._forking.recycle_memory is not None and self._is_big(
+            self._forking.recycle_memory
+        )
+
+    def _is_big(self, most_bytes: int) -> bool:
+        if time.monotonic() < self._look_at_s:
+            return False
+        self._look_at_s = time.monotonic() + _LOOK_AT_MEMORY_EVERY_S
+        return private_bytes(os.getpid()) >= most_bytes
+
+
+def probe(work: Work, child: int, assignment: Assignment) -> None:
+    """Processes entries of a unit event by event and keeps nothing. The status board tells how far
+    it came."""
+    (number,) = assignment.first
+    threads = work.config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
+    monitoring = work.config.monitoring.model_copy(update={"timing": False, "trace": False})
+    config = work.config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    processor = _begin(work, child, config)
+    folder = work.folder.probe(number, child)
+    try:
+        unit = work.plan.units[number]._replace(ranges=assignment.entries)
+        work.chaos.strike("begin", number, folder)
+        _run_unit(work, processor, unit, folder)
+        processor.finish()
+        work.schedule.core.end_job()
+    except _core.Stopped:
+        return
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    work.board.set_state(child, "done")
+
+
+def _run_unit(work: Work, processor: _core.Processor, unit: Unit, folder: Path) -> _core.UnitResult:
+    """Its outputs are written beside their names."""
     with output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    beside = {o.label: folder / f"{o.label}.root.part" for o in work.config.outputs}
-    places = {label: str(path) for label, path in beside.items()}
-    result = processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places)
+    places = {o.label: str(folder / f"{o.label}.root.part") for o in work.config.outputs}
+    return processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places)
+
+
+def _process(
+    work: Work,
+    processor: _core.Processor,
+    child: int,
+    number: int,
+    left_out: tuple[BadEvent, ...],
+) -> Commit | None:
+    """One unit, with its outputs under their final names when this returns. None if the parent did
+    not wish it to be finished."""
+    start_s = time.time()
+    unit = work.plan.units[number]
+    folder = work.folder.unit(number)
+    work.chaos.strike("begin", number, folder)
+    try:
+        ranges = without(unit.ranges, left_out)
+        result = _run_unit(work, processor, unit._replace(ranges=ranges), folder)
+    except _core.Stopped:
+        return None
     histograms = _write_histograms(work.schedule, folder)
-    for path in beside.values():
-        _publish(path)
+    work.chaos.strike("before_rename", number, folder)
+    for output in work.config.outputs:
+        _publish(folder / f"{output.label}.root.part")
     _sync_folder(folder)
-    outputs = {o.label: _part(work.folder, folder, o) for o in result.outputs}
+    work.chaos.strike("after_rename", number, folder)
     return Commit(
-        unit=unit.number,
-        child=unit.child,
+        unit=number,
+        child=child,
         pid=os.getpid(),
         run=unit.run,
         lumi=unit.lumi,
         n_events=result.read.count,
         digest=result.read.hex,
-        outputs=outputs,
-        histograms=str(histograms.relative_to(work.folder.path)) if histograms else None,
+        skipped=tuple(event.event for event in left_out),
+        skipped_digest=_digest_of(unit, left_out),
+        outputs={o.label: _part(work.folder, folder, o) for o in result.outputs},
+        histograms=_histogram_part(work.folder, histograms) if histograms else None,
         start_s=start_s,
         end_s=time.time(),
         wall_s=result.wall_s,
@@ -139,10 +248,21 @@ def _process(work: Work, processor: _core.Processor, unit: Unit) -> Commit:
     )
 
 
+def _digest_of(unit: Unit, left_out: tuple[BadEvent, ...]) -> str:
+    digest = _core.EventDigest()
+    digest.add(unit.run, unit.lumi, np.array([e.event for e in left_out], dtype=np.uint64))
+    return digest.hex
+
+
 def _part(run: RunDirectory, folder: Path, output: _core.OutputSummary) -> OutputPart:
     file = folder / f"{output.label}.root"
-    name = str(file.relative_to(run.path))
-    return OutputPart(name, output.written.count, output.written.hex, file.stat().st_size)
+    name, checksum = str(file.relative_to(run.path)), _core.file_checksum(str(file))
+    return OutputPart(name, output.written.count, output.written.hex, file.stat().st_size, checksum)
+
+
+def _histogram_part(run: RunDirectory, file: Path) -> HistogramPart:
+    checksum = _core.file_checksum(str(file))
+    return HistogramPart(str(file.relative_to(run.path)), file.stat().st_size, checksum)
 
 
 def _write_histograms(schedule: JobSchedule, folder: Path) -> Path | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+EVENTS_LEFT_OUT = 8
+"""Exit code of a job that was done, but without events that kill whoever processes them."""
+
 
 class ForkrunError(Exception):
     """Root of every error that forkrun raises on purpose; shown without a traceback."""
@@ -49,6 +52,12 @@ class ForkSafetyError(ForkrunError):
     """The parent cannot fork safely: it has other threads or open remote connections."""
 
     exit_code = 7
+
+
+class OutOfTimeError(ForkrunError):
+    """The job ended early because its time was over; the same command again goes on."""
+
+    exit_code = 9
 
 
 class StoppedError(ForkrunError):

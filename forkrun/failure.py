@@ -45,6 +45,10 @@ class FailureNote:
         text = json.dumps(record).encode()
         self._memory[: len(text)] = text
 
+    def clear(self) -> None:
+        """For the next process."""
+        self._memory[:] = bytes(self.SIZE_BYTES)
+
     def read(self) -> ForkrunError | None:
         """In the process that waits; None if the other one ended without an error of ours."""
         text = self._memory[:].rstrip(b"\0")

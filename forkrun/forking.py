@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS
+
 _PR_SET_PDEATHSIG = 1
 # ROOT answers them with its own traceback and SIGABRT, which would hide what happened.
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
@@ -51,9 +53,10 @@ def _settle(parent: int, log: Path) -> None:
     if os.getppid() != parent:
         os._exit(1)
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, *_CRASHES):
+    for number in (signal.SIGCHLD, *_CRASHES):
         signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent stops its children
+    for number in (*STOP_SIGNALS, *LUMI_SIGNALS):  # for the parent: it tells its children
+        signal.signal(number, signal.SIG_IGN)
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, null), (1, fd), (2, fd)):

@@ -1,44 +1,34 @@
-"""Runs a job from beginning to end in this process and the children it forks."""
+"""Runs a job from beginning to end in this process and the children it forks; goes on with one that
+was interrupted."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
-from dataclasses import dataclass
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun import _core
-from forkrun.child import Work, as_forkrun_error, process_units, run_child
+from forkrun.books import lumis_to_json, write_books
+from forkrun.chaos import Chaos
 from forkrun.config import JobConfig
-from forkrun.errors import ForkrunError, JobError
-from forkrun.failure import FailureNote
+from forkrun.deadline import find_deadline
+from forkrun.errors import ForkrunError, OutOfTimeError, OutputError, StoppedError
 from forkrun.fork_safety import check_safe_to_fork
-from forkrun.forking import fork_process, freeze_memory
+from forkrun.merge import Commit
 from forkrun.merging import merge
 from forkrun.messages import Messages
 from forkrun.monitoring import Timeline
-from forkrun.observer import RunObserver
-from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob, prepare
-from forkrun.progress import make_progress
+from forkrun.processing import Run, process
 from forkrun.reporting import write_report
 from forkrun.result import Result
+from forkrun.resume import check_same_job, valid_commits
 from forkrun.run_directory import RunDirectory, output_errors, write_json
-from forkrun.signals import StopFlag
-from forkrun.supervisor import Supervisor
+from forkrun.run_lock import RunLock
 
-
-@dataclass(frozen=True)
-class _Run:
-    """What the steps of a run share."""
-
-    folder: RunDirectory
-    job: PreparedJob
-    timeline: Timeline
-    messages: Messages
-    quiet: bool
-    plots: bool
+_ROUNDS = 3
+"""Times that units whose files turn out damaged are done again."""
 
 
 def run_job(
@@ -49,35 +39,75 @@ def run_job(
     quiet: bool = False,
     plots: bool = True,
 ) -> Result:
-    """The whole job: check, process, merge, report. Raises a ForkrunError that says what went
-    wrong; then nothing is under a final name that has not been verified."""
+    """The whole job: check, process, merge, report; only what is left of it if the run directory
+    holds its beginning. Raises a ForkrunError that says what went wrong; then nothing is under a
+    final name that has not been verified."""
+    start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
-    folder.check_free(force)
+    goes_on = folder.holds_run(force)
+    chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
     job = prepare(config)
-    folder.create(force)
-    with output_errors(folder.path):
-        write_json(folder.config, config.model_dump(mode="json"))
-        write_json(folder.plan, job.plan.to_json(), indent=None)
-        run = _Run(folder, job, Timeline(folder.path), Messages(folder, quiet), quiet, plots)
-        _record_preparation(run)
-        _process_and_report(run)
+    if goes_on:
+        check_same_job(folder, job.fingerprint)
+        if folder.is_finished():
+            return _already_done(folder, quiet, plots)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with RunLock.held(folder.lock) as lock, output_errors(folder.path):
+        before = _continue(folder, job) if goes_on else _begin(folder, job)
+        deadline = find_deadline(config.limits.walltime, start_s)
+        messages = Messages(folder, quiet)
+        timeline = Timeline(folder.path)
+        run = Run(folder, job, timeline, messages, deadline, chaos, quiet, lock.keep)
+        _record_preparation(run, before)
+        _process_and_report(run, before, plots)
     return Result.read(folder.path)
 
 
-def _process_and_report(run: _Run) -> None:
+def _already_done(folder: RunDirectory, quiet: bool, plots: bool) -> Result:
+    Messages(folder, quiet).say(f"{folder.path}: done already; --force does it again")
+    if not folder.report.exists():  # its parent was killed after the merge
+        write_books(folder)
+        write_report(folder.path, plots=plots)
+    return Result.read(folder.path)
+
+
+def _begin(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
+    folder.create()
+    _describe(folder, job)
+    return []
+
+
+def _continue(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
+    n_events = job.plan.units.n_events
+    commits, problems = valid_commits(folder, n_events, thorough=True)
+    for problem in problems:
+        Messages(folder, quiet=False).say(f"{problem}; it is done again")
+    folder.remove_results()
+    _describe(folder, job)
+    return commits
+
+
+def _describe(folder: RunDirectory, job: PreparedJob) -> None:
+    write_json(folder.config, job.config.model_dump(mode="json"))
+    write_json(folder.fingerprint, job.fingerprint)
+    write_json(folder.input_lumis, lumis_to_json(job.input_lumis), indent=None)
+    write_json(folder.plan, job.plan.to_json(), indent=None)
+
+
+def _process_and_report(run: Run, before: Sequence[Commit], plots: bool) -> None:
     try:
-        _process_and_merge(run)
+        _process_and_merge(run, before)
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
-            _end(run, str(error).splitlines()[0])
+            _end(run, str(error).splitlines()[0], plots)
             run.messages.note(str(error))
         raise
-    _end(run, "ok")
+    _end(run, "ok", plots)
 
 
-def _record_preparation(run: _Run) -> None:
+def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     pid, job = os.getpid(), run.job
     run.timeline.record("job_start", pid=pid, time_s=job.start_s)
     run.timeline.record("index_done", pid=pid, time_s=job.index_done_s)
@@ -87,63 +117,38 @@ def _record_preparation(run: _Run) -> None:
         f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"
         f" {len(plan.units):,} units of work for {plan.children} children ({plan.distribution})"
     )
+    if before:
+        run.timeline.record("resume", pid=pid, n_units=len(before))
+        n_events = sum(commit.n_events for commit in before)
+        run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: _Run, outcome: str) -> None:
+def _end(run: Run, outcome: str, plots: bool) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
     run.timeline.close()
-    write_report(run.folder.path, plots=run.plots)
+    write_books(run.folder)
+    write_report(run.folder.path, plots=plots)
 
 
-def _process_and_merge(run: _Run) -> None:
-    config = run.job.config
-    board = _core.StatusBoard(max(config.forking.children, 1))
-    failures = [FailureNote() for _ in range(len(board))]
-    work = Work(run.folder, config, run.job.plan, run.job.schedule, board, failures)
-    progress = make_progress(run.job.plan.n_events, "events", run.quiet)
-    observer = RunObserver(run.folder, run.timeline, board, progress, run.messages)
+def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
+    config, plan = run.job.config, run.job.plan
     try:
-        if config.forking.children:
-            _process_in_children(run, work, observer)
-        else:
-            _process_here(work, observer)
-    finally:
-        observer.close()
+        _process_until_whole(run, before)
+    except (StoppedError, OutOfTimeError):
+        if config.merge.enabled and config.merge.when_stopped:
+            merge(run.folder, config, plan, run.timeline, run.quiet, is_whole=False)
+        raise
     if config.merge.enabled:
-        merge(run.folder, config, run.job.plan, run.timeline, run.quiet)
+        merge(run.folder, config, plan, run.timeline, run.quiet)
 
 
-def _process_in_children(run: _Run, work: Work, observer: RunObserver) -> None:
-    children = run.job.plan.busy_children()
-    idle = work.config.forking.children - len(children)
-    if idle:
-        run.messages.say(f"{idle} of the children would have no unit of work and are not started")
-    _core.warm_up()
-    work.schedule.core.pre_fork()
-    check_safe_to_fork()
-    freeze_memory()
-    parent = os.getpid()
-
-    def fork(child: int) -> int:
-        log = run.folder.log(f"child-{child:03d}", parent)
-        return fork_process(lambda: run_child(work, child), log)
-
-    try:
-        outcome = Supervisor(fork, observer).run(children)
-    except OSError as error:
-        raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
-    raise_for(outcome, run.folder, work.board, work.failures, parent)
-
-
-def _process_here(work: Work, observer: RunObserver) -> None:
-    """children = 0: no fork at all."""
-    stop = StopFlag(signal.SIGINT, signal.SIGTERM)
-    try:
-        work.schedule.core.pre_fork()
-        process_units(work, 0, stop, observer.tick)
-    except Exception as error:
-        raise as_forkrun_error(error) from error
-    finally:
-        stop.restore()
-    if stop.number:
-        raise stopped(stop.number, work.folder)
+def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
+    """Until the files of all units are there as they were written."""
+    commits, problems = list(before), [""]
+    for _ in range(_ROUNDS):
+        process(run, commits)
+        commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
+        if not problems:
+            return
+        run.messages.say("\n".join(f"{problem}; it is done again" for problem in problems))
+    raise OutputError(f"temporary outputs do not stay as they are written: {problems[0]}")

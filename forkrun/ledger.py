@@ -1,4 +1,4 @@
-"""A child's ledger: what is in it has been done."""
+"""A ledger of one process: what is in it has been done."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from pathlib import Path
 from forkrun.merge.ledger import Commit
 from forkrun.run_directory import output_errors
 
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+
 
 class Ledger:
-    """Appends to one child's own file; each line is on disk when `append` returns."""
+    """Appends to a file that is this process's own: what a process that died may have left of a
+    line is nobody's beginning. Each line is on disk when `append` returns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with output_errors(path):
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(path, _FLAGS, 0o644)
 
     def append(self, commit: Commit) -> None:
         """One write per line: a reader sees all of it, or a line without its end."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import shutil
 import struct
 import sys
 import traceback
@@ -20,6 +21,7 @@ from forkrun.failure import FailureNote
 from forkrun.forking import fork_process
 from forkrun.merge import Planned, merge_run, read_ledgers
 from forkrun.monitoring import Timeline
+from forkrun.once_crew import OnceCrew
 from forkrun.plan import Plan
 from forkrun.progress import ProgressDisplay, make_progress
 from forkrun.run_directory import RunDirectory, write_json
@@ -42,51 +44,42 @@ class _Counter:
         self._memory[:] = struct.pack("q", value)
 
 
-class _MergeObserver:
-    """Shows how many temporary outputs have been merged."""
-
-    def __init__(self, progress: ProgressDisplay, counter: _Counter) -> None:
-        self._progress = progress
-        self._counter = counter
-
-    def started(self, child: int, pid: int) -> None:
-        """Nothing to say."""
-
-    def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """The outcome says it."""
-
-    def stopping(self) -> None:
-        """At once: see grace_s."""
-
-    def tick(self) -> None:
-        self._progress.update(self._counter.value)
-
-
 def merge(
-    folder: RunDirectory, config: JobConfig, plan: Plan, timeline: Timeline, quiet: bool
+    folder: RunDirectory,
+    config: JobConfig,
+    plan: Plan,
+    timeline: Timeline,
+    quiet: bool,
+    *,
+    is_whole: bool = True,
 ) -> None:
-    """Merges and verifies; in this process if the job is one without children. Raises what went
-    wrong."""
+    """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
+    there is, and the temporary outputs stay. Raises what went wrong."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     try:
         if config.forking.children:
-            _merge_in_child(folder, config, plan, progress)
+            _merge_in_child(folder, config, plan, is_whole, progress)
         else:
-            _merge_here(folder, config, plan, progress.update)
+            _merge_here(folder, config, plan, is_whole, progress.update)
     finally:
         progress.close()
-    summary = json.loads(_summary(folder).read_bytes())
+    summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
 
 
-def _summary(folder: RunDirectory) -> Path:
-    return folder.ledger / "merge.json"
+def _summary(folder: RunDirectory, is_whole: bool) -> Path:
+    whole = folder.merge_summary
+    return whole if is_whole else whole.with_name("partial-merge.json")
 
 
 def _merge_here(
-    folder: RunDirectory, config: JobConfig, plan: Plan, progress: Callable[[int], None]
+    folder: RunDirectory,
+    config: JobConfig,
+    plan: Plan,
+    is_whole: bool,
+    progress: Callable[[int], None],
 ) -> None:
     """`progress` gets the number of temporary outputs that have been merged."""
     done: dict[str, int] = {}
@@ -95,34 +88,38 @@ def _merge_here(
         done[label] = n_parts
         progress(sum(done.values()))
 
-    planned = Planned(plan.units, plan.files, plan.n_events, plan.digest)
     try:
-        summary = merge_run(folder.path, config, planned, read_ledgers(folder.ledger), note)
+        commits = read_ledgers(folder.ledger)
+        planned = Planned(plan.units, plan.files, plan.n_events, plan.digest, is_whole)
+        summary = merge_run(folder.path, config, planned, commits, note)
     except Exception as error:
         raise as_forkrun_error(error) from error
-    write_json(_summary(folder), asdict(summary))
+    write_json(_summary(folder, is_whole), asdict(summary))
+    if is_whole and not config.merge.keep_temporary:
+        shutil.rmtree(folder.units, ignore_errors=True)
 
 
 def _merge_in_child(
-    folder: RunDirectory, config: JobConfig, plan: Plan, progress: ProgressDisplay
+    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
 ) -> None:
     counter, failure = _Counter(), FailureNote()
     log = folder.log("merge", os.getpid())
 
     def body() -> int:
         try:
-            _merge_here(folder, config, plan, counter.set)
+            _merge_here(folder, config, plan, is_whole, counter.set)
             return 0
         except ForkrunError as error:
             traceback.print_exc(file=sys.stderr)
             failure.write(error)
             return error.exit_code
 
-    observer = _MergeObserver(progress, counter)
-    outcome = Supervisor(lambda _: fork_process(body, log), observer, grace_s=0.0).run([0])
-    if outcome.signal_number:
+    crew = OnceCrew([0], lambda: progress.update(counter.value))
+    Supervisor(lambda _: fork_process(body, log), crew).run()
+    if crew.signal_number:
         what = f"stopped while merging; forkrun merge {folder.path} does it again"
-        raise StoppedError(what, outcome.signal_number)
-    if exit_code := outcome.exit_codes[0]:
-        what = f"the merging process ended: {describe_status(exit_code)}; its log: {log}"
+        raise StoppedError(what, crew.signal_number)
+    if crew.failed:
+        status = describe_status(crew.failed[1])
+        what = f"the merging process ended: {status}; its log: {log}"
         raise failure.read() or JobError(what)

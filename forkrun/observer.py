@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from forkrun import _core
 from forkrun.messages import Messages
 from forkrun.monitoring import Sampler, Timeline
 from forkrun.progress import ProgressDisplay
+from forkrun.recovery import Death
 from forkrun.run_directory import RunDirectory
 from forkrun.wait_status import describe_status
 
@@ -26,7 +27,11 @@ class RunObserver:
         board: _core.StatusBoard,
         progress: ProgressDisplay,
         messages: Messages,
+        n_events_before: int = 0,
+        tick_also: Callable[[], None] = lambda: None,
     ) -> None:
+        self._tick_also = tick_also
+        self._n_events_before = n_events_before
         self._board = board
         self._timeline = timeline
         self._progress = progress
@@ -54,15 +59,29 @@ class RunObserver:
                 "child_exit", child=child, pid=pid, exit_code=exit_code, status=status
             )
 
-    def stopping(self) -> None:
+    def say(self, text: str) -> None:
+        """To the person who waits."""
         with self._noting_trouble():
-            self._messages.say("stopping: children finish their unit of work first")
+            self._messages.say(text)
+
+    def recovered(self, child: int, death: Death | None, text: str) -> None:
+        """Something was done about a child that ended badly."""
+        self.say(text)
+        with self._noting_trouble():
+            self._timeline.record(
+                "recovery",
+                child=child,
+                unit=death.unit if death else None,
+                cause=death.cause if death else None,
+                text=text,
+            )
 
     def tick(self) -> None:
         done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}
+        self._tick_also()
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
-        self._progress.update(sum(done.values()))
+        self._progress.update(self._n_events_before + sum(done.values()))
 
     def close(self) -> None:
         """The children have ended."""

@@ -3,40 +3,75 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 
 from forkrun import _core
-from forkrun.errors import JobError, StoppedError
-from forkrun.failure import FailureNote
+from forkrun.assignment import BadEvent
+from forkrun.commits import Commits
+from forkrun.deadline import Deadline
+from forkrun.ending import Ending
+from forkrun.errors import JobError, OutOfTimeError, StoppedError
+from forkrun.plan import Plan
+from forkrun.recovery import HopelessError
 from forkrun.run_directory import RunDirectory
-from forkrun.supervisor import Outcome
 from forkrun.wait_status import describe_status
 
 
 def raise_for(
-    outcome: Outcome,
+    ending: Ending,
     folder: RunDirectory,
     board: _core.StatusBoard,
-    failures: Sequence[FailureNote],
-    parent_pid: int,
+    commits: Commits,
+    plan: Plan,
 ) -> None:
-    """Raises the error of the child that failed first, or that the job was stopped."""
-    if outcome.failed:
-        child, exit_code = outcome.failed
-        log = folder.log(f"child-{child:03d}", parent_pid)
-        told = failures[child].read()
-        lines = [f"child {child} failed: {describe_status(exit_code)}"]
-        lines += [str(told)] if told else []
-        lines += [last_events(board.read(child)), f"its log: {log}", _kept(folder)]
-        raise (type(told) if told else JobError)("\n".join(lines))
-    if outcome.signal_number:
-        raise stopped(outcome.signal_number, folder)
+    """Raises what the job could not get over, or that it was stopped with units left."""
+    if ending.hopeless:
+        raise _failed(ending.hopeless, folder, board, plan) from None
+    if commits.is_done.all():
+        return
+    if ending.signal_number:
+        raise stopped(ending.signal_number, folder)
+    if ending.reached:
+        raise out_of_time(ending.reached, folder)
+    n_left = int((~commits.is_done).sum())
+    raise JobError(f"{n_left} units were not done, and nobody knows why; {_kept(folder)}")
+
+
+def _failed(
+    error: HopelessError, folder: RunDirectory, board: _core.StatusBoard, plan: Plan
+) -> Exception:
+    death = error.death
+    lines = [f"child {death.child} failed: {describe_status(death.exit_code)}; {error}"]
+    lines += [str(death.error)] if death.error else []
+    if death.words != describe_status(death.exit_code):
+        lines.append(death.words)
+    if error.bad_event:
+        lines += about(error.bad_event, plan)
+    elif death.child >= 0:
+        lines.append(last_events(board.read(death.child)))
+    logs = folder.logs_of(death.child)
+    lines += [f"its log: {logs[-1]}"] if logs else []
+    lines.append(_kept(folder))
+    return (type(death.error) if death.error else JobError)("\n".join(lines))
+
+
+def about(event: BadEvent, plan: Plan) -> list[str]:
+    """Where an event is, and how it is tried again."""
+    return [
+        f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
+        f"try it alone: forkrun run CONFIG --only {event.id} --children 0;"
+        ' go on without it: --set recovery.on_bad_event="skip"',
+    ]
 
 
 def stopped(number: int, folder: RunDirectory) -> StoppedError:
     """For a job that ended early because of a signal."""
     name = signal.Signals(number).name
     return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
+
+
+def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
+    """For a job that ended early so as to end well."""
+    return OutOfTimeError(f"out of time ({deadline.why}); {_kept(folder)}")
 
 
 def last_events(status: _core.ChildStatus) -> str:
@@ -51,4 +86,4 @@ def last_events(status: _core.ChildStatus) -> str:
 
 
 def _kept(folder: RunDirectory) -> str:
-    return f"committed units are kept in {folder.units}; nothing was merged"
+    return f"committed units are kept in {folder.units}; the same command again goes on from there"

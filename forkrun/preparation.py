@@ -5,11 +5,20 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from forkrun.books import Lumi, count_lumis
 from forkrun.conditions import load_conditions
 from forkrun.config import JobConfig
-from forkrun.index import FileIndex, IdBranches, index_files, input_files
-from forkrun.plan import Plan, make_plan, read_lumi_mask
-from forkrun.schedule import JobSchedule, build_schedule
+from forkrun.fingerprint import Fingerprint, fingerprint
+from forkrun.index import (
+    EventId,
+    FileIndex,
+    IdBranches,
+    index_files,
+    input_files,
+    only_events,
+)
+from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask
+from forkrun.schedule import JobSchedule, build_schedule, plugin_paths
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,8 @@ class PreparedJob:
     config: JobConfig
     plan: Plan
     schedule: JobSchedule
+    fingerprint: Fingerprint
+    input_lumis: dict[Lumi, int]
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -28,10 +39,20 @@ def prepare(config: JobConfig) -> PreparedJob:
     """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
+    in_input = count_lumis(index, mask_of(config))
     plan = plan_of(config, index)
     index_done_s = time.time()
     schedule = build_schedule(config, index, load_conditions(config.conditions))
-    return PreparedJob(config, plan, schedule, start_s, index_done_s, time.time())
+    return PreparedJob(
+        config,
+        plan,
+        schedule,
+        fingerprint(config, index, plan, plugin_paths(config)),
+        in_input,
+        start_s,
+        index_done_s,
+        time.time(),
+    )
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:
@@ -40,6 +61,15 @@ def index_input(config: JobConfig) -> list[FileIndex]:
 
 
 def plan_of(config: JobConfig, index: list[FileIndex]) -> Plan:
-    """With the job's lumi mask."""
-    mask = config.source.lumi_mask
-    return make_plan(config, index, read_lumi_mask(mask) if mask else None)
+    """With the job's lumi mask, or of the events that it is restricted to."""
+    only = [EventId.parse(text) for text in config.source.only]
+    if only:
+        source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
+        config = config.model_copy(update={"source": source})
+        return make_plan(config, only_events(index, IdBranches.of(source), only))
+    return make_plan(config, index, mask_of(config))
+
+
+def mask_of(config: JobConfig) -> LumiMask | None:
+    """The job's lumi mask."""
+    return read_lumi_mask(config.source.lumi_mask) if config.source.lumi_mask else None

@@ -18,6 +18,11 @@ class Result:
     histograms: Path | None
     report: dict[str, Any]
 
+    @property
+    def n_events_left_out(self) -> int:
+        """Events that kill whoever processes them (recovery.on_bad_event = "skip")."""
+        return int(self.report["events"]["n_events_left_out"])
+
     @classmethod
     def read(cls, run_directory: Path) -> Result:
         """Of a finished run."""

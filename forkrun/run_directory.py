@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from forkrun.errors import OutputError
 
 _ENTRIES = {
     "config.json", "plan.json", "ledger", "units", "logs", "monitoring", "output",
-    "report.json", "report.txt", "plots", "timing.json", "trace.json",
+    "report.json", "report.txt", "plots", "timing.json", "trace.json", "fingerprint.json",
+    "inputLumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
 }  # fmt: skip
+_RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 
 
@@ -39,6 +41,27 @@ class RunDirectory:
         return self.path / "ledger"
 
     @property
+    def merge_summary(self) -> Path:
+        """Made by a merge of everything."""
+        return self.ledger / "merge.json"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.json"
+
+    @property
+    def fingerprint(self) -> Path:
+        return self.path / "fingerprint.json"
+
+    @property
+    def input_lumis(self) -> Path:
+        return self.path / "inputLumis.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    @property
     def units(self) -> Path:
         return self.path / "units"
 
@@ -50,35 +73,50 @@ class RunDirectory:
     def parent_log(self) -> Path:
         return self.path / "logs" / "parent.log"
 
-    def child_ledger(self, child: int) -> Path:
-        return self.ledger / f"child-{child:03d}.jsonl"
+    def child_ledgers(self, child: int) -> list[Path]:
+        """Of all processes that were this child, in no order."""
+        return list(self.ledger.glob(f"child-{child:03d}.*"))
+
+    def new_child_ledger(self, child: int) -> Path:
+        """Of one that nobody has written to: each process has its own."""
+        return unused(self.ledger / f"child-{child:03d}.jsonl")
 
     def unit(self, number: int) -> Path:
         return self.units / f"{number:06d}"
+
+    def probe(self, number: int, child: int) -> Path:
+        """For what a probe of a unit writes; nothing of it is kept."""
+        return self.units / f"{number:06d}-probe-{child:03d}"
 
     def log(self, name: str, parent_pid: int) -> Path:
         """Of a process of this parent: `child-003`, `merge`."""
         return self.path / "logs" / f"{parent_pid}-{name}.log"
 
-    def check_free(self, force: bool) -> None:
-        """Raises OutputError unless the folder can be made, or `force` may empty it."""
+    def logs_of(self, child: int) -> list[Path]:
+        """The last one is the newest."""
+        logs = (self.path / "logs").glob(f"*-child-{child:03d}.log")
+        return sorted(logs, key=lambda log: log.stat().st_mtime)
+
+    def holds_run(self, force: bool) -> bool:
+        """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError
+        unless it does, or can be made, or emptied by `force`."""
         with output_errors(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path}: this is a file; choose another folder with -o")
             entries = {e.name for e in self.path.iterdir()} if self.path.is_dir() else set()
-        if not entries:
-            return
-        if not force:
-            raise OutputError(
-                f"{self.path}: this run directory exists; choose another one with -o,"
-                " or replace it with --force"
-            )
+        if not entries - {"lock"}:
+            return False
         if not self.is_run_directory() or entries - _ENTRIES:
             strange = ", ".join(sorted(entries - _ENTRIES)[:3]) or "no config.json"
             raise OutputError(
-                f"{self.path}: --force replaces run directories only, and this folder holds"
-                f" something else ({strange}); choose another one with -o"
+                f"{self.path}: this folder is no run directory, or holds something else as well"
+                f" ({strange}); choose another one with -o"
             )
+        return not force
+
+    def is_finished(self) -> bool:
+        """Whether all of the run was merged."""
+        return self.merge_summary.exists()
 
     def is_run_directory(self) -> bool:
         """Whether a run of ours made it."""
@@ -87,14 +125,30 @@ class RunDirectory:
         except (OSError, ValueError, TypeError):
             return False
 
-    def create(self, force: bool) -> None:
-        """Makes the folders; an earlier run goes if `force`."""
-        self.check_free(force)
+    def create(self) -> None:
+        """Makes the folders; an earlier run goes. To be called under the lock."""
+        self._clear(_ENTRIES - {"lock"})
+
+    def remove_results(self) -> None:
+        """What a run that goes on will make anew."""
+        self._clear(_RESULTS)
+
+    def _clear(self, entries: Iterable[str]) -> None:
         with output_errors(self.path):
-            for entry in _ENTRIES:
+            for entry in entries:
                 _remove(self.path / entry)
             for folder in _FOLDERS:
-                (self.path / folder).mkdir(parents=True)
+                (self.path / folder).mkdir(parents=True, exist_ok=True)
+
+
+def unused(path: Path) -> Path:
+    """The path, or with a number before its suffix the first one that does not exist: x.jsonl,
+    x.1.jsonl, …"""
+    number, candidate = 0, path
+    while candidate.exists():
+        number += 1
+        candidate = path.with_suffix(f".{number}{path.suffix}")
+    return candidate
 
 
 def _remove(path: Path) -> None:

@@ -95,13 +95,19 @@ def _load_plugins(config: JobConfig) -> list[str]:
     problems = []
     for plugin in config.job.plugins:
         try:
-            _core.load_plugin(_plugin_path(plugin))
+            _core.load_plugin(plugin_path(plugin))
         except _core.Error as error:
             problems.append(f"job.plugins: {error}")
     return problems
 
 
-def _plugin_path(plugin: str) -> str:
+def plugin_paths(config: JobConfig) -> list[str]:
+    """Of the libraries of C++ modules."""
+    return [plugin_path(plugin) for plugin in config.job.plugins]
+
+
+def plugin_path(plugin: str) -> str:
+    """A bare name: of one that comes with forkrun."""
     shipped = Path(__file__).parent / "lib" / f"lib{plugin}.so"
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 

@@ -6,22 +6,25 @@ import os
 import select
 import signal
 import threading
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LUMI_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 
 
 class SignalQueue:
-    """While open, signals of a stop and ends of children are queued. For the main thread."""
+    """While open, these signals and ends of children are queued. For the main thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Sequence[signal.Signals] = STOP_SIGNALS) -> None:
+        self._numbers = numbers
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> SignalQueue:
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        for number in (*_STOP, signal.SIGCHLD):
+        for number in (*self._numbers, signal.SIGCHLD):
             if number == signal.SIGCHLD or not _ignored(number):
                 self._before[number] = signal.signal(number, _do_nothing)
         return self
@@ -62,14 +65,17 @@ class StopFlag:
     """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none. Only
     the main thread can be asked."""
 
-    def __init__(self, *numbers: int) -> None:
+    def __init__(self, then: Callable[[], None], *numbers: int) -> None:
+        """`then` is called when it happens."""
         self.number = 0
+        self._then = then
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._note) for number in numbers}
 
     def _note(self, number: int, _frame: object) -> None:
         self.number = number
+        self._then()
 
     def restore(self) -> None:
         """Back to the handlers before."""

@@ -19,3 +19,5 @@ def limit_library_threads() -> None:
     parent cannot fork beside others."""
     for name in _VARIABLES:
         os.environ[name] = "1"
+    # Arrow's jemalloc, as other settings left it, cleans up in a thread of its own.
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"

@@ -1,12 +1,14 @@
 """Joins the temporary outputs of a run in plan order; proves that nothing is missing or twice."""
 
 from forkrun.merge.files import merge_files
-from forkrun.merge.ledger import Commit, OutputPart, read_ledgers
+from forkrun.merge.ledger import REVOKED, Commit, HistogramPart, OutputPart, read_ledgers
 from forkrun.merge.order import merge_order
 from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
 
 __all__ = [
+    "REVOKED",
     "Commit",
+    "HistogramPart",
     "MergeSummary",
     "MergedOutput",
     "OutputPart",

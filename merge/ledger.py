@@ -18,12 +18,23 @@ class OutputPart:
     n_events: int
     digest: str
     n_bytes: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class HistogramPart:
+    """Histograms of a unit. `file`: relative to the run directory."""
+
+    file: str
+    n_bytes: int
+    checksum: int
 
 
 @dataclass(frozen=True)
 class Commit:
-    """One unit of work, done. `n_events` and `digest`: what was read; times in seconds since the
-    epoch; `histograms`: a file relative to the run directory, None if there are none."""
+    """One unit of work, done. `n_events` and `digest`: what was read; `skipped`: numbers of events
+    that were left out, because they kill whoever processes them; times in seconds since the epoch;
+    checksums are CRC-32C."""
 
     unit: int
     child: int
@@ -32,8 +43,10 @@ class Commit:
     lumi: int
     n_events: int
     digest: str
+    skipped: tuple[int, ...]
+    skipped_digest: str
     outputs: dict[str, OutputPart]
-    histograms: str | None
+    histograms: HistogramPart | None
     start_s: float
     end_s: float
     wall_s: float
@@ -50,18 +63,40 @@ class Commit:
         """Inverse of `to_line`."""
         data: dict[str, Any] = json.loads(line)
         data["outputs"] = {label: OutputPart(**part) for label, part in data["outputs"].items()}
+        if data["histograms"]:
+            data["histograms"] = HistogramPart(**data["histograms"])
+        data["skipped"] = tuple(data["skipped"])
         return cls(**data)
+
+    @property
+    def parts(self) -> list[OutputPart | HistogramPart]:
+        """All files of the unit."""
+        return [*self.outputs.values(), *([self.histograms] if self.histograms else [])]
+
+
+REVOKED = "revoked.jsonl"
+"""Beside the ledgers: one line {"unit", "end_s", "why"} per commit that does not hold any more."""
 
 
 def read_ledgers(folder: Path) -> list[Commit]:
-    """Every commit, child by child. A last line without its end was being written when its child
-    died: that unit is not committed."""
-    return [
+    """Every commit that holds, process by process. A last line without its end was being written
+    when its child died: that unit is not committed."""
+    commits = [
         _commit(file, line)
         for file in sorted(folder.glob("child-*.jsonl"))
         for line in file.read_text(encoding="utf-8").splitlines(keepends=True)
         if line.endswith("\n")
     ]
+    revoked = read_revoked(folder)
+    return [c for c in commits if (c.unit, c.end_s) not in revoked] if revoked else commits
+
+
+def read_revoked(folder: Path) -> set[tuple[int, float]]:
+    """(unit, end_s) of commits that do not hold any more."""
+    file = folder / REVOKED
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    records = [json.loads(line) for line in lines]
+    return {(record["unit"], record["end_s"]) for record in records}
 
 
 def _commit(file: Path, line: str) -> Commit:

@@ -22,6 +22,10 @@ class PlannedUnit(Protocol):
         """To be read."""
 
 
+def _n_covered(commit: Commit) -> int:
+    return commit.n_events + len(commit.skipped)
+
+
 def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list[Commit]:
     """The commits in plan order. Raises VerificationError unless each unit of the plan was
     committed exactly once, with all of its events."""
@@ -39,9 +43,10 @@ def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         problems.append(f"{len(missing)} of {len(planned)} units were not committed: {shown}")
     problems += [
-        f"unit {unit.number}: {by_unit[unit.number].n_events} events were read, not {unit.n_events}"
+        f"unit {unit.number}: {_n_covered(by_unit[unit.number])} events were read, not"
+        f" {unit.n_events}"
         for unit in units
-        if unit.number in by_unit and by_unit[unit.number].n_events != unit.n_events
+        if unit.number in by_unit and _n_covered(by_unit[unit.number]) != unit.n_events
     ]
     if problems:
         raise VerificationError("\n".join(problems))

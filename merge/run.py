@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +22,14 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class Planned:
-    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read."""
+    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
+    `is_whole`: every unit has to be there, else what is there is merged."""
 
     units: Sequence[PlannedUnit]
     files: Sequence[str]
     n_events: int
     digest: str | None
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,24 @@ def merge_run(
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
     of its parts done. Raises VerificationError, InputError or OutputError; nothing is then under
     the name of the output that failed."""
-    ordered = merge_order(planned.units, commits)
+    ordered = merge_order(_units_to_merge(planned, commits), commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
-    check_read(read, planned.n_events, planned.digest)
+    skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
+    if planned.is_whole:
+        check_read(read + skipped, planned.n_events, planned.digest)
     outputs = [
         _merge_output(folder, config, output, ordered, planned.files, progress)
-        for output in config.outputs
+        for output in (config.outputs if ordered else ())
     ]
     n_histograms = _merge_histograms(folder, ordered)
-    if not config.merge.keep_temporary:
-        shutil.rmtree(folder / "units", ignore_errors=True)
     return MergeSummary(read.count, read.hex, outputs, n_histograms)
+
+
+def _units_to_merge(planned: Planned, commits: Sequence[Commit]) -> Sequence[PlannedUnit]:
+    if planned.is_whole:
+        return planned.units
+    committed = {commit.unit for commit in commits}
+    return [unit for unit in planned.units if unit.number in committed]
 
 
 def _merge_output(
@@ -112,7 +120,7 @@ def _branches(file: str, tree: str) -> set[str]:
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> int:
-    files = [folder / commit.histograms for commit in commits if commit.histograms]
+    files = [folder / commit.histograms.file for commit in commits if commit.histograms]
     if not files:
         return 0
     with written_beside(folder / "output" / "histograms.root") as beside:

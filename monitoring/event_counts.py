@@ -30,6 +30,9 @@ class EventCounts:
 
     n_events_planned: int | None
     n_events_read: int
+    n_events_left_out: int
+    left_out: tuple[str, ...]
+    """RUN:LUMI:EVENT of events that kill whoever processes them."""
     n_units_planned: int | None
     n_units_committed: int
     n_lumis_planned: int | None
@@ -44,7 +47,7 @@ class EventCounts:
     def complete(self) -> bool:
         """Every planned event was read, and what was merged is what was written."""
         return (
-            self.n_events_read == self.n_events_planned
+            self.n_events_read + self.n_events_left_out == self.n_events_planned
             and self.digests_agree is not False
             and all(output.agree is not False for output in self.outputs)
         )
@@ -55,10 +58,14 @@ def count_events(records: RunRecords) -> EventCounts:
     plan, ledger = records.plan, records.ledger
     n_read = sum(line.n_events for line in ledger)
     digest = add_digests(line.digest for line in ledger)
+    left_out = [f"{unit.run}:{unit.lumi}:{event}" for unit in ledger for event in unit.skipped]
+    covered = add_digests([digest, *(line.skipped_digest for line in ledger)])
     planned, n_planned = plan.get("digest"), plan.get("n_events")
     return EventCounts(
         n_events_planned=n_planned,
         n_events_read=n_read,
+        n_events_left_out=len(left_out),
+        left_out=tuple(left_out),
         n_units_planned=plan.get("n_units"),
         n_units_committed=len(ledger),
         n_lumis_planned=plan.get("n_lumis"),
@@ -66,9 +73,13 @@ def count_events(records: RunRecords) -> EventCounts:
         n_files=len(plan["files"]) if plan else None,
         digest_planned=planned,
         digest_read=digest,
-        digests_agree=None if planned is None else (planned, n_planned) == (digest, n_read),
+        digests_agree=_agrees(planned, n_planned, covered, n_read + len(left_out)),
         outputs=tuple(_output(records, label) for label in _labels(records)),
     )
+
+
+def _agrees(planned: str | None, n_planned: int | None, digest: str, n: int) -> bool | None:
+    return None if planned is None else (planned, n_planned) == (digest, n)
 
 
 def add_digests(digests: Iterable[str]) -> str:

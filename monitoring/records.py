@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,7 +48,8 @@ class Written:
 
 @dataclass(frozen=True)
 class Committed:
-    """One line of a ledger: a unit of work that is safely written. Times since the epoch [s]."""
+    """One line of a ledger: a unit of work that is safely written. `skipped`: numbers of events
+    that were left out. Times since the epoch [s]."""
 
     unit: int
     child: int
@@ -57,6 +58,8 @@ class Committed:
     lumi: int
     n_events: int
     digest: str
+    skipped: Sequence[int]
+    skipped_digest: str
     outputs: Mapping[str, Written]
     start_s: float
     end_s: float
@@ -109,6 +112,18 @@ class RunRecords:
         planned = self.plan.get("children", self.config.get("forking", {}).get("children", 1))
         return max(int(planned), 1)
 
+    def last_session(self) -> RunRecords:
+        """Of a job that was gone on with: only what has happened since."""
+        starts = self.times("job_start")
+        if len(starts) < 2:
+            return self
+        return replace(
+            self,
+            ledger=tuple(line for line in self.ledger if line.start_s >= starts[-1]),
+            samples=tuple(sample for sample in self.samples if sample.time_s >= starts[-1]),
+            timeline=tuple(line for line in self.timeline if line.time_s >= starts[-1]),
+        )
+
     def times(self, event: str) -> list[float]:
         """When a timeline event happened, in order [s]."""
         return [line.time_s for line in self.timeline if line.event == event]
@@ -131,7 +146,10 @@ def read_records(run_dir: Path) -> RunRecords:
 
 def _read_records(run_dir: Path, monitoring: Path) -> RunRecords:
     ledgers = sorted((run_dir / "ledger").glob("child-*.jsonl"))
+    revoked = read_json_lines(run_dir / "ledger" / "revoked.jsonl")
+    gone = {(line["unit"], line["end_s"]) for line in revoked}
     lines = [line for path in ledgers for line in read_json_lines(path)]
+    lines = [line for line in lines if (line["unit"], line["end_s"]) not in gone]
     samples = read_json_lines(monitoring / "samples.jsonl")
     timeline = read_json_lines(monitoring / "events.jsonl")
     config = run_dir / "config.json"

@@ -60,6 +60,17 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Recovered:
+    """A child that ended badly, and what was done about it. `time_s` since the epoch; `unit`: in
+    work, None if none was."""
+
+    time_s: float
+    child: int | None
+    unit: int | None
+    text: str
+
+
+@dataclass(frozen=True)
 class Summary:
     """What report.json holds."""
 
@@ -70,6 +81,7 @@ class Summary:
     balance: Balance
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
+    recovery: tuple[Recovered, ...]
 
     def to_json(self) -> dict[str, Any]:
         """As documented in docs/monitoring.md."""
@@ -78,16 +90,21 @@ class Summary:
 
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
-    events, phases = count_events(records), measure_phases(records)
-    children = summarize_children(records)
+    events, records = count_events(records), records.last_session()
+    phases, children = measure_phases(records), summarize_children(records)
     return Summary(
         job=_job_facts(records, events, children),
         events=events,
         phases=phases,
-        totals=_totals(records, events, phases, children),
+        totals=_totals(records, phases, children),
         balance=measure_balance(children),
         memory=summarize_memory(records),
         children=children,
+        recovery=tuple(
+            Recovered(line.time_s, line.child, line.details["unit"], line.details["text"])
+            for line in records.timeline
+            if line.event == "recovery"
+        ),
     )
 
 
@@ -116,29 +133,29 @@ def _outcome(
     """Done only if the job says so and the counts and digests agree."""
     end = records.last("job_end")
     said = None if end is None else end.details.get("outcome")
-    failed = [f"child {child.child}: {child.status}" for child in children if child.failed]
-    if failed:
-        return Outcome.FAILED, "; ".join(failed)
     if said not in (None, "ok"):
         return Outcome.FAILED, str(said)
+    failed = [f"child {child.child}: {child.status}" for child in children if child.failed]
     if end is None:
+        if failed:
+            return Outcome.FAILED, "; ".join(failed)
         return Outcome.UNFINISHED, "the job has not ended, or was killed"
     if not events.complete:
         return Outcome.FAILED, "what was read or written is not what was planned"
-    return Outcome.DONE, None
+    left_out = events.n_events_left_out
+    return Outcome.DONE, f"{left_out} events were left out" if left_out else None
 
 
-def _totals(
-    records: RunRecords, events: EventCounts, phases: Phases, children: tuple[ChildSummary, ...]
-) -> Totals:
+def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, ...]) -> Totals:
+    n_events = sum(line.n_events for line in records.ledger)
     processing_s = sum(child.processing_s for child in children)
     cpu_s = sum(child.cpu_s for child in children)
     calls = sum(child.read_calls for child in children)
     read_bytes = sum(child.read_bytes for child in children)
     threads = int(records.config.get("threads", {}).get("per_child", 1))
     return Totals(
-        rate_events_per_s=_ratio(events.n_events_read, phases.wall_s),
-        event_loop_rate_events_per_s=_ratio(events.n_events_read, phases.event_loop_s),
+        rate_events_per_s=_ratio(n_events, phases.wall_s),
+        event_loop_rate_events_per_s=_ratio(n_events, phases.event_loop_s),
         processing_s=processing_s,
         cpu_s=cpu_s,
         cpu_efficiency=_ratio(cpu_s, processing_s * threads),

@@ -10,10 +10,11 @@ from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
 from forkrun.monitoring.quantities import DASH, bar, count, percent, plural, seconds, size
-from forkrun.monitoring.summary import JobFacts, Outcome, Summary, Totals
+from forkrun.monitoring.summary import JobFacts, Outcome, Recovered, Summary, Totals
 
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
+MAX_RECOVERIES_SHOWN = 8
 
 
 def format_text(summary: Summary) -> str:
@@ -24,6 +25,7 @@ def format_text(summary: Summary) -> str:
         _events(summary.events),
         _time(summary.phases, summary.totals),
         _children(summary.children, summary.balance),
+        _recovery(summary.recovery),
         _memory(summary.memory, summary.totals),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -78,6 +80,9 @@ def _events(events: EventCounts) -> list[str]:
             "Events", f"read {read}{_mark(events.digests_agree, 'digests agree', 'DIGESTS DIFFER')}"
         )
     ]
+    if events.left_out:
+        shown = ", ".join(events.left_out[:5]) + ", …" * (len(events.left_out) > 5)
+        lines.append(_row("", f"LEFT OUT {count(events.n_events_left_out)} that kill: {shown}"))
     if events.n_units_committed != events.n_units_planned:
         units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
         lines.append(_row("", f"committed {units}, safe in the run directory"))
@@ -150,6 +155,15 @@ def _children(children: Sequence[ChildSummary], balance: Balance) -> list[str]:
         lines.append(f"  … {len(children) - len(shown)} more children in report.json")
     lines += [f"  ✗ child {c.child}: {c.status}" for c in children if c.failed]
     return [*lines, "", *_balance(balance)]
+
+
+def _recovery(recovered: Sequence[Recovered]) -> list[str]:
+    if not recovered:
+        return []
+    lines = [_row("Recovery", recovered[0].text)]
+    lines += [_row("", line.text) for line in recovered[1:MAX_RECOVERIES_SHOWN]]
+    more = len(recovered) - MAX_RECOVERIES_SHOWN
+    return [*lines, *([_row("", f"… {more} more in report.json")] if more > 0 else [])]
 
 
 def _worth_showing(children: Sequence[ChildSummary]) -> Sequence[ChildSummary]:

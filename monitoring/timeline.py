@@ -16,6 +16,8 @@ TimelineEvent = Literal[
     "child_started",
     "child_first_event",
     "child_exit",
+    "recovery",
+    "resume",
     "merge_start",
     "merge_end",
     "job_end",

@@ -22,6 +22,8 @@ _FLAGS = {
     "max_events": "source.max_events",
     "skip_events": "source.skip_events",
     "lumi_mask": "source.lumi_mask",
+    "max_walltime": "limits.walltime",
+    "max_memory": "limits.memory",
 }
 
 
@@ -34,6 +36,11 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="input files, globs or URLs, instead of source.files (relative to this directory)",
     )
+    add_overrides(parser)
+
+
+def add_overrides(parser: argparse.ArgumentParser) -> None:
+    """What overrides the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
     job.add_argument("--children", type=int, metavar="N", help="children to fork; 0: none")
     job.add_argument("--threads", type=int, metavar="N", help="threads of each child")
@@ -43,6 +50,8 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--max-events", type=int, metavar="N")
     job.add_argument("--skip-events", type=int, metavar="N")
     job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')
+    job.add_argument("--max-walltime", metavar="TIME", help='end in time: "8h", "07:45:00"')
+    job.add_argument("--max-memory", metavar="SIZE", help='of all processes: "16 GB"')
     job.add_argument(
         "--set",
         action="append",
@@ -62,7 +71,7 @@ def config_of(options: argparse.Namespace) -> JobConfig:
 def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
     """Dotted keys and values, those of --set last."""
     settings: list[tuple[str, Any]] = []
-    if options.files:
+    if getattr(options, "files", None):
         settings += [
             ("source.files", [anchored(file, Path.cwd()) for file in options.files]),
             ("source.list", None),

@@ -11,6 +11,7 @@ import forkrun
 
 _COMMANDS = (
     "run",
+    "resume",
     "check",
     "plan",
     "merge",
@@ -21,7 +22,8 @@ _COMMANDS = (
     "workload",
 )
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
-4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 128+n signal n"""
+4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
+events that kill whoever processes them; 9 out of time, to be resumed; 128+n signal n"""
 
 
 def make_parser(commands: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""`forkrun run`: the whole job."""
+"""`forkrun run`: the whole job, or what is left of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun.api import default_run_directory
 from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.config import JobConfig
+from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.job import run_job
+from forkrun.result import Result
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -18,41 +21,62 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "run",
-        help="run a job",
-        description="Index the input, fork children, process, merge and report.",
+        help="run a job, or go on with one",
+        description="Index the input, fork children, process, merge and report. A run directory"
+        " that holds the beginning of the same job is gone on with.",
     )
     add_config_options(parser)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
     )
     parser.add_argument("--force", action="store_true", help="replace an earlier run directory")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="RUN:LUMI:EVENT",
+        help="process this event only, as it is found in the input; may be repeated",
+    )
+    add_run_options(parser)
+    parser.set_defaults(run=run)
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Those of `run` and `resume`."""
     parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
     parser.add_argument(
         "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
     )
     parser.add_argument("--no-plots", action="store_false", dest="plots", help="no PNG and SVG")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the report's text unless quiet."""
+    if options.only:
+        options.settings = [*options.settings, f"source.only={options.only!r}"]
+    config = config_with(options)
+    folder: Any = options.output or default_run_directory(config)
+    with naming(options.config):
+        result = run_job(
+            config, folder, force=options.force, quiet=options.quiet, plots=options.plots
+        )
+    return tell(result, options.quiet)
+
+
+def config_with(options: argparse.Namespace) -> JobConfig:
+    """With the options of `add_run_options` applied as well."""
     if options.no_merge:
         options.settings = [*options.settings, "merge.enabled=false"]
     if options.trace:
         options.settings = [*options.settings, "monitoring.trace=true"]
-    config = config_of(options)
-    folder: Any = options.output or default_run_directory(config)
-    with naming(options.config):
-        result = run_job(
-            config,
-            folder,
-            force=options.force,
-            quiet=options.quiet,
-            plots=options.plots,
-        )
-    if not options.quiet:
+    return config_of(options)
+
+
+def tell(result: Result, quiet: bool) -> int:
+    """Prints the report and the names of files. Gives the exit code."""
+    if not quiet:
         print((result.run_directory / "report.txt").read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
             print(file)
-    return 0
+    return EVENTS_LEFT_OUT if result.n_events_left_out else 0

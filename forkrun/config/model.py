@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from forkrun.config.units import parse_duration, parse_size
+
 
 class Distribution(StrEnum):
     """How events are shared among children."""
@@ -26,6 +28,13 @@ class Executor(StrEnum):
     THREAD = "thread"
 
 
+class OnBadEvent(StrEnum):
+    """What is done about an event that kills whoever processes it."""
+
+    STOP = "stop"
+    SKIP = "skip"
+
+
 class MergeOrder(StrEnum):
     """Order of lumis in the plan and in merged files."""
 
@@ -39,6 +48,8 @@ def _one_or_many(value: object) -> object:
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 Positive = Annotated[int, Field(strict=True, ge=1)]
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
+Duration = Annotated[float, BeforeValidator(parse_duration), Field(ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 # Labels become names of files and of folders in ROOT files.
@@ -80,6 +91,8 @@ class SourceConfig(Section):
     max_events: Count | None = None
     """At most so many events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
+    only: Texts = ()
+    """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
 
 
 class ForkingConfig(Section):
@@ -96,8 +109,34 @@ class ForkingConfig(Section):
     """guided: larger lumis are cut."""
     events_per_turn: Positive = 100
     """round-robin: consecutive events that a child takes per turn."""
+    recycle_events: Count = 0
+    """After so many events a child ends and is forked again; 0: never."""
+    recycle_memory: Size | None = None
+    """After it has so much memory of its own ("2 GB")."""
     cpu_affinity: Flag = False
     """Bind each child to CPUs of its own, threads.per_child of them."""
+
+
+class RecoveryConfig(Section):
+    """[recovery]: children that die or hang."""
+
+    on_bad_event: OnBadEvent = OnBadEvent.STOP
+    """Of an event that kills whoever processes it: end the job, or leave the event out."""
+    max_bad_events: Count = 100
+    """skip: so many, then the job ends all the same."""
+    hang_timeout: Duration = 1800.0
+    """A child without progress for so long ("30m") hangs; 0: none ever does."""
+    grace: Duration = 10.0
+    """How long a child that is to end has before it is killed."""
+
+
+class LimitsConfig(Section):
+    """[limits]: of the whole job; those of a batch system and of a cgroup hold beside them."""
+
+    walltime: Duration | None = None
+    """The job ends in time to merge and close ("8h", "07:45:00")."""
+    memory: Size | None = None
+    """Parent and children together ("16 GB")."""
 
 
 class ThreadsConfig(Section):
@@ -163,6 +202,8 @@ class MergeConfig(Section):
     keep_temporary: Flag = False
     """Keep RUNDIR/units after a verified merge."""
     order: MergeOrder = MergeOrder.INPUT
+    when_stopped: Flag = False
+    """Merge what has been committed also when the job was stopped before its end."""
     carry: Flag = True
     """Carry other trees and objects of the input (Runs, MetaData, …) to each output, once."""
 
@@ -184,6 +225,8 @@ class JobConfig(Section):
     job: JobSection = JobSection()
     source: SourceConfig = SourceConfig()
     forking: ForkingConfig = ForkingConfig()
+    recovery: RecoveryConfig = RecoveryConfig()
+    limits: LimitsConfig = LimitsConfig()
     threads: ThreadsConfig = ThreadsConfig()
     conditions: tuple[ConditionConfig, ...] = ()
     modules: tuple[ModuleConfig, ...] = ()

@@ -36,7 +36,7 @@ def _explain(location: Location, kind: str, detail: Any) -> str:
     if kind == "string_pattern_mismatch":
         form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), _LABEL_FORM)
         return f"{detail['input']!r} is not of the form {form}"
-    message = str(detail["msg"])
+    message = str(detail["msg"]).removeprefix("Value error, ")
     text = message.replace("Input should be", "should be").replace("Input", "this")
     if kind == "enum" and isinstance(detail["input"], str):
         choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")

@@ -47,7 +47,7 @@ def index_files(
         r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None
     }
     todo = [request for request in requests if request["path"] not in answers]
-    for request, answer in _ask_workers(todo):
+    for request, answer in ask_workers(todo):
         answers[request["path"]] = answer
         if "index" in answer:
             cache.keep(request, answer["index"])
@@ -106,7 +106,7 @@ class _Worker:
         self.process.communicate()
 
 
-def _ask_workers(requests: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def ask_workers(requests: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Answers in any order. A helper that dies fails its file and is replaced."""
     pending = list(reversed(requests))
     n_workers = min(len(os.sched_getaffinity(0)), -(-len(pending) // _FILES_PER_WORKER))

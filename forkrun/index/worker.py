@@ -8,15 +8,29 @@ import os
 import sys
 from typing import Any
 
+import numpy as np
+
 from forkrun import _core
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """`{"index": …}` or `{"error": message}`."""
+    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, or
+    `{"error": message}`."""
     try:
+        if "events" in request:
+            return {"found": find(request)}
         return {"index": _core.index_tree(**request)}
     except (_core.Error, OSError, RuntimeError, ValueError) as error:
         return {"error": str(error)}
+
+
+def find(request: dict[str, Any]) -> list[list[int]]:
+    """[event, entry] of those of the wanted events that are in a range of entries."""
+    first, branch = request["first"], request["event_branch"]
+    columns = _core.read_columns(request["path"], request["tree"], [branch], first, request["last"])
+    numbers = np.asarray(columns[branch])
+    places = np.flatnonzero(np.isin(numbers, request["events"]))
+    return [[int(numbers[place]), int(place) + first] for place in places]
 
 
 def main() -> None:

@@ -60,7 +60,9 @@ def select(index: Sequence[FileIndex], selection: Selection) -> Selected:
             is_whole = is_whole and (first, last) == (r.first, r.last)
             count, digest = count + last - first, digest + int(r.digest, 16)
     columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    return Selected(*columns, digest=_hex(count, digest) if is_whole else None)
+    run, lumi, file, firsts, lasts = columns
+    whole = _hex(count, digest) if is_whole else None
+    return Selected(run, lumi, file, firsts, lasts, whole)
 
 
 def _hex(count: int, digest: int) -> str:

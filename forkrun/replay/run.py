@@ -14,7 +14,8 @@ from typing import Any
 from forkrun import _core
 from forkrun.errors import JobError, StoppedError
 from forkrun.forking import fork_process
-from forkrun.progress import ProgressDisplay, make_progress
+from forkrun.once_crew import OnceCrew
+from forkrun.progress import make_progress
 from forkrun.replay.model import ReplayJob, ReplayModule
 from forkrun.replay.settings import ReplaySettings, mode_of
 from forkrun.supervisor import Supervisor
@@ -119,38 +120,21 @@ def _run_children(
 
         return fork_process(body, folder / f"{child}.log")
 
-    observer = _Observer(board, make_progress(n_events, "events", quiet))
-    outcome = Supervisor(fork, observer, grace_s=0.0).run(range(n_children))
-    observer.progress.close()
-    if outcome.signal_number:
-        raise StoppedError("replay: stopped", outcome.signal_number)
-    if outcome.failed:
-        child, code = outcome.failed
+    progress = make_progress(n_events, "events", quiet)
+    crew = OnceCrew(range(n_children), lambda: progress.update(_n_done(board)))
+    Supervisor(fork, crew).run()
+    progress.close()
+    if crew.signal_number:
+        raise StoppedError("replay: stopped", crew.signal_number)
+    if crew.failed:
+        child, code = crew.failed
         log = (folder / f"{child}.log").read_text(encoding="utf-8", errors="replace").strip()
         raise JobError(f"replay: child {child} ended with {code}:\n{log}")
     return [json.loads((folder / f"{i}.json").read_bytes()) for i in range(n_children)]
 
 
-class _Observer:
-    """Shows how far the children are."""
-
-    def __init__(self, board: _core.StatusBoard, progress: ProgressDisplay) -> None:
-        self._board = board
-        self.progress = progress
-
-    def started(self, child: int, pid: int) -> None:
-        """Nothing to show."""
-
-    def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """Nothing to show."""
-
-    def stopping(self) -> None:
-        """Nothing to show."""
-
-    def tick(self) -> None:
-        """Several times per second."""
-        children = range(len(self._board))
-        self.progress.update(sum(self._board.read(child).n_events_done for child in children))
+def _n_done(board: _core.StatusBoard) -> int:
+    return sum(board.read(child).n_events_done for child in range(len(board)))
 
 
 def _process(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from forkrun import _core
-from forkrun.run_directory import output_errors, write_json
+from forkrun.run_directory import output_errors, unused, write_json
 
 
 def timing_file(run: Path, child: int) -> Path:
@@ -24,7 +24,8 @@ def trace_file(run: Path, child: int) -> Path:
 
 def write_timing(processor: _core.Processor, run: Path, child: int, trace: bool) -> None:
     """At the end of a child's work."""
-    write_json(timing_file(run, child), processor.timing(), indent=None)
+    write_json(unused(timing_file(run, child)), processor.timing(), indent=None)
     if trace:
-        with output_errors(trace_file(run, child)):
-            np.save(trace_file(run, child), processor.trace())
+        file = unused(trace_file(run, child))
+        with output_errors(file):
+            np.save(file, processor.trace())

@@ -47,7 +47,7 @@ def _events(
     files: Sequence[Path], labels: Sequence[str], start_ns: int
 ) -> Iterator[dict[str, Any]]:
     for file in files:
-        child = int(file.stem.rpartition("-")[2])
+        child = int(file.stem.rpartition("-")[2].split(".")[0])
         yield {"ph": "M", "pid": child, "name": "process_name", "args": {"name": f"child {child}"}}
         records = np.load(file, mmap_mode="r")
         for thread in np.unique(records["thread"]).tolist():

@@ -19,7 +19,7 @@ def unit_line(
     """A ledger's line; times count from the job's start. 100 events read, 10 written."""
     line = {
         "unit": unit, "child": child, "pid": 100 + child, "run": 1 + unit // 4, "lumi": unit + 1,
-        "n_events": 100, "digest": f"{unit + 1:032x}",
+        "n_events": 100, "digest": f"{unit + 1:032x}", "skipped": [], "skipped_digest": "0" * 32,
         "outputs": {"events": {"file": f"units/{unit:06d}/events.root", "n_events": 10,
                                "digest": f"{16 * (unit + 1):032x}", "n_bytes": 1000}},
         "histograms": None, "start_s": T0 + start_s, "end_s": T0 + end_s,

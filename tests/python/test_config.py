@@ -72,7 +72,7 @@ def test_every_problem_of_a_file_is_in_one_list(tmp_path: Path) -> None:
     assert problems_of(file) == [
         'source.tre: there is no such key; did you mean "tree"?',
         "forking.children: should be a valid integer, not '4'",
-        "forking.distribution: should be 'lumi', 'round-robin' or 'contiguous';"
+        "forking.distribution: should be 'guided', 'lumi', 'round-robin' or 'contiguous';"
         ' did you mean "lumi"?',
         'modules[0].parms (label "dimuon"): there is no such key; did you mean "params"?',
         'modules[1].type (label "dimuon"): \'M\' is not of the form "python:FILE.py:CLASS",'

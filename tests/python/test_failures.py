@@ -53,11 +53,12 @@ def test_a_killed_child_is_named_with_its_signal_last_events_and_log(
     number = getattr(signal, name).value
     assert ended.code == 5
     assert f"failed: killed by signal {number} ({name})" in ended.err
-    assert "last events begun: 1:4:141 to 1:4:150" in ended.err
+    assert "event 1:4:150 kills whoever processes it" in ended.err
+    assert f"the event 1:4:150 is entry 149 of {events}" in ended.err
     (log,) = [line.split("log: ")[1] for line in ended.err.splitlines() if "its log: " in line]
     assert Path(log).exists()
     assert no_output(tmp_path / "run")
-    assert 3 not in ledger_units(tmp_path / "run")
+    assert 14 not in ledger_units(tmp_path / "run")
 
 
 @pytest.mark.parametrize("children", [0, 2])
@@ -77,7 +78,8 @@ def test_an_exception_in_a_module_is_said_with_module_and_events(
 
 
 def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Path) -> None:
-    job = failing_job(events, "raise") | {"forking": {"children": 1}}
+    job = failing_job(events, "raise")
+    job["forking"] = {"children": 1, "distribution": "lumi"}
     assert forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path).code == 5
     assert ledger_units(tmp_path / "run") == [0, 1, 2]
     for unit in ("000000", "000001", "000002"):
@@ -144,9 +146,13 @@ def test_an_existing_run_directory_is_replaced_only_by_force(events: Path, tmp_p
     job = write_job(tmp_path, jets_job([events]))
     assert forkrun("run", job, "-o", "run", "-q", cwd=tmp_path).code == 0
     before = (tmp_path / "run/report.json").read_text()
-    ended = forkrun("run", job, "-o", "run", "-q", cwd=tmp_path)
+    again = forkrun("run", job, "-o", "run", cwd=tmp_path)
+    assert again.code == 0
+    assert "done already; --force does it again" in again.err
+    other = [job, "-o", "run", "-q", "--set", "modules.jets.params.n=3"]
+    ended = forkrun("run", *other, cwd=tmp_path)
     assert ended.code == 4
-    assert "this run directory exists; choose another one with -o" in ended.err
+    assert "belongs to another job; what has changed: configuration: modules" in ended.err
     assert (tmp_path / "run/report.json").read_text() == before
     assert forkrun("run", job, "-o", "run", "-q", "--force", cwd=tmp_path).code == 0
     assert (tmp_path / "run/report.json").read_text() != before
@@ -158,7 +164,7 @@ def test_force_never_removes_what_is_not_ours(events: Path, tmp_path: Path) -> N
     (tmp_path / "run" / "thesis.tex").touch()
     ended = forkrun("run", job, "-o", "run", "-q", "--force", cwd=tmp_path)
     assert ended.code == 4
-    assert "this folder holds something else (thesis.tex)" in ended.err
+    assert "holds something else as well (thesis.tex)" in ended.err
     assert (tmp_path / "run" / "thesis.tex").exists()
 
 

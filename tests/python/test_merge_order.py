@@ -24,10 +24,12 @@ def unit(number: int, n_events: int = 10) -> Unit:
 
 
 def commit(number: int, n_events: int = 10) -> Commit:
-    parts = {"events": OutputPart(f"units/{number:06d}/events.root", 3, "0" * 32, 100)}
+    parts = {"events": OutputPart(f"units/{number:06d}/events.root", 3, "0" * 32, 100, 1)}
+    none = "0" * 32
     return Commit(
-        number, 0, 1234, 1, number, n_events, "0" * 32, parts, None, 1.5, 2.5, 1.0, 0.5, 7, 700
-    )
+        number, 0, 1234, 1, number, n_events, none, (), none, parts, None,
+        1.5, 2.5, 1.0, 0.5, 7, 700,
+    )  # fmt: skip
 
 
 @given(st.permutations(range(12)))

@@ -37,7 +37,7 @@ def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path:
         f"{tmp_path}/run/output/events.root",
         f"{tmp_path}/run/output/histograms.root",
     ]
-    first = "120 events in 3 lumis of 1 files; 3 units of work for 2 children (lumi)"
+    first = "120 events in 3 lumis of 1 files; 12 units of work for 2 children (guided)"
     assert ended.err.splitlines() == [first]
 
 
@@ -64,7 +64,8 @@ def test_the_run_directory_has_everything_and_nothing_temporary(
 
 
 def test_surplus_children_are_not_started(events: Path, tmp_path: Path) -> None:
-    ended = run(tmp_path, jets_job([events], forking={"children": 5}))
+    forking = {"children": 5, "distribution": "lumi"}
+    ended = run(tmp_path, jets_job([events], forking=forking))
     assert "2 of the children would have no unit of work and are not started" in ended.err
     assert len(list((tmp_path / "run/ledger").glob("child-*.jsonl"))) == 3
     assert ledger_units(tmp_path / "run") == [0, 1, 2]
@@ -89,11 +90,8 @@ def test_flags_and_settings_override_the_file(events: Path, tmp_path: Path) -> N
 
 def test_temporary_outputs_are_kept_if_asked_for(events: Path, tmp_path: Path) -> None:
     run(tmp_path, jets_job([events], merge={"keep_temporary": True}), "-q")
-    assert sorted(p.name for p in (tmp_path / "run/units").iterdir()) == [
-        "000000",
-        "000001",
-        "000002",
-    ]
+    units = sorted(p.name for p in (tmp_path / "run/units").iterdir())
+    assert units == [f"{number:06d}" for number in range(12)]
 
 
 def test_cpu_affinity_gives_each_child_its_own_cpus(events: Path, tmp_path: Path) -> None:

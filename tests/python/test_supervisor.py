@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,8 @@ import pytest
 from forkrun.errors import ForkSafetyError
 from forkrun.fork_safety import check_safe_to_fork, remote_peers
 from forkrun.forking import fork_process
-from forkrun.supervisor import Outcome, Supervisor
+from forkrun.once_crew import OnceCrew
+from forkrun.supervisor import Supervisor
 from forkrun.wait_status import describe_status
 
 READY = mmap.mmap(-1, 4096)  # shared: a byte for each child that has set its handlers
@@ -34,51 +35,39 @@ def n_ready() -> int:
     return sum(READY[:])
 
 
-class Watcher:
-    """Notes what it is told; may do something `then`, once all children are ready."""
+class Watcher(OnceCrew):
+    """Notes who was started; may do something `then`, once all children are ready."""
 
-    def __init__(self, then: Callable[[dict[int, int]], None] | None = None) -> None:
+    def __init__(
+        self, children: Sequence[int], then: Callable[[dict[int, int]], None] | None = None
+    ) -> None:
+        super().__init__(children, self._look)
         self.pids: dict[int, int] = {}
-        self.ends: list[int] = []
-        self.stops = 0
         self._then = then
 
     def started(self, child: int, pid: int) -> None:
         self.pids[child] = pid
 
-    def ended(self, child: int, pid: int, exit_code: int) -> None:
-        self.ends.append(child)
-
-    def stopping(self) -> None:
-        self.stops += 1
-
-    def tick(self) -> None:
+    def _look(self) -> None:
         if self._then and n_ready() == len(self.pids):
             self._then(self.pids)
             self._then = None
 
 
 def supervise(
-    bodies: list[Callable[[], int]], folder: Path, watcher: Watcher | None = None
-) -> Outcome:
+    bodies: list[Callable[[], int]],
+    folder: Path,
+    then: Callable[[dict[int, int]], None] | None = None,
+) -> Watcher:
     def fork(child: int) -> int:
         return fork_process(bodies[child], folder / f"{child}.log")
 
-    return Supervisor(fork, watcher or Watcher(), grace_s=0.5).run(range(len(bodies)))
-
-
-def sleep_until_term() -> int:
-    """A child that ends well when asked to."""
-    asked: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _frame: asked.append(number))
-    tell_ready()
-    while not asked:
-        time.sleep(0.01)
-    return 0
+    watcher = Watcher(range(len(bodies)), then)
+    Supervisor(fork, watcher).run()
+    return watcher
 
 
 def sleep_for_ever() -> int:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     tell_ready()
     while True:
         time.sleep(1)
@@ -105,16 +94,16 @@ def die_by(number: int) -> Callable[[], int]:
 
 
 def test_children_that_end_well_give_a_good_outcome(tmp_path: Path) -> None:
-    watcher = Watcher()
-    outcome = supervise([lambda: 0, lambda: 0, lambda: 0], tmp_path, watcher)
-    assert outcome == Outcome({0: 0, 1: 0, 2: 0}, None, 0)
-    assert sorted(watcher.ends) == [0, 1, 2]
+    crew = supervise([lambda: 0, lambda: 0, lambda: 0], tmp_path)
+    assert crew.exit_codes == {0: 0, 1: 0, 2: 0}
+    assert (crew.failed, crew.signal_number) == (None, 0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
-def test_a_killed_child_stops_the_others_cleanly(tmp_path: Path, number: int) -> None:
-    outcome = supervise([sleep_until_term, die_by(number)], tmp_path)
-    assert outcome == Outcome({1: -number, 0: 0}, (1, -number), 0)
+def test_a_killed_child_is_the_end_of_the_others(tmp_path: Path, number: int) -> None:
+    crew = supervise([sleep_for_ever, die_by(number)], tmp_path)
+    assert crew.failed == (1, -number)
+    assert crew.exit_codes == {1: -number, 0: -signal.SIGKILL}
 
 
 def test_an_exception_in_a_child_is_exit_code_1_with_a_traceback_in_its_log(tmp_path: Path) -> None:
@@ -125,20 +114,23 @@ def test_an_exception_in_a_child_is_exit_code_1_with_a_traceback_in_its_log(tmp_
     assert "ValueError: no such muon" in (tmp_path / "0.log").read_text()
 
 
-def test_a_child_that_does_not_listen_is_killed_after_the_grace_time(tmp_path: Path) -> None:
-    start_s = time.monotonic()
-    outcome = supervise([sleep_for_ever, end_with_5], tmp_path)
-    assert outcome.failed == (1, 5)
-    assert outcome.exit_codes == {1: 5, 0: -signal.SIGKILL}
-    assert time.monotonic() - start_s < 8
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_to_the_parent_stops_all_children(tmp_path: Path, number: int) -> None:
-    watcher = Watcher(then=lambda _pids: os.kill(os.getpid(), number))
-    outcome = supervise([sleep_until_term, sleep_until_term], tmp_path, watcher)
-    assert outcome == Outcome({0: 0, 1: 0}, None, number)
-    assert watcher.stops == 1
+def test_a_signal_to_the_parent_ends_all_children(tmp_path: Path, number: int) -> None:
+    bodies = [sleep_for_ever, sleep_for_ever]
+    crew = supervise(bodies, tmp_path, then=lambda _pids: os.kill(os.getpid(), number))
+    assert crew.exit_codes == {0: -signal.SIGKILL, 1: -signal.SIGKILL}
+    assert (crew.failed, crew.signal_number) == (None, number)
+
+
+def test_signals_of_others_do_not_reach_children(tmp_path: Path) -> None:
+    """A batch system sends them to every process; children wait for what their parent says."""
+
+    def body() -> int:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            os.kill(os.getpid(), number)
+        return 0
+
+    assert supervise([body], tmp_path).exit_codes == {0: 0}
 
 
 def test_handlers_are_as_before_when_the_supervisor_returns(tmp_path: Path) -> None:
@@ -150,31 +142,17 @@ def test_handlers_are_as_before_when_the_supervisor_returns(tmp_path: Path) -> N
 
 def hang_up_and_end(pids: dict[int, int]) -> None:
     os.kill(os.getpid(), signal.SIGHUP)
-    os.kill(pids[0], signal.SIGTERM)
+    os.kill(pids[0], signal.SIGKILL)
 
 
 def test_a_signal_that_was_ignored_before_stays_ignored(tmp_path: Path) -> None:
     """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        watcher = Watcher(then=hang_up_and_end)
-        outcome = supervise([sleep_until_term], tmp_path, watcher)
+        crew = supervise([sleep_for_ever], tmp_path, then=hang_up_and_end)
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert outcome == Outcome({0: 0}, None, 0)
-
-
-def test_a_second_signal_kills_at_once(tmp_path: Path) -> None:
-    def twice(_pids: dict[int, int]) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    def fork(_child: int) -> int:
-        return fork_process(sleep_for_ever, tmp_path / "0.log")
-
-    outcome = Supervisor(fork, Watcher(then=twice), grace_s=600).run([0])
-    assert outcome.exit_codes == {0: -signal.SIGKILL}
-    assert outcome.signal_number in (signal.SIGINT, signal.SIGTERM)
+    assert (crew.failed, crew.signal_number) == ((0, -signal.SIGKILL), 0)
 
 
 def test_no_child_outlives_its_parent(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""What a child is forked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from forkrun.plan import EntryRange
+
+
+@dataclass(frozen=True)
+class BadEvent:
+    """An event that kills whoever processes it. `file`, `entry`: where it is; `cause`: in words."""
+
+    run: int
+    lumi: int
+    event: int
+    file: int
+    entry: int
+    cause: str
+
+    @property
+    def id(self) -> str:
+        """RUN:LUMI:EVENT."""
+        return f"{self.run}:{self.lumi}:{self.event}"
+
+
+class Purpose(StrEnum):
+    """Of a child."""
+
+    WORK = "work"
+    PROBE = "probe"
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """WORK: the units `first`, left by others, then those of the queue. PROBE: `entries` of the one
+    unit in `first`, event by event, with nothing kept. `left_out`: by unit, events not to be
+    touched."""
+
+    purpose: Purpose = Purpose.WORK
+    first: tuple[int, ...] = ()
+    entries: tuple[EntryRange, ...] = ()
+    left_out: dict[int, tuple[BadEvent, ...]] = field(default_factory=dict)
+
+
+def without(ranges: tuple[EntryRange, ...], bad: tuple[BadEvent, ...]) -> tuple[EntryRange, ...]:
+    """The ranges without the entries of these events, in the same order."""
+    out = []
+    for r in ranges:
+        first = r.first
+        for entry in sorted(e.entry for e in bad if e.file == r.file):
+            if first <= entry < r.last:
+                out.append(EntryRange(r.file, first, entry))
+                first = entry + 1
+        out.append(EntryRange(r.file, first, r.last))
+    return tuple(r for r in out if r.first < r.last)
+
+
+def entry_at(ranges: tuple[EntryRange, ...], place: int) -> EntryRange | None:
+    """The entry with this place in the sequence of all entries, as a range; None beyond them."""
+    for r in ranges:
+        if place < r.last - r.first:
+            return EntryRange(r.file, r.first + place, r.first + place + 1)
+        place -= r.last - r.first
+    return None

@@ -1,0 +1,40 @@
+"""`forkrun resume`: goes on with a job that did not come to its end."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forkrun.cli.options import add_overrides
+from forkrun.cli.run import add_run_options, config_with, tell
+from forkrun.errors import ConfigError
+from forkrun.job import run_job
+from forkrun.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "resume",
+        help="go on with a job that was interrupted",
+        description="Verify what the run directory holds, process what is missing, merge and"
+        " report. The number of children and threads may be another one than before.",
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    add_overrides(parser)
+    add_run_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the report's text unless quiet."""
+    folder = RunDirectory(options.run_directory.absolute())
+    if not folder.is_run_directory():
+        raise ConfigError(f"resume: {options.run_directory} is not a run directory")
+    options.config = str(folder.config)
+    result = run_job(config_with(options), folder.path, quiet=options.quiet, plots=options.plots)
+    return tell(result, options.quiet)

@@ -1,0 +1,89 @@
+"""Where events are, by their ids: read in helper processes, like the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forkrun._core import EventDigest
+from forkrun.errors import ConfigError, InputError
+from forkrun.index.model import FileIndex, LumiRange
+from forkrun.index.read import IdBranches, ask_workers
+
+
+class EventId(NamedTuple):
+    """What names an event of the input."""
+
+    run: int
+    lumi: int
+    event: int
+
+    def __str__(self) -> str:
+        return f"{self.run}:{self.lumi}:{self.event}"
+
+    @classmethod
+    def parse(cls, text: str) -> EventId:
+        """Of RUN:LUMI:EVENT. Raises ConfigError."""
+        parts = text.split(":")
+        if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+            raise ConfigError(f'source.only: "{text}" is not of the form RUN:LUMI:EVENT')
+        return cls(*map(int, parts))
+
+
+def only_events(
+    index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId]
+) -> list[FileIndex]:
+    """The index of the same files as if these events were all they hold. Raises InputError with
+    those that are nowhere."""
+    found: dict[str, list[LumiRange]] = {file.path: [] for file in index}
+    missing = set(events)
+    for path, event, entry in _find(index, ids, events):
+        digest = EventDigest()
+        digest.add(event.run, event.lumi, np.array([event.event], dtype=np.uint64))
+        found[path].append(LumiRange(event.run, event.lumi, entry, entry + 1, digest.hex))
+        missing.discard(event)
+    if missing:
+        names = ", ".join(map(str, sorted(missing)))
+        raise InputError(f"source.only: the input has no event {names}")
+    return [replace(file, ranges=tuple(sorted(found[file.path], key=_first))) for file in index]
+
+
+def _first(r: LumiRange) -> int:
+    return r.first
+
+
+def _find(
+    index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId]
+) -> list[tuple[str, EventId, int]]:
+    """Path, event and entry of each that is found."""
+    requests = [request for file in index for request in _requests(file, ids, events)]
+    if not ids.event_branch:  # the number of an event is that of its entry
+        return [
+            (r["path"], EventId(r["run"], r["lumi"], event), event)
+            for r in requests
+            for event in r["events"]
+            if r["first"] <= event < r["last"]
+        ]
+    found = []
+    for request, answer in ask_workers(requests):
+        if "error" in answer:
+            raise InputError(f"{request['path']}: {answer['error']}")
+        for event, entry in answer["found"]:
+            found.append((request["path"], EventId(request["run"], request["lumi"], event), entry))
+    return found
+
+
+def _requests(file: FileIndex, ids: IdBranches, events: Sequence[EventId]) -> list[dict[str, Any]]:
+    """One for each range of entries that may hold some of the events."""
+    requests = []
+    for r in file.ranges:
+        wanted = [e.event for e in events if (e.run, e.lumi) == (r.run, r.lumi)]
+        if wanted:
+            requests.append(
+                {"path": file.path, "tree": ids.tree, "event_branch": ids.event_branch,
+                 "run": r.run, "lumi": r.lumi, "first": r.first, "last": r.last, "events": wanted}
+            )  # fmt: skip
+    return requests

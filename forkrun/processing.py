@@ -1,0 +1,140 @@
+"""Processes the units of a job, in children that are forked from this process, or here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from forkrun import _core
+from forkrun.assignment import Assignment
+from forkrun.chaos import Chaos
+from forkrun.child import Work, as_forkrun_error, process_units, run_child
+from forkrun.commits import Commits
+from forkrun.crew import JobCrew
+from forkrun.deadline import Deadline
+from forkrun.ending import Ending
+from forkrun.errors import JobError
+from forkrun.failure import FailureNote
+from forkrun.fork_safety import check_safe_to_fork
+from forkrun.forking import fork_process, freeze_memory
+from forkrun.hand_out import HandOut
+from forkrun.hang_watch import HangWatch
+from forkrun.memory_guard import MemoryGuard, find_limit
+from forkrun.merge import Commit
+from forkrun.messages import Messages
+from forkrun.monitoring import Timeline
+from forkrun.observer import RunObserver
+from forkrun.outcome import raise_for, stopped
+from forkrun.preparation import PreparedJob
+from forkrun.progress import make_progress
+from forkrun.recovery import Recovery
+from forkrun.run_directory import RunDirectory
+from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
+from forkrun.supervisor import Supervisor
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the steps of a run share. `deadline`: None if there is time without end; `tick_also`:
+    done several times per second."""
+
+    folder: RunDirectory
+    job: PreparedJob
+    timeline: Timeline
+    messages: Messages
+    deadline: Deadline | None
+    chaos: Chaos
+    quiet: bool
+    tick_also: Callable[[], None]
+
+
+def process(run: Run, before: Sequence[Commit]) -> None:
+    """All units that are not committed yet. Raises what went wrong, or that the job was stopped."""
+    plan, config = run.job.plan, run.job.config
+    commits = Commits(run.folder, len(plan.units), before)
+    if commits.is_done.all():
+        return
+    hand_out = HandOut(plan, ~commits.is_done)
+    board = _core.StatusBoard(max(config.forking.children, 1))
+    failures = [FailureNote() for _ in range(len(board))]
+    schedule, chaos = run.job.schedule, run.chaos
+    work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos)
+    progress = make_progress(plan.n_events, "events", run.quiet)
+    observer = RunObserver(
+        run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also
+    )
+    try:
+        if config.forking.children:
+            _process_in_children(run, work, commits, observer)
+        else:
+            _process_here(run, work, observer)
+    finally:
+        observer.close()
+
+
+def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:
+    children = run.job.plan.busy_children()
+    idle = work.config.forking.children - len(children)
+    if idle:
+        run.messages.say(f"{idle} of the children would have no unit of work and are not started")
+    _core.warm_up()
+    _core.write_stacks_on_signal()
+    work.schedule.core.pre_fork()
+    check_safe_to_fork()
+    freeze_memory()
+    parent = os.getpid()
+    ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
+    crew = _make_crew(work, commits, observer, ending, children)
+
+    def fork(child: int) -> int:
+        log = run.folder.log(f"child-{child:03d}", parent)
+        assignment = crew.assignments[child]
+        return fork_process(lambda: run_child(work, child, assignment), log)
+
+    try:
+        Supervisor(fork, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
+    except OSError as error:
+        raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
+    raise_for(ending, run.folder, work.board, commits, run.job.plan)
+
+
+def _make_crew(
+    work: Work, commits: Commits, observer: RunObserver, ending: Ending, children: Sequence[int]
+) -> JobCrew:
+    settings = work.config.recovery
+    return JobCrew(
+        children=children,
+        hand_out=work.hand_out,
+        commits=commits,
+        recovery=Recovery(settings, work.plan.units),
+        ending=ending,
+        hangs=HangWatch(work.board, settings.hang_timeout, settings.grace),
+        guard=MemoryGuard(find_limit(work.config.limits.memory), os.getpid()),
+        board=work.board,
+        failures=work.failures,
+        observer=observer,
+    )
+
+
+def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
+    """children = 0: no fork, and nobody to take the place of a process that dies."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
+    try:
+        work.schedule.core.pre_fork()
+        process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer))
+    except Exception as error:
+        raise as_forkrun_error(error) from error
+    finally:
+        stop.restore()
+    if stop.number:
+        raise stopped(stop.number, run.folder)
+
+
+def _tick_here(run: Run, work: Work, observer: RunObserver) -> None:
+    observer.tick()
+    if run.deadline and time.monotonic() > run.deadline.at_s:
+        work.hand_out.close()
