@@ -137,12 +137,11 @@ class JobCrew:
 
     def _death(self, child: int, exit_code: int, lost: list[int], words: str | None) -> Death:
         status, assignment = self._board.read(child), self.assignments[child]
-        unit: int | None = status.unit if status.heartbeat_ns and status.unit in lost else None
         if assignment.purpose is Purpose.PROBE:
-            unit = assignment.first[0]
+            lost = list(assignment.first)
         return Death(
             child,
-            unit,
+            lost[0] if lost else None,  # units are done in order: the others were not begun
             words or describe_status(exit_code),
             self._failures[child].read(),
             _n_events_done(status, self._commits.events_by_child.get(child, 0)),
@@ -170,10 +169,9 @@ class JobCrew:
             why = "children end without having done any of the units that are left"
             raise HopelessError(why, Death(child, None, "exit code 0"))
 
-    def _tell(self, child: int, death: Death | None, answer: str | None) -> None:
-        what = f"child {child} died ({death.cause})" if death else f"child {child}"
-        if answer or death:
-            self._observer.recovered(child, death, f"{what}: {answer or 'it was a trial'}")
+    def _tell(self, child: int, death: Death | None, answer: str) -> None:
+        what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
+        self._observer.recovered(child, death, f"{what}: {answer}")
 
     # --- meanwhile --------------------------------------------------------------------------------
 

@@ -59,6 +59,6 @@ def time_to_merge_s(n_bytes: int) -> float:
     return _SPARE_S + n_bytes / _MERGED_BYTES_PER_S
 
 
-def time_to_end_s(n_bytes: int, longest_unit_s: float) -> float:
-    """To finish units in work, merge and close. `n_bytes`: written so far."""
-    return time_to_merge_s(n_bytes) + 1.2 * longest_unit_s
+def time_for_units_s(longest_unit_s: float) -> float:
+    """To finish those in work."""
+    return 1.2 * longest_unit_s

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from forkrun import _core
 from forkrun.commits import Commits
-from forkrun.deadline import Deadline, time_to_end_s, time_to_merge_s
+from forkrun.deadline import Deadline, time_for_units_s, time_to_merge_s
 from forkrun.hand_out import HandOut
 from forkrun.recovery import HopelessError
 from forkrun.signals import LUMI_SIGNALS
@@ -65,11 +65,11 @@ class Ending:
 
     def _look_at_clock(self, deadline: Deadline, now_s: float) -> str:
         n_bytes, longest_s = self._commits.n_bytes, self._commits.longest_unit_s
-        if not self.reached and now_s > deadline.at_s - time_to_end_s(n_bytes, longest_s):
+        urgent_s = deadline.at_s - time_to_merge_s(n_bytes) - self._grace_s
+        if not self.reached and now_s > urgent_s - time_for_units_s(longest_s):
             self.reached, self.may_fork = deadline, False
             self._hand_out.close()
             return f"time is running out ({deadline.why}): no further unit is begun"
-        urgent_s = deadline.at_s - time_to_merge_s(n_bytes) - self._grace_s
         if self._kill_at_s is None and now_s > urgent_s:
             self._order("end_after_block")
             return f"time has run out ({deadline.why}): children finish their block"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,11 +17,16 @@ class HangWatch:
         self._timeout_s = timeout_s
         self._grace_s = grace_s
         self._seen: dict[int, tuple[tuple[int, int], float]] = {}
+        self._shown: set[int] = set()
         self._asked_s: dict[int, float] = {}
 
     def started(self, child: int, now_s: float) -> None:
         """It counts from here."""
-        self._seen[child] = (self._progress(child), now_s)
+        self._note(child, self._progress(child), now_s)
+
+    def _note(self, child: int, progress: tuple[int, int], now_s: float) -> None:
+        self._seen[child] = (progress, now_s)
+        self._shown.discard(child)
         self._asked_s.pop(child, None)
 
     @property
@@ -39,16 +43,17 @@ class HangWatch:
 
     def _look_at(self, child: int, pid: int, now_s: float) -> int:
         progress = self._progress(child)
-        before, since_s = self._seen.get(child, (progress, now_s))
+        before, since_s = self._seen[child]
         if progress != before:
-            self._seen[child] = (progress, now_s)
-            self._asked_s.pop(child, None)
+            self._note(child, progress, now_s)
             return 0
-        self._seen.setdefault(child, (progress, now_s))
         if child in self._asked_s:
             return signal.SIGKILL if now_s - self._asked_s[child] > self._grace_s else 0
         if now_s - since_s < self._timeout_s:
             return 0
+        if child not in self._shown:  # both kinds at once would be written into each other
+            self._shown.add(child)
+            return PYTHON_STACKS
         self._asked_s[child] = now_s
         ask_for_stacks(pid)
         return signal.SIGTERM
@@ -63,7 +68,6 @@ PYTHON_STACKS = signal.SIGRTMIN + 4
 
 
 def ask_for_stacks(pid: int) -> None:
-    """Of all threads of a child, in Python and in C++, into its log."""
-    os.kill(pid, PYTHON_STACKS)
+    """Of all threads of a child, in C++, into its log."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         _core.ask_for_stack(pid, int(thread.name))

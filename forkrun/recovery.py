@@ -114,7 +114,7 @@ class Recovery:
     def _unit(self, unit: int) -> Unit:
         return self._units[unit]
 
-    def probed(self, unit: int, death: Death | None) -> str | None:
+    def probed(self, unit: int, death: Death | None) -> str:
         """A probe has ended; `death` None: well. Says in words what was found. Raises
         HopelessError."""
         investigation = self._open[unit]
@@ -124,7 +124,9 @@ class Recovery:
             found = investigation.died(death.n_events_done, death.event, death.cause)
         if found is None:
             self._probes.append(unit)
-            return None
+            if death:
+                return f"event {death.event} of unit {unit} is tried alone"
+            return f"alone, that event of unit {unit} kills nobody: all are tried once more"
         del self._open[unit]
         if isinstance(found, Guilty):
             assert death is not None

@@ -16,7 +16,7 @@ from forkrun.errors import OutputError
 _ENTRIES = {
     "config.json", "plan.json", "ledger", "units", "logs", "monitoring", "output",
     "report.json", "report.txt", "plots", "timing.json", "trace.json", "fingerprint.json",
-    "inputLumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
+    "lumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
 }  # fmt: skip
 _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
@@ -55,7 +55,7 @@ class RunDirectory:
 
     @property
     def input_lumis(self) -> Path:
-        return self.path / "inputLumis.json"
+        return self.path / "lumis.json"
 
     @property
     def lock(self) -> Path:

@@ -16,6 +16,7 @@ from forkrun.monitoring.children import (
 from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
+from forkrun.monitoring.quantities import plural
 from forkrun.monitoring.records import RunRecords
 
 SCHEMA_VERSION = 1
@@ -143,7 +144,7 @@ def _outcome(
     if not events.complete:
         return Outcome.FAILED, "what was read or written is not what was planned"
     left_out = events.n_events_left_out
-    return Outcome.DONE, f"{left_out} events were left out" if left_out else None
+    return Outcome.DONE, f"{plural(left_out, 'event')} left out" if left_out else None
 
 
 def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, ...]) -> Totals:
