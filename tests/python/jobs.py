@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ class Ended:
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does. Drawing plots takes most of the time of a small job."""
-    no_plots = ["--no-plots"] if arguments[0] == "run" else []
+    no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
     done = subprocess.run(
         [sys.executable, "-m", "forkrun", *map(str, arguments), *no_plots],
         cwd=cwd,
@@ -38,6 +39,24 @@ def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def start(
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """The command, while it runs."""
+    command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def wait_for(fact: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 60
+    while not fact():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
 
 
 def environment() -> dict[str, str]:

@@ -7,9 +7,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +15,12 @@ import pytest
 from tests.python.files import write_events
 from tests.python.jobs import (
     Ended,
-    environment,
     forkrun,
     jets_job,
     ledger_units,
     module,
+    start,
+    wait_for,
     write_job,
 )
 
@@ -112,21 +110,6 @@ def test_a_signal_stops_the_job_cleanly(
     assert "Traceback" not in err
     assert no_output(tmp_path / "run")
     assert len(ledger_units(tmp_path / "run")) <= max(children, 1)
-
-
-def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=cwd, env=environment(), stdout=pipe, stderr=pipe, text=True
-    )
-
-
-def wait_for(fact: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + 60
-    while not fact():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
 
 
 def text(path: Path) -> str:
