@@ -16,7 +16,7 @@ from forkrun.deadline import find_deadline
 from forkrun.errors import ForkrunError, OutOfTimeError, OutputError, StoppedError
 from forkrun.fork_safety import check_safe_to_fork
 from forkrun.merge import Commit
-from forkrun.merging import merge
+from forkrun.merging import end_merge, merge
 from forkrun.messages import Messages
 from forkrun.monitoring import Timeline
 from forkrun.preparation import PreparedJob, prepare
@@ -52,7 +52,7 @@ def run_job(
     if goes_on:
         check_same_job(folder, job.fingerprint)
         if folder.is_finished():
-            return _already_done(folder, quiet, plots)
+            return _already_done(folder, config, quiet, plots)
     folder.path.mkdir(parents=True, exist_ok=True)
     with RunLock.held(folder.lock) as lock, output_errors(folder.path):
         before = _continue(folder, job) if goes_on else _begin(folder, job)
@@ -65,11 +65,16 @@ def run_job(
     return Result.read(folder.path)
 
 
-def _already_done(folder: RunDirectory, quiet: bool, plots: bool) -> Result:
-    Messages(folder, quiet).say(f"{folder.path}: done already; --force does it again")
-    if not folder.report.exists():  # its parent was killed after the merge
+def _already_done(folder: RunDirectory, config: JobConfig, quiet: bool, plots: bool) -> Result:
+    """Also for a run whose parent was killed when everything had been merged."""
+    if not folder.has_good_report():
+        timeline = Timeline(folder.path)
+        end_merge(folder, config, timeline)
+        timeline.record("job_end", pid=os.getpid(), outcome="ok")
+        timeline.close()
         write_books(folder)
         write_report(folder.path, plots=plots)
+    Messages(folder, quiet).say(f"{folder.path}: done already; --force does it again")
     return Result.read(folder.path)
 
 

@@ -64,9 +64,18 @@ def merge(
             _merge_here(folder, config, plan, is_whole, progress.update)
     finally:
         progress.close()
+    end_merge(folder, config, timeline, is_whole=is_whole)
+
+
+def end_merge(
+    folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
+) -> None:
+    """What follows a merge that left its summary; does no harm if it is done twice."""
     summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
+    if is_whole and not config.merge.keep_temporary:
+        shutil.rmtree(folder.units, ignore_errors=True)
 
 
 def _summary(folder: RunDirectory, is_whole: bool) -> Path:
@@ -95,13 +104,27 @@ def _merge_here(
     except Exception as error:
         raise as_forkrun_error(error) from error
     write_json(_summary(folder, is_whole), asdict(summary))
-    if is_whole and not config.merge.keep_temporary:
-        shutil.rmtree(folder.units, ignore_errors=True)
 
 
 def _merge_in_child(
     folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
 ) -> None:
+    """In a new one if the first ones are killed."""
+    for last in (False, False, True):
+        crew, failure = _merge_once(folder, config, plan, is_whole, progress)
+        if crew.signal_number:
+            what = f"stopped while merging; forkrun merge {folder.path} does it again"
+            raise StoppedError(what, crew.signal_number)
+        if not crew.failed:
+            return
+        if failure or last:
+            status, log = describe_status(crew.failed[1]), folder.log("merge", os.getpid())
+            raise failure or JobError(f"the merging process ended: {status}; its log: {log}")
+
+
+def _merge_once(
+    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
+) -> tuple[OnceCrew, ForkrunError | None]:
     counter, failure = _Counter(), FailureNote()
     log = folder.log("merge", os.getpid())
 
@@ -116,10 +139,4 @@ def _merge_in_child(
 
     crew = OnceCrew([0], lambda: progress.update(counter.value))
     Supervisor(lambda _: fork_process(body, log), crew).run()
-    if crew.signal_number:
-        what = f"stopped while merging; forkrun merge {folder.path} does it again"
-        raise StoppedError(what, crew.signal_number)
-    if crew.failed:
-        status = describe_status(crew.failed[1])
-        what = f"the merging process ended: {status}; its log: {log}"
-        raise failure.read() or JobError(what)
+    return crew, failure.read()

@@ -12,16 +12,12 @@ from forkrun.errors import OutputError
 from forkrun.fingerprint import Fingerprint, differences
 from forkrun.merge import REVOKED, Commit, read_ledgers
 from forkrun.plan.model import Integers
-from forkrun.run_directory import RunDirectory, output_errors
+from forkrun.run_directory import RunDirectory, output_errors, read_json
 
 
 def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     """Raises OutputError that says what has changed since the run directory was begun."""
-    try:
-        before = json.loads(folder.fingerprint.read_bytes())
-    except (OSError, ValueError):
-        before = {}
-    changed = differences(before, now)
+    changed = differences(read_json(folder.fingerprint), now)
     if not changed:
         return
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""

@@ -46,10 +46,6 @@ class RunDirectory:
         return self.ledger / "merge.json"
 
     @property
-    def report(self) -> Path:
-        return self.path / "report.json"
-
-    @property
     def fingerprint(self) -> Path:
         return self.path / "fingerprint.json"
 
@@ -103,11 +99,14 @@ class RunDirectory:
         with output_errors(self.path):
             if self.path.exists() and not self.path.is_dir():
                 raise OutputError(f"{self.path}: this is a file; choose another folder with -o")
-            entries = {e.name for e in self.path.iterdir()} if self.path.is_dir() else set()
-        if not entries - {"lock"}:
+            names = {e.name for e in self.path.iterdir()} if self.path.is_dir() else set()
+        if not names - {"lock"}:
             return False
-        if not self.is_run_directory() or entries - _ENTRIES:
-            strange = ", ".join(sorted(entries - _ENTRIES)[:3]) or "no config.json"
+        strangers = {name for name in names if name.removesuffix(".part") not in _ENTRIES}
+        if not strangers and read_json(self.lock) and not self.config.exists():
+            return False  # its parent was killed before it had begun
+        if strangers or not self.is_run_directory():
+            strange = ", ".join(sorted(strangers)[:3]) or "no config.json"
             raise OutputError(
                 f"{self.path}: this folder is no run directory, or holds something else as well"
                 f" ({strange}); choose another one with -o"
@@ -120,10 +119,12 @@ class RunDirectory:
 
     def is_run_directory(self) -> bool:
         """Whether a run of ours made it."""
-        try:
-            return {"job", "source", "forking"} <= set(json.loads(self.config.read_bytes()))
-        except (OSError, ValueError, TypeError):
-            return False
+        return {"job", "source", "forking"} <= read_json(self.config).keys()
+
+    def has_good_report(self) -> bool:
+        """Whether the report says that the run is done."""
+        job = read_json(self.path / "report.json").get("job", {})
+        return bool(job.get("outcome") == "done")
 
     def create(self) -> None:
         """Makes the folders; an earlier run goes. To be called under the lock."""
@@ -137,6 +138,7 @@ class RunDirectory:
         with output_errors(self.path):
             for entry in entries:
                 _remove(self.path / entry)
+                _remove(self.path / f"{entry}.part")
             for folder in _FOLDERS:
                 (self.path / folder).mkdir(parents=True, exist_ok=True)
 
@@ -156,6 +158,15 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Of a file with a JSON object; empty if there is no such thing."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.errors import OutputError
-from forkrun.run_directory import output_errors
+from forkrun.run_directory import output_errors, read_json
 
 _STALE_S = 120.0
 _TOUCH_EVERY_S = 20.0
@@ -58,7 +58,7 @@ class RunLock:
                 json.dump({"host": socket.gethostname(), "pid": os.getpid()}, file)
 
     def _remove_if_dead(self) -> None:
-        holder = _read(self._path)
+        holder = read_json(self._path)
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
             raise OutputError(
@@ -66,14 +66,6 @@ class RunLock:
                 f" wait for it, or, if it is gone, for {_STALE_S:.0f} s"
             )
         self._path.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        holder: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return holder
 
 
 def _is_alive(holder: dict[str, Any], path: Path) -> bool:

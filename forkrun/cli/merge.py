@@ -58,6 +58,7 @@ def _merge_run(options: argparse.Namespace) -> int:
     from forkrun.monitoring import Timeline
     from forkrun.plan import Plan
     from forkrun.reporting import write_report
+    from forkrun.run_lock import RunLock
 
     config = read_config(folder.config)
     if not folder.units.is_dir():
@@ -67,7 +68,8 @@ def _merge_run(options: argparse.Namespace) -> int:
         )
     plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
     timeline = Timeline(folder.path)
-    merge(folder, config, plan, timeline, options.quiet)
+    with RunLock.held(folder.lock):
+        merge(folder, config, plan, timeline, options.quiet)
     timeline.close()
     write_report(folder.path, plots=(folder.path / "plots").exists())
     if not options.quiet:

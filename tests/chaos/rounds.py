@@ -1,0 +1,241 @@
+"""Rounds of chaos: a job is run while its processes are killed, hang, raise, lose files and find no
+space, and its parent is killed and the job resumed; in the end its output has the same bytes as if
+nothing had happened."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.python.jobs import HERE, ROOT
+
+N_LUMIS = 300
+EVENTS_PER_LUMI = 20
+_FAULTS = (
+    "SIGKILL",
+    "SIGSEGV",
+    "SIGABRT",
+    "SIGALRM",
+    "exit",
+    "raise",
+    "hang",
+    "ENOSPC",
+    "truncate",
+)
+_MOMENTS = ("begin", "before_rename", "after_rename", "after_ledger")
+_TIME_LIMIT_S = 120.0
+_MOST_SESSIONS = 12
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A job that can be disturbed. `truth`: digests of what it gives if it is not."""
+
+    folder: Path
+    job: Path
+    truth: dict[str, str]
+
+    @classmethod
+    def make(cls, folder: Path, n_lumis: int = N_LUMIS) -> Bench:
+        """Input, job and undisturbed run in a folder."""
+        sample = folder / "input.root"
+        n_events = EVENTS_PER_LUMI * n_lumis
+        _forkrun(
+            "sample", sample, "--events", n_events, "--lumis", n_lumis, "--runs", 1, cwd=folder
+        )
+        job = folder / "job.json"
+        job.write_text(json.dumps(_job(sample)))
+        bench = cls(folder, job, {})
+        code, said = _Session(bench, folder / "round-0000", [], _SETTINGS).run(None)
+        if code:
+            raise RuntimeError(said)
+        bench.truth.update(_digests(folder / "round-0000"))
+        return bench
+
+
+def _job(sample: Path) -> dict[str, Any]:
+    def module(label: str, name: str) -> dict[str, Any]:
+        return {"label": label, "type": f"python:{HERE / 'selection.py'}:{name}"}
+
+    return {
+        "source": {"files": [str(sample)]},
+        "modules": [
+            module("jets", "ManyJets"),
+            module("sums", "JetSums"),
+            module("plots", "Plots"),
+        ],
+        "paths": {"skim": ["jets", "plots"]},
+        "outputs": [{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
+        "recovery": {"hang_timeout": 1.0, "grace": 0.5},
+    }
+
+
+_SETTINGS = {"forking.children": "3", "threads.per_child": "1", "threads.executor": '"tbb"'}
+
+
+@dataclass
+class Round:
+    """How a round went. `problem`: "" if the job survived."""
+
+    seed: int
+    faults: list[dict[str, Any]]
+    problem: str = ""
+    n_sessions: int = 0
+    n_struck: int = 0
+    wall_s: float = field(default=0.0)
+
+
+def run_round(bench: Bench, seed: int) -> Round:
+    """One job with faults that follow from the seed, resumed until it is done."""
+    dice = random.Random(seed)
+    folder = bench.folder / f"round-{seed:04d}"
+    this = Round(seed, list(_faults(dice)))
+    start_s = time.monotonic()
+    kills_s = [dice.uniform(0.5, 3.0) for _ in range(dice.choice((0, 0, 1, 2)))]
+    faults, code, said = this.faults, 1, ""
+    while code and this.n_sessions < _MOST_SESSIONS:
+        this.n_sessions += 1
+        session = _Session(bench, folder, faults, _layout(dice))
+        code, said = session.run(kills_s.pop() if kills_s else None, dice)
+        faults = [fault for fault in faults if fault["fault"] != "kill_parent"]
+    this.problem = f"exit code {code}: {said}" if code else _problem(bench, folder)
+    this.n_struck = _n_recoveries(folder) + this.n_sessions - 1
+    this.wall_s = time.monotonic() - start_s
+    return this
+
+
+def _faults(dice: random.Random) -> Iterator[dict[str, Any]]:
+    for _ in range(dice.randint(1, 5)):
+        moment = dice.choice(_MOMENTS)
+        fault = dice.choice(_FAULTS)
+        yield {
+            "fault": fault,
+            "at": "begin" if fault == "SIGALRM" else moment,
+            "unit": dice.choice((None, dice.randrange(N_LUMIS // 2))),
+            "times": dice.choice((1, 1, 2)),
+            "delay_s": dice.uniform(0.0001, 0.01),
+        }
+    if dice.random() < 0.3:
+        yield {"fault": "kill_parent", "at": dice.choice(_MOMENTS), "unit": dice.randrange(100)}
+
+
+def _layout(dice: random.Random) -> dict[str, str]:
+    return {
+        "forking.children": str(dice.randint(1, 5)),
+        "threads.per_child": str(dice.randint(1, 3)),
+        "threads.executor": dice.choice(('"tbb"', '"serial"', '"thread"')),
+        "forking.recycle_events": dice.choice(("0", "0", "400")),
+    }
+
+
+class _Session:
+    """One parent's life."""
+
+    def __init__(
+        self, bench: Bench, folder: Path, faults: list[dict[str, Any]], layout: dict[str, str]
+    ) -> None:
+        settings = [part for key, value in layout.items() for part in ("--set", f"{key}={value}")]
+        self._command = [
+            sys.executable, "-m", "forkrun", "run", str(bench.job), "-o", str(folder),
+            "--no-plots", *settings,
+        ]  # fmt: skip
+        self._folder = bench.folder
+        self._environment = _environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
+
+    def run(self, kill_after_s: float | None, dice: random.Random | None = None) -> tuple[int, str]:
+        """Exit code and what was said. With `dice` children are killed from outside as well; the
+        parent is, after some time."""
+        process = subprocess.Popen(
+            self._command, cwd=self._folder, env=self._environment, text=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        start_s = time.monotonic()
+        while process.poll() is None and time.monotonic() - start_s < _TIME_LIMIT_S:
+            if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
+                process.kill()
+            elif dice and dice.random() < 0.05:
+                _kill_one(_children(process.pid), dice)
+            time.sleep(0.05)
+        if process.poll() is None:
+            process.kill()
+            return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
+        _, said = process.communicate()
+        left = _left_behind(self._environment["CHAOS_ROUND"])
+        return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
+
+
+def _kill_one(pids: list[int], dice: random.Random) -> None:
+    if pids:
+        number = dice.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV))
+        try:
+            os.kill(dice.choice(pids), number)
+        except ProcessLookupError:
+            return
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except OSError:
+        return []
+    return [int(child) for child in text.split()]
+
+
+def _left_behind(mark: str) -> list[int]:
+    """Processes of this round that live on; what has just been killed may need a moment."""
+    deadline_s = time.monotonic() + 5
+    while (left := list(_marked(f"CHAOS_ROUND={mark}"))) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return left
+
+
+def _marked(entry: str) -> Iterator[int]:
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal():
+            try:
+                if entry.encode() in (process / "environ").read_bytes().split(b"\0"):
+                    yield int(process.name)
+            except OSError:
+                continue
+
+
+def _problem(bench: Bench, folder: Path) -> str:
+    """ "" if the run is complete, by count and digest, and has the bytes it should have."""
+    events = json.loads((folder / "report.json").read_bytes())["events"]
+    if events["n_events_read"] != events["n_events_planned"] or not events["digests_agree"]:
+        return f"{events['n_events_read']} of {events['n_events_planned']} events were read"
+    if not all(output["agree"] for output in events["outputs"]):
+        return "what was merged is not what was written"
+    digests = _digests(folder)
+    different = [name for name in bench.truth if digests.get(name) != bench.truth[name]]
+    return f"other bytes than undisturbed: {', '.join(different)}" if different else ""
+
+
+def _n_recoveries(folder: Path) -> int:
+    events = folder / "monitoring" / "events.jsonl"
+    return events.read_text().count('"recovery"') if events.exists() else 0
+
+
+def _digests(run: Path) -> dict[str, str]:
+    files = sorted((run / "output").glob("*.root"))
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _environment(**more: str) -> dict[str, str]:
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, **more}
+
+
+def _forkrun(*arguments: object, cwd: Path) -> None:
+    command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
+    subprocess.run(command, cwd=cwd, env=_environment(), check=True, stdout=subprocess.DEVNULL)
