@@ -7,7 +7,7 @@ BUILD  ?= build/dev
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-.PHONY: demo test test-python test-cpp build bench bench-core lint format asan tsan clean need
+.PHONY: demo test test-python test-cpp build bench bench-core chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -53,6 +53,9 @@ bench-core: build ## what scheduling costs and how far it scales: minutes, on a 
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core
 	$(BIN)/python tests/benchmarks/bench_core.py --binary $(BUILD)/forkrun/core/bench_core \
 		--data $${FORKRUN_TEST_DATA:-../shared/data} --json build/bench-core.json $(BENCH_ARGS)
+
+chaos: build ## a job whose processes are killed, hang, raise and lose files, again and again
+	$(BIN)/python tests/chaos/chaos.py $(CHAOS_ARGS)
 
 lint: $(VENV)/environment
 	$(BIN)/ruff check .
