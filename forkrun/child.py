@@ -27,7 +27,7 @@ from forkrun.hand_out import HandOut
 from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
 from forkrun.memory_guard import private_bytes
-from forkrun.merge import Commit, HistogramPart, OutputPart
+from forkrun.merge import Commit, HistogramPart, OutputPart, SkippedEvent
 from forkrun.monitoring import Timeline, sample_self
 from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
@@ -235,7 +235,9 @@ def _process(
         lumi=unit.lumi,
         n_events=result.read.count,
         digest=result.read.hex,
-        skipped=tuple(event.event for event in left_out),
+        skipped=tuple(
+            SkippedEvent(e.event, work.plan.files[e.file], e.entry, e.cause) for e in left_out
+        ),
         skipped_digest=_digest_of(unit, left_out),
         outputs={o.label: _part(work.folder, folder, o) for o in result.outputs},
         histograms=_histogram_part(work.folder, histograms) if histograms else None,

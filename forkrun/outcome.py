@@ -45,7 +45,7 @@ def _failed(
     if death.words != describe_status(death.exit_code):
         lines.append(death.words)
     if error.bad_event:
-        lines += about(error.bad_event, plan)
+        lines += about(error.bad_event, plan, folder)
     elif death.child >= 0:
         lines.append(last_events(board.read(death.child)))
     logs = folder.logs_of(death.child)
@@ -54,12 +54,12 @@ def _failed(
     return (type(death.error) if death.error else JobError)("\n".join(lines))
 
 
-def about(event: BadEvent, plan: Plan) -> list[str]:
+def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
     """Where an event is, and how it is tried again."""
     return [
         f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
-        f"try it alone: forkrun run CONFIG --only {event.id} --children 0;"
-        ' go on without it: --set recovery.on_bad_event="skip"',
+        f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",
+        f'go on without it: forkrun resume {folder.path} --set recovery.on_bad_event="skip"',
     ]
 
 

@@ -1,7 +1,14 @@
 """Joins the temporary outputs of a run in plan order; proves that nothing is missing or twice."""
 
 from forkrun.merge.files import merge_files
-from forkrun.merge.ledger import REVOKED, Commit, HistogramPart, OutputPart, read_ledgers
+from forkrun.merge.ledger import (
+    REVOKED,
+    Commit,
+    HistogramPart,
+    OutputPart,
+    SkippedEvent,
+    read_ledgers,
+)
 from forkrun.merge.order import merge_order
 from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
 
@@ -13,6 +20,7 @@ __all__ = [
     "MergedOutput",
     "OutputPart",
     "Planned",
+    "SkippedEvent",
     "merge_files",
     "merge_order",
     "merge_run",

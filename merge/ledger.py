@@ -31,10 +31,21 @@ class HistogramPart:
 
 
 @dataclass(frozen=True)
+class SkippedEvent:
+    """An event that was left out, because it kills whoever processes it. `event`: its number;
+    `file`, `entry`: where it is in the input."""
+
+    event: int
+    file: str
+    entry: int
+    cause: str
+
+
+@dataclass(frozen=True)
 class Commit:
-    """One unit of work, done. `n_events` and `digest`: what was read; `skipped`: numbers of events
-    that were left out, because they kill whoever processes them; times in seconds since the epoch;
-    checksums are CRC-32C."""
+    """One unit of work, done. `n_events` and `digest`: what was read; `skipped`: events of it
+    that were left out, with their digest; times in seconds since the epoch; checksums are
+    CRC-32C."""
 
     unit: int
     child: int
@@ -43,7 +54,7 @@ class Commit:
     lumi: int
     n_events: int
     digest: str
-    skipped: tuple[int, ...]
+    skipped: tuple[SkippedEvent, ...]
     skipped_digest: str
     outputs: dict[str, OutputPart]
     histograms: HistogramPart | None
@@ -65,7 +76,7 @@ class Commit:
         data["outputs"] = {label: OutputPart(**part) for label, part in data["outputs"].items()}
         if data["histograms"]:
             data["histograms"] = HistogramPart(**data["histograms"])
-        data["skipped"] = tuple(data["skipped"])
+        data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
         return cls(**data)
 
     @property

@@ -25,14 +25,24 @@ class OutputCounts:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """An event that kills whoever processes it. `event`: RUN:LUMI:EVENT. It is tried again, alone,
+    with `forkrun run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
+
+    event: str
+    file: str
+    entry: int
+    cause: str
+
+
+@dataclass(frozen=True)
 class EventCounts:
     """Counts and digests of a job. None where the job did not get so far as to know."""
 
     n_events_planned: int | None
     n_events_read: int
     n_events_left_out: int
-    left_out: tuple[str, ...]
-    """RUN:LUMI:EVENT of events that kill whoever processes them."""
+    left_out: tuple[LeftOut, ...]
     n_units_planned: int | None
     n_units_committed: int
     n_lumis_planned: int | None
@@ -58,7 +68,12 @@ def count_events(records: RunRecords) -> EventCounts:
     plan, ledger = records.plan, records.ledger
     n_read = sum(line.n_events for line in ledger)
     digest = add_digests(line.digest for line in ledger)
-    left_out = [f"{unit.run}:{unit.lumi}:{event}" for unit in ledger for event in unit.skipped]
+    left_out = [
+        LeftOut(f"{unit.run}:{unit.lumi}:{event['event']}", event["file"], event["entry"],
+                event["cause"])
+        for unit in ledger
+        for event in unit.skipped
+    ]  # fmt: skip
     covered = add_digests([digest, *(line.skipped_digest for line in ledger)])
     planned, n_planned = plan.get("digest"), plan.get("n_events")
     return EventCounts(

@@ -48,7 +48,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Committed:
-    """One line of a ledger: a unit of work that is safely written. `skipped`: numbers of events
+    """One line of a ledger: a unit of work that is safely written. `skipped`: events of it
     that were left out. Times since the epoch [s]."""
 
     unit: int
@@ -58,7 +58,7 @@ class Committed:
     lumi: int
     n_events: int
     digest: str
-    skipped: Sequence[int]
+    skipped: Sequence[Mapping[str, Any]]
     skipped_digest: str
     outputs: Mapping[str, Written]
     start_s: float

@@ -81,8 +81,13 @@ def _events(events: EventCounts) -> list[str]:
         )
     ]
     if events.left_out:
-        shown = ", ".join(events.left_out[:5]) + ", …" * (len(events.left_out) > 5)
-        lines.append(_row("", f"LEFT OUT {count(events.n_events_left_out)} that kill: {shown}"))
+        n = count(events.n_events_left_out)
+        lines.append(_row("", f"LEFT OUT {n} that kill whoever processes them:"))
+        for event in events.left_out[:MAX_RECOVERIES_SHOWN]:
+            lines.append(_row("", f"{event.event} (entry {event.entry} of {event.file})"))
+            lines.append(_row("", f"  {event.cause}"))
+        again = f"--only {events.left_out[0].event} --children 0"
+        lines.append(_row("", f"try one alone: forkrun run RUNDIR/config.json {again}"))
     if events.n_units_committed != events.n_units_planned:
         units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
         lines.append(_row("", f"committed {units}, safe in the run directory"))

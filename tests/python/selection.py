@@ -75,16 +75,18 @@ def fail(how: str) -> None:
 
 
 class Waits(forkrun.Filter):
-    """Waits at the first event until the file `until` exists."""
+    """Waits until the file `until` exists; at one event, or at all."""
 
-    def __init__(self, until: str) -> None:
+    def __init__(self, until: str, event: int | None = None) -> None:
         self.until = until
+        self.event = event
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         import pathlib
         import time
 
-        while not pathlib.Path(self.until).exists():
+        is_here = self.event is None or self.event in block.events
+        while is_here and not pathlib.Path(self.until).exists():
             time.sleep(0.01)
         return np.ones(len(block), dtype=bool)
 

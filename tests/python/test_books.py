@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from forkrun.books import balance, count_lumis, golden_json
 from forkrun.index import FileIndex, LumiRange
-from forkrun.merge import Commit
+from forkrun.merge import Commit, SkippedEvent
 from forkrun.plan import LumiMask
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, module, write_job
@@ -22,9 +23,9 @@ lumis = st.sets(st.tuples(st.integers(1, 3), st.integers(1, 20)))
 
 
 def commit(run: int, lumi: int, n_events: int, skipped: int = 0) -> Commit:
-    none = "0" * 32
+    none, left_out = "0" * 32, tuple(SkippedEvent(n, "a.root", n, "") for n in range(skipped))
     return Commit(
-        0, 0, 1, run, lumi, n_events, none, tuple(range(skipped)), none, {}, None,
+        0, 0, 1, run, lumi, n_events, none, left_out, none, {}, None,
         0.0, 1.0, 1.0, 1.0, 0, 0,
     )  # fmt: skip
 
@@ -111,8 +112,14 @@ def test_a_lumi_with_an_event_left_out_has_failed_and_the_exit_code_says_so(tmp_
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
     assert ended.code == 8, ended.err
     assert "event 1:4:150 is left out: killed by signal 11 (SIGSEGV)" in ended.err
-    assert "LEFT OUT 1 that kill: 1:4:150" in ended.out
+    assert f"1:4:150 (entry 149 of {events})" in ended.out
+    assert "forkrun run RUNDIR/config.json --only 1:4:150 --children 0" in ended.out
     assert books_of(tmp_path / "run") == ({"1": [[1, 3], [5, 6]]}, {"1": [[4, 4]]}, {})
     report = json.loads((tmp_path / "run/report.json").read_text())["events"]
-    assert report["left_out"] == ["1:4:150"]
+    cause = "killed by signal 11 (SIGSEGV)"
+    assert report["left_out"] == [
+        {"event": "1:4:150", "file": str(events), "entry": 149, "cause": cause}
+    ]
+    again = ["run/config.json", "--only", "1:4:150", "--children", 0, "-o", "alone"]
+    assert forkrun("run", *again, cwd=tmp_path).code == 128 + signal.SIGSEGV
     assert (report["n_events_read"], report["digests_agree"]) == (239, True)

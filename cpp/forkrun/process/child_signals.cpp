@@ -38,7 +38,7 @@ void write_stack(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {
 }
 
 void handle(int number, void (*handler)(int, siginfo_t*, void*)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);

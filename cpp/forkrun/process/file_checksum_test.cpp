@@ -11,7 +11,9 @@
 namespace forkrun {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span{text}); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span{text});
+}
 
 TEST(FileChecksumTest, known_texts_have_their_known_sums) {
   EXPECT_EQ(crc32c(bytes_of("")), 0U);
