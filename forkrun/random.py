@@ -1,0 +1,87 @@
+"""Random numbers of a block's events, with the methods of numpy.random.Generator that are used most.
+
+They depend on the job's seed, the module's label, run, lumi and event, and on nothing else: not on
+children, threads, blocks or on what other events draw. docs/modules.md says how they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+
+Values: TypeAlias = Any  # as asked for: an npt.NDArray or, jagged, an ak.Array
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class BlockRandom:
+    """Each call gives one value per event: (n_events,). With `size=k` k of them, (n_events, k); with
+    an array of counts as `size`, or like a jagged column with `like=`, any number: an Awkward Array
+    (n_events, n). A jagged parameter has the values like itself. Parameters are numbers or arrays
+    that fit the values: one per event, or one per value.
+
+    A call goes on in each event's own stream where the call before has stopped. float64 and int64.
+    Raises ValueError if a parameter has no meaning or another form than the values."""
+
+    def __init__(self, core: _core.BlockRandom) -> None:
+        self._core = core
+
+    def __len__(self) -> int:
+        return self._core.n_events
+
+    def random(self, size: Any = None, *, like: Values = None) -> Values:
+        """Uniform in [0, 1)."""
+        return self._draw(self._core.uniform, np.float64, (0.0, 1.0), size, like)
+
+    def uniform(
+        self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, like: Values = None
+    ) -> Values:
+        """Uniform in [low, high)."""
+        return self._draw(self._core.uniform, np.float64, (low, high), size, like)
+
+    def normal(
+        self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, like: Values = None
+    ) -> Values:
+        """Of mean `loc` and standard deviation `scale`."""
+        return self._draw(self._core.normal, np.float64, (loc, scale), size, like)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None, *, like: Values = None) -> Values:
+        """Of mean `scale`."""
+        return self._draw(self._core.exponential, np.float64, (scale,), size, like)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, *, like: Values = None
+    ) -> Values:
+        """In [low, high), or [0, low) without `high`."""
+        bounds = (0, low) if high is None else (low, high)
+        return self._draw(self._core.integers, np.int64, bounds, size, like)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None, *, like: Values = None) -> Values:
+        """Of mean `lam`, at most 1e12."""
+        return self._draw(self._core.poisson, np.float64, (lam,), size, like)
+
+    def generator(self, event: int) -> np.random.Generator:
+        """A NumPy generator for one event of the block, for what is missing here; seeded with the
+        next two words of the event's stream. NumPy may change what it makes of them."""
+        counts = np.zeros(len(self), dtype=np.int64)
+        counts[event] = 2
+        words = self._core.words(_offsets(counts))
+        return np.random.Generator(np.random.Philox(key=words))
+
+    def _draw(
+        self,
+        method: Callable[..., Array],
+        dtype: type[np.generic],
+        parameters: tuple[Any, ...],
+        size: Any,
+        like: Values,
+    ) -> Values:
+        form = _form(len(self), [_plain(p) for p in parameters], size, like)
+        spread = [form.spread(_plain(p)).astype(dtype, casting="safe") for p in parameters]
+        return form.shaped(method(form.counts, *spread))
