@@ -1,4 +1,4 @@
-"""Random numbers of a block's events, with the methods of numpy.random.Generator that are used most.
+"""Random numbers of a block's events, with the usual methods of numpy.random.Generator.
 
 They depend on the job's seed, the module's label, run, lumi and event, and on nothing else: not on
 children, threads, blocks or on what other events draw. docs/modules.md says how they are made.
@@ -7,27 +7,22 @@ children, threads, blocks or on what other events draw. docs/modules.md says how
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
-import awkward as ak
 import numpy as np
-import numpy.typing as npt
 
 from forkrun import _core
-
-Values: TypeAlias = Any  # as asked for: an npt.NDArray or, jagged, an ak.Array
-Array: TypeAlias = npt.NDArray[Any]
+from forkrun.random_forms import Array, Jagged, Values, as_values, form_of
 
 
 class BlockRandom:
-    """Each call gives one value per event: (n_events,). With `size=k` k of them, (n_events, k); with
-    an array of counts as `size`, or like a jagged column with `like=`, any number: an Awkward Array
-    (n_events, n). A jagged parameter has the values like itself. Parameters are numbers or arrays
-    that fit the values: one per event, or one per value.
+    """Each call gives one value per event: (n_events,); with `size=k` k of them: (n_events, k);
+    with an array of counts as `size`, or `like=` a jagged column, any number: an Awkward Array
+    (n_events, n). Parameters are numbers, or arrays of one per event or of one per value; without
+    `size` and `like` the values have the form of a parameter with more than one per event.
 
-    A call goes on in each event's own stream where the call before has stopped. float64 and int64.
-    Raises ValueError if a parameter has no meaning or another form than the values."""
+    A call goes on in each event's own stream where the call before has stopped. float64 or int64.
+    Raises ValueError if a parameter means nothing or does not fit."""
 
     def __init__(self, core: _core.BlockRandom) -> None:
         self._core = core
@@ -71,7 +66,7 @@ class BlockRandom:
         next two words of the event's stream. NumPy may change what it makes of them."""
         counts = np.zeros(len(self), dtype=np.int64)
         counts[event] = 2
-        words = self._core.words(_offsets(counts))
+        words = self._core.words(Jagged.of_counts(len(self), counts).counts)
         return np.random.Generator(np.random.Philox(key=words))
 
     def _draw(
@@ -82,6 +77,7 @@ class BlockRandom:
         size: Any,
         like: Values,
     ) -> Values:
-        form = _form(len(self), [_plain(p) for p in parameters], size, like)
-        spread = [form.spread(_plain(p)).astype(dtype, casting="safe") for p in parameters]
+        given = [as_values(parameter) for parameter in parameters]
+        form = form_of(len(self), given, size, like)
+        spread = [form.spread(values).astype(dtype, casting="safe") for values in given]
         return form.shaped(method(form.counts, *spread))

@@ -15,6 +15,8 @@ namespace forkrun::random {
 class WordReader {
  public:
   static constexpr std::size_t chunk = 256;
+  /// Pairs that are planned without asking whether they are needed.
+  static constexpr std::size_t n_unasked = 2;
 
   /// `positions` go on as words are read.
   WordReader(PhiloxKey key, std::uint32_t lumi, std::span<const std::uint64_t> events,
@@ -27,9 +29,10 @@ class WordReader {
   [[nodiscard]] std::span<const std::uint64_t> next();
 
  private:
-  bool move_to_values();
-  void plan_one_each();
+  void make_one_each();
   void plan_event();
+  void move_to_next_event();
+  void make_planned_pairs();
   void place_words();
 
   PhiloxKey key_;
@@ -44,7 +47,7 @@ class WordReader {
   std::size_t n_words_{};
   std::array<std::uint64_t, chunk + philox_padding> numbers_, pair_events_, first_, second_;
   /// Of the first word of the pair that is used; lowest bit: whether that is its second one.
-  std::array<std::uint32_t, chunk> places_;
+  std::array<std::uint32_t, chunk + n_unasked> places_;
   std::array<std::uint64_t, chunk + 1> words_;
 };
 
