@@ -21,7 +21,8 @@ def offsets_of(array: ak.Array) -> npt.NDArray[np.int64]:
     layout = array.layout
     if isinstance(layout, ak.contents.ListOffsetArray):
         offsets = np.asarray(layout.offsets, dtype=np.int64)
-        return np.subtract(offsets, offsets[0])
+        from_zero: npt.NDArray[np.int64] = offsets - offsets[0]
+        return from_zero
     counts = ak.to_numpy(ak.num(array, axis=1), allow_missing=False)
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 

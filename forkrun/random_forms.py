@@ -30,14 +30,16 @@ class Fixed:
 
     def spread(self, parameter: Values) -> Array:
         """(1,) or one per value."""
-        values = ak.to_numpy(parameter) if isinstance(parameter, ak.Array) else parameter
-        if values.shape == (self.n_events,) and self.k is not None:
-            values = values[:, np.newaxis]
         wanted = (self.n_events,) if self.k is None else (self.n_events, self.k)
-        fits = values.ndim in (0, len(wanted)) and values.shape[:1] in ((), wanted[:1])
-        if not fits or values.shape[1:] not in ((), (1,), wanted[1:]):
-            raise _misfit(values.shape, f"values {wanted}")
-        return values.reshape(1) if values.ndim == 0 else np.broadcast_to(values, wanted).ravel()
+        if isinstance(parameter, ak.Array):
+            raise _misfit("(n_events, any number)", f"values of shape {wanted}")
+        if parameter.ndim == 0:
+            return np.asarray(parameter.reshape(1))
+        if parameter.shape not in (wanted, (self.n_events,), (self.n_events, 1)):
+            raise _misfit(parameter.shape, f"values of shape {wanted}")
+        if parameter.ndim < len(wanted):
+            parameter = parameter[:, np.newaxis]
+        return np.broadcast_to(parameter, wanted).ravel()
 
     def shaped(self, values: Array) -> Values:
         return values if self.k is None else values.reshape(self.n_events, self.k)
@@ -94,12 +96,20 @@ def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values
         raise ValueError("random numbers: give size or like, not both")
     if size is not None:
         return _of_size(n_events, size)
-    deep = [values for values in ([like] if like is not None else parameters) if values.ndim > 1]
-    if not deep:
-        return Fixed(n_events)
-    if isinstance(deep[0], ak.Array):
-        return Jagged(offsets_of(deep[0]))
-    return Fixed(n_events, deep[0].shape[1])
+    if like is not None:
+        return _like(n_events, as_values(like))
+    deep = next((values for values in parameters if values.ndim > 1), None)
+    return Fixed(n_events) if deep is None else _like(n_events, deep)
+
+
+def _like(n_events: int, column: Values) -> Fixed | Jagged:
+    if len(column) != n_events:
+        raise ValueError(f"random numbers: wanted {n_events} events, got {len(column)}")
+    if isinstance(column, ak.Array):
+        return Jagged(offsets_of(column))
+    if column.ndim != 2:
+        raise ValueError("random numbers: like is a column of any number of values per event")
+    return Fixed(n_events, column.shape[1])
 
 
 def _of_size(n_events: int, size: Any) -> Fixed | Jagged:
