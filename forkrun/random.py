@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
-from forkrun.random_forms import Array, Jagged, Values, as_values, form_of
+from forkrun.random_forms import Array, Values, as_values, form_of
 
 
 class BlockRandom:
@@ -64,10 +64,7 @@ class BlockRandom:
     def generator(self, event: int) -> np.random.Generator:
         """A NumPy generator for one event of the block, for what is missing here; seeded with the
         next two words of the event's stream. NumPy may change what it makes of them."""
-        counts = np.zeros(len(self), dtype=np.int64)
-        counts[event] = 2
-        words = self._core.words(Jagged.of_counts(len(self), counts).counts)
-        return np.random.Generator(np.random.Philox(key=words))
+        return np.random.Generator(np.random.Philox(key=self._core.words_of(event, 2)))
 
     def _draw(
         self,

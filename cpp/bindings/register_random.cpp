@@ -93,6 +93,16 @@ py::array words(BlockRandom& block, const Counts& counts) {
   return draw.array;
 }
 
+py::array words_of(BlockRandom& block, std::size_t event, std::size_t n) {
+  if (event >= block.n_events()) {
+    throw py::index_error("the block has " + std::to_string(block.n_events()) +
+                          " events, none of number " + std::to_string(event));
+  }
+  Array<std::uint64_t> array{static_cast<py::ssize_t>(n)};
+  block.words_of(event, {array.mutable_data(), n});
+  return array;
+}
+
 }  // namespace
 
 void register_random(py::module_& module) {
@@ -116,7 +126,8 @@ void register_random(py::module_& module) {
            py::arg("counts"), py::arg("low"), py::arg("high"))
       .def("poisson", &draw_of_one<std::int64_t, double, &BlockRandom::poisson>, py::arg("counts"),
            py::arg("mean"))
-      .def("words", &words, py::arg("counts"));
+      .def("words", &words, py::arg("counts"))
+      .def("words_of", &words_of, py::arg("event"), py::arg("n"));
 }
 
 }  // namespace forkrun::bindings

@@ -1,8 +1,10 @@
 #include <forkrun/random/block_random.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include <forkrun/random/word_reader.hpp>
 
@@ -120,6 +122,12 @@ void BlockRandom::poisson(const ValuesPerEvent& values, Parameter<double> mean,
 
 void BlockRandom::words(const ValuesPerEvent& values, std::uint64_t* into) {
   for_words(values, [&](auto words, std::size_t first) { std::ranges::copy(words, into + first); });
+}
+
+void BlockRandom::words_of(std::size_t event, std::span<std::uint64_t> into) {
+  EventRandom random{key_, lumi_, events_[event], positions_[event]};
+  std::ranges::generate(into, std::ref(random));
+  positions_[event] = random.position();
 }
 
 }  // namespace forkrun

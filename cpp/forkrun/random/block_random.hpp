@@ -50,8 +50,9 @@ class BlockRandom {
   void integers(const ValuesPerEvent& values, random::Parameter<std::int64_t> low,
                 random::Parameter<std::int64_t> high, std::int64_t* into);
   void poisson(const ValuesPerEvent& values, random::Parameter<double> mean, std::int64_t* into);
-  /// The stream's words themselves.
+  /// The stream's words themselves: of all events, or of the event of this number in the block.
   void words(const ValuesPerEvent& values, std::uint64_t* into);
+  void words_of(std::size_t event, std::span<std::uint64_t> into);
 
  private:
   template <typename UseWords>

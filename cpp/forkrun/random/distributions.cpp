@@ -181,17 +181,20 @@ FORKRUN_VECTORISED void integers(const std::uint64_t* words, std::size_t n_words
   }
 }
 
-void scale_and_shift(Parameter<double> location, Parameter<double> scale, std::size_t n,
-                     double* into) {
-  if (location.step == 0 && scale.step == 0) {
-    const auto [shift, factor] = std::pair{location[0], scale[0]};
+/// Calls use(i, p, q) with the parameters of value i: two loops, because one over parameters that
+/// do not change becomes vector instructions.
+template <typename Use>
+void for_parameters(Parameter<double> first, Parameter<double> second, std::size_t n, Use use) {
+  if (first.step == 0 && second.step == 0) {
+    const double p = first[0];
+    const double q = second[0];
     for (std::size_t i = 0; i < n; ++i) {
-      into[i] = shift + factor * into[i];
+      use(i, p, q);
     }
     return;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    into[i] = location[i] + scale[i] * into[i];
+    use(i, first[i], second[i]);
   }
 }
 
@@ -200,9 +203,8 @@ void scale_and_shift(Parameter<double> location, Parameter<double> scale, std::s
 void uniform_values(std::span<const std::uint64_t> words, Parameter<double> low,
                     Parameter<double> high, double* into) {
   standard_uniform(words.data(), words.size(), into);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    into[i] = low[i] + (high[i] - low[i]) * into[i];
-  }
+  for_parameters(low, high, words.size(),
+                 [into](std::size_t i, double p, double q) { into[i] = p + (q - p) * into[i]; });
 }
 
 void normal_values(std::span<const std::uint64_t> words, Parameter<double> location,
@@ -211,15 +213,15 @@ void normal_values(std::span<const std::uint64_t> words, Parameter<double> locat
     const auto n = std::min(normal_chunk, words.size() - at);
     standard_normal(words.data() + at, n, into + at);
   }
-  scale_and_shift(location, scale, words.size(), into);
+  for_parameters(location, scale, words.size(),
+                 [into](std::size_t i, double p, double q) { into[i] = p + q * into[i]; });
 }
 
 void exponential_values(std::span<const std::uint64_t> words, Parameter<double> scale,
                         double* into) {
   standard_exponential(words.data(), words.size(), into);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    into[i] = scale[i] * into[i];
-  }
+  for_parameters(scale, scale, words.size(),
+                 [into](std::size_t i, double p, double) { into[i] = p * into[i]; });
 }
 
 void integer_values(std::span<const std::uint64_t> words, std::int64_t low, std::uint64_t n,
