@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+
 import forkrun
 
 
@@ -31,3 +37,19 @@ class Refuses(forkrun.Filter):
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         return block.random.random(like=block["Jet_pt"][:-1]) > 0
+
+
+class Dies(forkrun.Filter):
+    """Kills its process at one event while the file `until` does not exist; `once`: makes it."""
+
+    def __init__(self, event: int, until: str, once: bool) -> None:
+        self.event = event
+        self.until = Path(until)
+        self.once = once
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        if self.event in block.events and not self.until.exists():
+            if self.once:
+                self.until.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.ones(len(block), dtype=bool)
