@@ -8,7 +8,8 @@
 
 // Loops are compiled for several kinds of processors; the best is chosen when the library is
 // loaded, which is too early for the thread sanitizer.
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__)
 #define FORKRUN_VECTORISED [[gnu::target_clones("arch=x86-64-v4", "avx2", "default")]]
 #else
 #define FORKRUN_VECTORISED
