@@ -46,7 +46,7 @@ $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
 	touch $@
 
-bench: build ## ratios against uproot, RDataFrame and hadd, in one run
+bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
 	$(BIN)/python tests/benchmarks/bench.py
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else

@@ -1,10 +1,12 @@
 """Types of the C++ extension. Paths are str; entry ranges are half-open; sizes are in bytes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+Counts: TypeAlias = int | npt.NDArray[np.int64]
 
 # --- errors ---------------------------------------------------------------------------------------
 class Error(RuntimeError): ...
@@ -51,8 +53,8 @@ def read_columns(
 
 # --- describing a job -----------------------------------------------------------------------------
 class ScheduleBuilder:
-    def __init__(self, source_columns: Sequence[tuple[str, str]]) -> None:
-        """Name and type ("float32[]") of each column the input offers."""
+    def __init__(self, source_columns: Sequence[tuple[str, str]], seed: int = 0) -> None:
+        """Name and type ("float32[]") of each column the input offers; `seed` of random numbers."""
     def add_cpp_module(
         self,
         label: str,
@@ -71,11 +73,13 @@ class ScheduleBuilder:
         module: object,
         consumes: Sequence[str],
         produces: Mapping[str, str],
+        random_name: str = "",
     ) -> None:
         """`module` is called with a `Block`: `produce(block) -> Mapping[str, array]`,
         `filter(block) -> mask`, `analyze(block) -> None`; it may also have any of the messages
         pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
-        begin_lumi(run, lumi), end_lumi(run, lumi)."""
+        begin_lumi(run, lumi), end_lumi(run, lumi). Its random numbers are those of `random_name`,
+        or of its label."""
     def add_path(self, name: str, labels: Sequence[str]) -> None: ...
     def add_output(
         self,
@@ -123,11 +127,40 @@ class Block:
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
+    def random(self) -> BlockRandom:
+        """Random numbers of the module for these events, from their beginning; a copy."""
     def column(
         self, name: str
     ) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """A declared column: values, or (offsets, values) when jagged. KeyError names the
         declared columns."""
+
+class BlockRandom:
+    """A stream of random words for each of some events. Each call draws `counts` values per event,
+    a number or the offsets of a jagged column, (n_events + 1,), and gives them flat: (n_values,).
+    Parameters: (1,) or (n_values,). Releases the GIL. Raises ValueError for parameters that mean
+    nothing."""
+
+    n_events: int
+    def __init__(
+        self, seed: int, name: str, run: int, lumi: int, events: npt.NDArray[np.uint64]
+    ) -> None: ...
+    def uniform(
+        self, counts: Counts, low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]: ...
+    def normal(
+        self, counts: Counts, location: npt.NDArray[np.float64], scale: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]: ...
+    def exponential(
+        self, counts: Counts, scale: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]: ...
+    def integers(
+        self, counts: Counts, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]: ...
+    def poisson(self, counts: Counts, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]: ...
+    def words(self, counts: Counts) -> npt.NDArray[np.uint64]: ...
+    def words_of(self, event: int, n: int) -> npt.NDArray[np.uint64]:
+        """The next n words of one event, which is numbered in the block. Raises IndexError."""
 
 # --- running --------------------------------------------------------------------------------------
 class TreeSource:

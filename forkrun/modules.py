@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.columns import jagged_array
+from forkrun.random import BlockRandom
 
 H = TypeVar("H", bound=hist.BaseHist)
 Kind = Literal["producer", "filter", "analyzer"]
@@ -28,6 +30,7 @@ class EventBlock:
         self._core = core
         self._columns: dict[str, Column] = {}
         self._selected: SelectedEvents | None = None
+        self._random: BlockRandom | None = None
 
     def __len__(self) -> int:
         return self._core.n_events
@@ -66,6 +69,13 @@ class EventBlock:
             self._selected = SelectedEvents(self)
         return self._selected
 
+    @property
+    def random(self) -> BlockRandom:
+        """Random numbers for the events: `block.random.normal(0, 1)`."""
+        if self._random is None:
+            self._random = BlockRandom(self._core.random())
+        return self._random
+
 
 class SelectedEvents:
     """The events of a block that an analyzer's path has left; columns are copies."""
@@ -88,6 +98,8 @@ class Module:
     end_job(), begin_run(run), end_run(run), begin_lumi(run, lumi), end_lumi(run, lumi)."""
 
     consumes: Sequence[str] = ()
+    random_name: str = ""
+    """Modules that give the same name get the same random numbers; "": the module's own."""
     conditions: Mapping[str, Any] = MappingProxyType({})
     """By label; there before the fork, and read-only."""
 
@@ -148,6 +160,7 @@ class PythonModule:
         self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
         self.consumes = list(module.consumes)
         self.produces = dict(module.produces) if isinstance(module, Producer) else {}
+        self.random_name = module.random_name
 
     def __getattr__(self, name: str) -> Any:
         """Messages, where the user's module has them."""
@@ -187,9 +200,7 @@ class PythonModule:
 def _as_array(column: Any) -> Column:
     if not isinstance(column, tuple):
         return column
-    offsets, values = column
-    layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(values))
-    return ak.Array(layout)
+    return jagged_array(*column)
 
 
 def _offsets_and_values(array: ak.Array, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

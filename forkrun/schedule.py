@@ -66,7 +66,7 @@ def build_schedule(
     ConfigError with every problem; InputError if files disagree about branches that are used."""
     branches = all_branches(index)
     columns = [(b.name, b.type) for b in branches.values() if b.readable]
-    builder = _core.ScheduleBuilder(columns)
+    builder = _core.ScheduleBuilder(columns, config.job.seed)
     problems = _load_plugins(config)
     modules, module_problems = _add_modules(builder, config, conditions)
     problems += module_problems
@@ -132,7 +132,7 @@ def _add_modules(
             continue
         modules[entry.label] = module
         builder.add_python_module(
-            entry.label, module.kind, module, module.consumes, module.produces
+            entry.label, module.kind, module, module.consumes, module.produces, module.random_name
         )
     return modules, problems
 

@@ -62,7 +62,8 @@ def test_tbb_is_known_to_executor_files_alone() -> None:
 @pytest.mark.parametrize(
     ("folder", "forbidden"),
     [
-        ("concurrency", ("core", "root_io", "modules")),
+        ("random", ("core", "concurrency", "root_io", "modules")),
+        ("concurrency", ("core", "random", "root_io", "modules")),
         ("core", ("root_io", "modules")),
         ("modules", ("root_io",)),
         ("root_io", ("modules",)),

@@ -11,6 +11,7 @@ void register_files(pybind11::module_& module);
 void register_tree_writer(pybind11::module_& module);
 void register_status_board(pybind11::module_& module);
 void register_unit_counter(pybind11::module_& module);
+void register_random(pybind11::module_& module);
 void register_block(pybind11::module_& module);
 void register_schedule(pybind11::module_& module);
 void register_processor(pybind11::module_& module);

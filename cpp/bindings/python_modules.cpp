@@ -178,13 +178,14 @@ class PythonAnalyzer final : public PythonModule<Analyzer> {
   }
 };
 
-PythonColumns declare(Construction& construction, const std::vector<std::string>& consumes,
-                      const std::vector<std::pair<std::string, std::string>>& produces) {
+PythonColumns declare(Construction& construction, const PythonDeclaration& declaration) {
   PythonColumns columns;
-  for (const auto& name : consumes) {
+  const auto& random_name = declaration.random_name;
+  columns.random = random_name.empty() ? construction.random() : construction.random(random_name);
+  for (const auto& name : declaration.consumes) {
     columns.consumed[name] = construction.consume_any_column(name);
   }
-  for (const auto& [name, type_name] : produces) {
+  for (const auto& [name, type_name] : declaration.produces) {
     columns.produced.emplace_back(name,
                                   construction.produce_column(name, ColumnType::parse(type_name)));
   }
@@ -193,11 +194,10 @@ PythonColumns declare(Construction& construction, const std::vector<std::string>
 
 }  // namespace
 
-std::unique_ptr<Module> make_python_module(
-    Construction& construction, const std::string& kind, const py::object& module,
-    const std::vector<std::string>& consumes,
-    const std::vector<std::pair<std::string, std::string>>& produces) {
-  auto columns = declare(construction, consumes, produces);
+std::unique_ptr<Module> make_python_module(Construction& construction, const py::object& module,
+                                           const PythonDeclaration& declaration) {
+  const auto& kind = declaration.kind;
+  auto columns = declare(construction, declaration);
   construction.set_concurrency(Concurrency::unsafe);
   if (kind == "producer") {
     return std::make_unique<PythonProducer>(module, std::move(columns));

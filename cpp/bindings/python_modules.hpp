@@ -11,10 +11,19 @@
 
 namespace forkrun::bindings {
 
-/// What a Python module declared, by product number.
+/// What a Python module says of itself.
+struct PythonDeclaration {
+  std::string kind;  ///< "producer", "filter" or "analyzer"
+  std::vector<std::string> consumes;
+  std::vector<std::pair<std::string, std::string>> produces;
+  std::string random_name;  ///< empty: its label
+};
+
+/// What it has of the core: columns by product number, and random numbers.
 struct PythonColumns {
   std::map<std::string, std::uint32_t> consumed;
   std::vector<std::pair<std::string, std::uint32_t>> produced;
+  RandomKey random;
 };
 
 /// What a Python module sees of an event block; empty once the module has returned.
@@ -25,10 +34,9 @@ struct PythonBlock {
 };
 
 /// Wraps a Python object that has `produce`, `filter` or `analyze` as a module of the core.
-/// \throws Error if `kind` is none of "producer", "filter" and "analyzer".
-[[nodiscard]] std::unique_ptr<Module> make_python_module(
-    Construction& construction, const std::string& kind, const pybind11::object& module,
-    const std::vector<std::string>& consumes,
-    const std::vector<std::pair<std::string, std::string>>& produces);
+/// \throws Error if its kind is none of the three.
+[[nodiscard]] std::unique_ptr<Module> make_python_module(Construction& construction,
+                                                         const pybind11::object& module,
+                                                         const PythonDeclaration& declaration);
 
 }  // namespace forkrun::bindings

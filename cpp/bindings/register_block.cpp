@@ -1,6 +1,7 @@
 #include <pybind11/numpy.h>
 
 #include <forkrun/core/errors.hpp>
+#include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -48,6 +49,11 @@ py::array mask(const PythonBlock& block) {
   return copied<bool>(block.mask);
 }
 
+BlockRandom random(const PythonBlock& block) {
+  const auto& opened = open(block);
+  return {block.columns->random, opened.lumi().run, opened.lumi().lumi, opened.events()};
+}
+
 }  // namespace
 
 void register_block(py::module_& module) {
@@ -61,6 +67,7 @@ void register_block(py::module_& module) {
           "events",
           [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
       .def_property_readonly("mask", &mask)
+      .def("random", &random)
       .def("column", &column, py::arg("name"));
 }
 

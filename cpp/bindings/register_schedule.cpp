@@ -21,8 +21,8 @@ using Strings = std::vector<std::string>;
 /// A ScheduleBuilder that keeps track of its outputs.
 class JobScheduleBuilder {
  public:
-  explicit JobScheduleBuilder(const NamesAndTypes& source_columns)
-      : builder_{descriptions_of(source_columns)} {}
+  JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed)
+      : builder_{descriptions_of(source_columns), seed} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
                       const std::map<std::string, ParameterValue>& params,
@@ -51,10 +51,12 @@ class JobScheduleBuilder {
 
   void add_python_module(const std::string& label, const std::string& kind,
                          const py::object& module, const Strings& consumes,
-                         const std::map<std::string, std::string>& produces) {
-    const NamesAndTypes columns{produces.begin(), produces.end()};
+                         const std::map<std::string, std::string>& produces,
+                         const std::string& random_name) {
+    const PythonDeclaration declaration{
+        kind, consumes, {produces.begin(), produces.end()}, random_name};
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
-      return make_python_module(construction, kind, module, consumes, columns);
+      return make_python_module(construction, module, declaration);
     });
   }
 
@@ -154,12 +156,14 @@ void register_schedule(py::module_& module) {
       .def("histograms", &histograms)
       .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
-      .def(py::init<const NamesAndTypes&>(), py::arg("source_columns"))
+      .def(py::init<const NamesAndTypes&, std::uint64_t>(), py::arg("source_columns"),
+           py::arg("seed") = 0)
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
            py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
            py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{})
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
-           py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"))
+           py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"),
+           py::arg("random_name") = "")
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
            py::arg("branches"), py::arg("products"), py::arg("compression"), py::arg("tree"))

@@ -50,6 +50,7 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 Positive = Annotated[int, Field(strict=True, ge=1)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(ge=0)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 # Labels become names of files and of folders in ROOT files.
@@ -69,7 +70,8 @@ class JobSection(Section):
     """[job]"""
 
     name: Label = "job"
-    seed: Count = 0
+    seed: Seed = 0
+    """Of the modules' random numbers."""
     plugins: Texts = ()
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 

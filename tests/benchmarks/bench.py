@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import merging
+import random_numbers
 import reading
 import skim
 from compile import compile_program
@@ -20,7 +21,7 @@ from timing import Result, format_table
 from forkrun.monitoring.host import describe_host
 from forkrun.sample import SampleSettings, write_sample
 
-CASES = ("read", "skim", "merge")
+CASES = ("read", "skim", "merge", "random")
 N_MERGED = 100
 
 
@@ -56,6 +57,8 @@ def parse_arguments() -> argparse.Namespace:
 def run_case(case: str, args: argparse.Namespace, folder: Path) -> list[Result]:
     """One of CASES on its samples."""
     print(f"… {case}", flush=True)
+    if case == "random":
+        return list(random_numbers.run(args.repeats))
     narrow = SampleSettings(n_events=args.events)
     wide = replace(narrow, n_events=args.events // 10, n_branches=1500, cluster=1000)
     if case == "read":

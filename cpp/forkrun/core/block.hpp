@@ -9,6 +9,7 @@
 #include <forkrun/core/coroutine.hpp>
 #include <forkrun/core/event_id.hpp>
 #include <forkrun/core/source.hpp>
+#include <forkrun/random/event_random.hpp>
 
 namespace forkrun {
 
@@ -108,6 +109,12 @@ class EventBlock {
   template <typename T>
   [[nodiscard]] Column& make(JaggedOutput<T> output) const {
     return mutable_column(output.product);
+  }
+
+  /// The random numbers of an event of the block, from their beginning: each call gives the same
+  /// ones. Keep what it returns as long as the module works on the event.
+  [[nodiscard]] EventRandom random(RandomKey key, std::size_t event) const {
+    return {key, lumi_.run, lumi_.lumi, events_[event]};
   }
 
   [[nodiscard]] const Column& column(std::uint32_t product) const {

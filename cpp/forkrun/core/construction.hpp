@@ -13,8 +13,12 @@ namespace forkrun {
 class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
-                     ProductTable& products)
-      : number_{number}, record_{record}, parameters_{parameters}, products_{products} {}
+                     ProductTable& products, std::uint64_t seed)
+      : number_{number},
+        record_{record},
+        parameters_{parameters},
+        products_{products},
+        seed_{seed} {}
 
   [[nodiscard]] const std::string& label() const override { return record_.label; }
   [[nodiscard]] const Parameters& parameters() const override { return parameters_; }
@@ -23,6 +27,10 @@ class ModuleConstruction final : public Construction {
   }
   void set_limit(std::uint32_t n_blocks) override;
   void set_instances(Instances instances) override { record_.instances = instances; }
+  using Construction::random;
+  [[nodiscard]] RandomKey random(const std::string& name) override {
+    return random_key(seed_, name);
+  }
   void uses_resource(const std::string& name) override { record_.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
     return products_.consume(number_, name, std::nullopt);
@@ -46,6 +54,7 @@ class ModuleConstruction final : public Construction {
   ModuleRecord& record_;
   const Parameters& parameters_;
   ProductTable& products_;
+  std::uint64_t seed_;
 };
 
 }  // namespace forkrun

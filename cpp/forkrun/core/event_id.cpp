@@ -5,18 +5,11 @@
 #include <bit>
 
 #include <forkrun/core/errors.hpp>
+#include <forkrun/random/mixing.hpp>
 
 namespace forkrun {
 
 namespace {
-
-/// The finaliser of SplitMix64: a bijection in which every input bit changes every output bit with
-/// probability one half.
-constexpr std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31U);
-}
 
 /// What the two halves of the hash take from the lumi. For one lumi each half is a bijection of the
 /// event number; different lumis get unrelated ones.

@@ -188,6 +188,11 @@ class Construction {
     return {produce_column(name, {element_type_of<T>, Shape::jagged})};
   }
 
+  /// Random numbers of the module's own, which depend on the job's seed and the module's label. Or
+  /// of a name: modules that give the same name get the same numbers.
+  [[nodiscard]] RandomKey random() { return random(label()); }
+  [[nodiscard]] virtual RandomKey random(const std::string& name) = 0;
+
   /// For callers that know the type only at run time (the Python side).
   virtual std::uint32_t consume_any_column(const std::string& name) = 0;
   std::uint32_t consume_column(const std::string& name, ColumnType type) {

@@ -87,8 +87,9 @@ class Schedule {
 /// Collects the modules of a job and checks them against each other.
 class ScheduleBuilder {
  public:
-  /// `source_columns`: what the input offers, in the order of `Source::columns()`.
-  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns);
+  /// `source_columns`: what the input offers, in the order of `Source::columns()`. `seed`: of the
+  /// modules' random numbers.
+  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed = 0);
   ~ScheduleBuilder();
   ScheduleBuilder(ScheduleBuilder&&) noexcept;
   ScheduleBuilder& operator=(ScheduleBuilder&&) noexcept;

@@ -34,6 +34,7 @@ ModuleKind kind_of(const Module& module) {
 
 struct ScheduleBuilder::Impl {
   JobDescription job;
+  std::uint64_t seed;
   std::vector<std::string> problems{};
 
   template <typename Make>
@@ -55,7 +56,7 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
   const auto& [label, parameters, instead] = description;
   const auto number = static_cast<std::uint32_t>(job.modules.size());
   auto& record = job.modules.emplace_back(ModuleRecord{label});
-  ModuleConstruction construction{number, record, parameters, job.products};
+  ModuleConstruction construction{number, record, parameters, job.products, seed};
   try {
     auto module = make(construction);
     if (!module) {
@@ -72,9 +73,9 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
   }
 }
 
-ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns)
+ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed)
     : impl_{std::make_unique<Impl>(
-          Impl{JobDescription{{}, ProductTable{std::move(source_columns)}, {}, {}}})} {}
+          Impl{JobDescription{{}, ProductTable{std::move(source_columns)}, {}, {}}, seed})} {}
 
 ScheduleBuilder::~ScheduleBuilder() = default;
 ScheduleBuilder::ScheduleBuilder(ScheduleBuilder&&) noexcept = default;

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <forkrun/random/event_random.hpp>
+
+namespace forkrun {
+
+/// How many values each event gets.
+class ValuesPerEvent {
+ public:
+  /// The same number for all.
+  explicit ValuesPerEvent(std::size_t n) : n_{n} {}
+  /// Those of a jagged column; (n_events + 1,).
+  explicit ValuesPerEvent(std::span<const std::int64_t> offsets) : offsets_{offsets} {}
+
+  [[nodiscard]] std::size_t of(std::size_t event) const {
+    return offsets_.empty() ? n_ : static_cast<std::size_t>(offsets_[event + 1] - offsets_[event]);
+  }
+  [[nodiscard]] bool are_one() const { return offsets_.empty() && n_ == 1; }
+  [[nodiscard]] std::size_t of_all(std::size_t n_events) const {
+    return offsets_.empty() ? n_ * n_events : static_cast<std::size_t>(offsets_.back());
+  }
+
+ private:
+  std::size_t n_{};
+  std::span<const std::int64_t> offsets_;
+};
+
+/// The random numbers of one module for all events of a block: the same as an EventRandom for each
+/// of them gives, call by call, but faster. Values of an event are consecutive, and events in
+/// order: `into` has (values.of_all(n_events),). Each call goes on in the events' streams where the
+/// call before has stopped. A parameter is one value, or one for each value that is drawn. Calls
+/// throw std::invalid_argument if a parameter is not allowed.
+class BlockRandom {
+ public:
+  BlockRandom(RandomKey key, std::uint32_t run, std::uint32_t lumi,
+              std::span<const std::uint64_t> events);
+
+  [[nodiscard]] std::size_t n_events() const { return events_.size(); }
+
+  void uniform(const ValuesPerEvent& values, random::Parameter<double> low,
+               random::Parameter<double> high, double* into);
+  void normal(const ValuesPerEvent& values, random::Parameter<double> location,
+              random::Parameter<double> scale, double* into);
+  void exponential(const ValuesPerEvent& values, random::Parameter<double> scale, double* into);
+  void integers(const ValuesPerEvent& values, random::Parameter<std::int64_t> low,
+                random::Parameter<std::int64_t> high, std::int64_t* into);
+  void poisson(const ValuesPerEvent& values, random::Parameter<double> mean, std::int64_t* into);
+  /// The stream's words themselves: of all events, or of the event of this number in the block.
+  void words(const ValuesPerEvent& values, std::uint64_t* into);
+  void words_of(std::size_t event, std::span<std::uint64_t> into);
+
+ private:
+  template <typename UseWords>
+  void for_words(const ValuesPerEvent& values, UseWords use);
+  template <typename DrawValue>
+  void for_values(const ValuesPerEvent& values, DrawValue draw, std::int64_t* into);
+
+  random::PhiloxKey key_;
+  std::uint32_t lumi_;
+  std::vector<std::uint64_t> events_;
+  std::vector<std::uint64_t> positions_;  ///< by event: words that were taken
+};
+
+}  // namespace forkrun

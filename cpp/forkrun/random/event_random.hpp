@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <forkrun/random/philox.hpp>
+#include <forkrun/random/poisson.hpp>
+#include <forkrun/random/random_key.hpp>
+
+namespace forkrun {
+
+namespace random {
+[[noreturn]] void fail_at_end();
+/// \throws std::length_error at the end of an event's stream
+inline void check_position(std::uint64_t position) {
+  if (position >> 33U != 0) [[unlikely]] {
+    fail_at_end();
+  }
+}
+}  // namespace random
+
+/// The random numbers of one module for one event: a sequence of 64-bit words, which the calls
+/// below take one after the other. It depends on seed, stream name, run, lumi and event, and on
+/// nothing else. Small and cheap to make; copies go on independently.
+///
+/// Also a UniformRandomBitGenerator, for <algorithm> and <random>; but what the standard library's
+/// distributions make of words differs from library to library.
+class EventRandom {
+ public:
+  using result_type = std::uint64_t;
+  [[nodiscard]] static constexpr result_type min() { return 0; }
+  [[nodiscard]] static constexpr result_type max() {
+    return std::numeric_limits<result_type>::max();
+  }
+
+  EventRandom(random::PhiloxKey key, std::uint32_t lumi, std::uint64_t event,
+              std::uint64_t position = 0)
+      : key_{key}, lumi_{lumi}, event_{event}, position_{position} {
+    if (position % 2 != 0) {
+      make_pair();
+    }
+  }
+  EventRandom(RandomKey key, std::uint32_t run, std::uint32_t lumi, std::uint64_t event)
+      : EventRandom{philox_key(key, run), lumi, event} {}
+
+  /// The next word. \throws std::length_error after 2^33 of them
+  result_type operator()() {
+    if (position_ % 2 != 0) {
+      ++position_;
+      return pair_.second;
+    }
+    make_pair();
+    ++position_;
+    return pair_.first;
+  }
+
+  /// In [0, 1), or [low, high).
+  double uniform(double low = 0.0, double high = 1.0) {
+    return random::uniform_value((*this)(), low, high);
+  }
+  double normal(double location = 0.0, double scale = 1.0) {
+    return random::normal_value((*this)(), location, scale);
+  }
+  /// Of mean `scale`.
+  double exponential(double scale = 1.0) { return random::exponential_value((*this)(), scale); }
+  /// In [low, high). \throws std::invalid_argument if that is empty
+  std::int64_t integers(std::int64_t low, std::int64_t high);
+  /// \throws std::invalid_argument unless 0 <= mean <= 1e12
+  std::int64_t poisson(double mean);
+  std::int64_t poisson(const random::Poisson& poisson) { return poisson(*this); }
+
+  /// Number of words that were taken.
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+
+ private:
+  void make_pair() {
+    random::check_position(position_);
+    pair_ = random::word_pair(static_cast<std::uint32_t>(position_ >> 1U), event_, lumi_, key_);
+  }
+
+  random::PhiloxKey key_;
+  std::uint32_t lumi_;
+  std::uint64_t event_;
+  std::uint64_t position_;
+  random::WordPair pair_{};
+};
+
+/// \throws std::invalid_argument, for people
+void check_integers(std::int64_t low, std::int64_t high);
+void check_poisson_mean(double mean);
+
+}  // namespace forkrun
