@@ -89,8 +89,7 @@ def _do(fault: PlannedFault, folder: Path) -> None:
         case "raise":
             raise RuntimeError("chaos: an exception")
         case "hang":
-            while True:
-                time.sleep(3600)
+            _wait_for_ever()
         case "ENOSPC":
             _meet_full_disk()
         case "truncate":
@@ -99,8 +98,12 @@ def _do(fault: PlannedFault, folder: Path) -> None:
             _die(signal.SIGKILL)
         case "kill_parent":
             os.kill(os.getppid(), signal.SIGKILL)
-            while True:  # this process goes with it
-                time.sleep(3600)
+            _wait_for_ever()  # this process goes with it
+
+
+def _wait_for_ever() -> None:
+    while True:
+        time.sleep(3600)
 
 
 def _die(number: int) -> None:

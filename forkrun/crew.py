@@ -27,6 +27,7 @@ from forkrun.observer import RunObserver
 from forkrun.recovery import Death, HopelessError, Recovery
 from forkrun.wait_status import describe_status
 
+_READ_EVERY_S = 1.0
 _IDLE_ENDS = 3
 """Times that a child may end well without having done anything although there was work."""
 
@@ -65,7 +66,9 @@ class JobCrew:
         self._at_work: set[int] = set()
         self._to_do = ~commits.is_done
         self._n_settled: Counter[int] = Counter()
+        self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
+        self._read_at_s = 0.0
         self._ended_by_us: dict[int, str] = {}
         self.assignments: dict[int, Assignment] = {}
 
@@ -92,6 +95,7 @@ class JobCrew:
         self.assignments[child] = self._recovery.assignment()
         self._board.reset(child, self._commits.events_by_child.get(child, 0))
         self._failures[child].clear()
+        self._n_done[child] = 0
         self._free.remove(child)
         self._at_work.add(child)
 
@@ -115,15 +119,22 @@ class JobCrew:
         words = self._ended_by_us.pop(child, None)
         if words is None or not words.startswith("memory"):
             self._free.append(child)
-        done = self._commits.read_new(child)
+        self._read_ledger(child)
         lost = self._lost_units(child)
         if not self._ending.may_fork:
             return
         death = self._death(child, exit_code, lost, words) if exit_code else None
         try:
-            self._answer(child, done, lost, death)
+            self._answer(child, lost, death)
         except HopelessError as error:
             self._ending.give_up(error)
+
+    def _read_ledger(self, child: int) -> None:
+        n_done = len(self._commits.read_new(child))
+        self._n_done[child] += n_done
+        if n_done:
+            self._recovery.progressed()
+            self._n_idle_ends = 0
 
     def _lost_units(self, child: int) -> list[int]:
         """What it was to do or took since it was forked, and did not commit."""
@@ -149,18 +160,15 @@ class JobCrew:
             exit_code,
         )
 
-    def _answer(self, child: int, done: list[int], lost: list[int], death: Death | None) -> None:
+    def _answer(self, child: int, lost: list[int], death: Death | None) -> None:
         if self.assignments[child].purpose is Purpose.PROBE:
             (unit,) = self.assignments[child].first
             self._tell(child, death, self._recovery.probed(unit, death))
             return
-        if done:
-            self._recovery.progressed()
-            self._n_idle_ends = 0
         self._recovery.owe(unit for unit in lost if death is None or unit != death.unit)
         if death:
             self._tell(child, death, self._recovery.died(death))
-        elif not done and self._hand_out.queue(child).n_left:
+        elif not self._n_done[child] and self._hand_out.queue(child).n_left:
             self._count_idle_end(child)
 
     def _count_idle_end(self, child: int) -> None:
@@ -180,14 +188,21 @@ class JobCrew:
 
     def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
         self._observer.tick()
-        for child in running:
-            self._commits.read_new(child)
+        self._look_at_ledgers(running)
         signals, words = self._ending.tick(running)
         if words:
             self._observer.say(words)
         if signals:
             return signals
         return {**self._end_hanging(running), **self._relieve_memory(running)}
+
+    def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
+        """How fast units are, and how large, decides when a deadline is near."""
+        now_s = time.monotonic()
+        if self._ending.has_deadline and now_s > self._read_at_s:
+            for child in running:
+                self._read_ledger(child)
+            self._read_at_s = now_s + _READ_EVERY_S + 20 * (time.monotonic() - now_s)
 
     def _end_hanging(self, running: Mapping[int, int]) -> dict[int, int]:
         signals = self._hangs.tick(running, time.monotonic())

@@ -37,6 +37,11 @@ class Ending:
         self.reached: Deadline | None = None
         self.may_fork = True
 
+    @property
+    def has_deadline(self) -> bool:
+        """Whether time is limited."""
+        return self._deadline is not None
+
     def give_up(self, error: HopelessError) -> None:
         """The job cannot be done. Units in work may still be finished."""
         self.hopeless = self.hopeless or error

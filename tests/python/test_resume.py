@@ -89,6 +89,22 @@ def test_resume_takes_the_run_directory_and_another_number_of_children(
     assert forkrun("resume", "none", cwd=tmp_path).code == 2
 
 
+@pytest.mark.parametrize("distribution", ["lumi", "contiguous", "round-robin"])
+def test_other_distributions_survive_a_child_too(
+    tmp_path: Path, job: dict[str, Any], distribution: str
+) -> None:
+    job["forking"]["distribution"] = distribution
+    file = write_job(tmp_path, job)
+    assert forkrun("run", file, "-o", "whole", "-q", cwd=tmp_path).code == 0
+    chaos = [{"fault": "SIGKILL", "at": "before_rename", "unit": unit} for unit in (1, 4)]
+    env = {**environment(), "FORKRUN_CHAOS": json.dumps(chaos)}
+    process = start("run", file, "-o", "run", "--no-plots", cwd=tmp_path, env=env)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert err.count("killed by signal 9 (SIGKILL)") == 2
+    assert digests(tmp_path / "run") == digests(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("damage", ["truncated", "changed", "removed", "histograms"])
 def test_damaged_temporary_outputs_are_made_again(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
