@@ -1,9 +1,10 @@
 # Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
-# make test PYTEST_ARGS="-m 'not slow'"    make PYTHON=python3.12    make CI=true: warnings are errors
+# make test PYTEST_ARGS="-m 'not slow'"    make test WORKERS=0: one test at a time    make PYTHON=python3.12    make CI=true: warnings are errors
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 BUILD  ?= build/dev
+WORKERS ?= auto
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
@@ -18,7 +19,7 @@ demo: build ## generate an input, run the main job, print the report
 test: test-cpp test-python ## C++ tests, then pytest
 
 test-python: build
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 test-cpp: build
 	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --output-on-failure; \
