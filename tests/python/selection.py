@@ -75,16 +75,17 @@ def fail(how: str) -> None:
 
 
 class Waits(forkrun.Filter):
-    """Waits at the first event until the file `until` exists."""
+    """Waits at the first event, or the first above a number, until the file `until` exists."""
 
-    def __init__(self, until: str) -> None:
+    def __init__(self, until: str, above: int = -1) -> None:
         self.until = until
+        self.above = above
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         import pathlib
         import time
 
-        while not pathlib.Path(self.until).exists():
+        while block.events[-1] > self.above and not pathlib.Path(self.until).exists():
             time.sleep(0.01)
         return np.ones(len(block), dtype=bool)
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import shutil
-from collections.abc import Sequence
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,8 @@ from forkrun.merge import merge_files
 from forkrun.sample import SampleSettings, write_sample
 from tests.io.odd_file import write_odd_file
 from tests.io.records import records, uuids
-from tests.python.jobs import forkrun, jets_job, module, write_job
+from tests.python.jobs import environment, forkrun, jets_job, module, write_job
+from tests.python.test_failures import wait_for
 
 FILE = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 Variant = tuple[int, int, str]  # children, threads, executor
@@ -66,7 +71,8 @@ def run(folder: Path, job: dict[str, Any], variant: Variant, **threads: Any) -> 
     """Runs the job in a run directory of its own; gives the SHA-256 of all that it wrote."""
     children, per_child, executor = variant
     settings = {"per_child": per_child, "executor": executor, **threads}
-    job = {**job, "forking": {"children": children}, "threads": settings}
+    forking = {"distribution": "lumi", **job.get("forking", {}), "children": children}
+    job = {**job, "forking": forking, "threads": settings}
     name = f"run-{len(list(folder.iterdir()))}-of-{'many' * children}"
     ended = forkrun("run", write_job(folder, job), "-o", name, "-q", cwd=folder)
     assert (ended.code, ended.err) == (0, "")
@@ -106,6 +112,42 @@ def test_all_files_are_the_same_for_any_children_threads_and_executor(
     sample: list[Path], first: Digests, tmp_path: Path, variant: Variant
 ) -> None:
     assert run(tmp_path, full_job(sample), variant) == first
+
+
+def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
+    sample: list[Path], tmp_path: Path
+) -> None:
+    """Killed, with its children, after some units and within others."""
+    go = tmp_path / "go"
+    job = {**full_job(sample), "forking": {"distribution": "lumi", "children": 2}}
+    job["modules"].append(module("waits", "Waits", until=str(go), above=3000))
+    job["paths"] = {"skim": ["waits", "jets", "plots"], "muons": ["waits", "two_muons", "masses"]}
+    killed = tmp_path / "killed"
+    start_and_kill(write_job(tmp_path, job), killed, lambda: any(killed.rglob("units/*/*.root")))
+    left = digests(killed)
+    assert left
+    go.touch()
+    ended = forkrun("resume", "killed", "-q", "--no-plots", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    whole = run(tmp_path, job, (2, 1, "tbb"))
+    assert digests(killed) == whole
+
+
+def start_and_kill(job: Path, folder: Path, now: Callable[[], bool]) -> None:
+    command = [sys.executable, "-m", "forkrun", "run", str(job), "-o", str(folder), "-q"]
+    process = subprocess.Popen(command, env=environment(), start_new_session=True)
+    try:
+        wait_for(now)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_guided_units_give_the_same_files_for_any_number_of_children(
+    sample: list[Path], tmp_path: Path
+) -> None:
+    job = {**full_job(sample), "forking": {"distribution": "guided"}}
+    assert run(tmp_path, job, (1, 1, "tbb")) == run(tmp_path, job, (3, 2, "thread"))
 
 
 @pytest.mark.slow
