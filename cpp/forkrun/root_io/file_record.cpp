@@ -1,7 +1,9 @@
 #include <forkrun/root_io/file_record.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include <forkrun/root_io/big_endian.hpp>
 
@@ -61,30 +63,39 @@ void set_dates_of_directory(std::span<std::byte> directory) {
   set_date(directory.subspan(at_modified));
 }
 
-/// Whether these are a number and so many keys, exactly. `visit` gets each key.
-template <typename Visit>
-bool visit_keys(std::span<std::byte> list, Visit visit) {
-  if (list.size() < sizeof(std::int32_t)) {
-    return false;
+struct KeyList {
+  std::vector<std::span<std::byte>> keys;
+  std::span<std::byte> left_over;
+};
+
+/// A number and so many keys; nothing if these bytes are something else. In files above 2 GB, ROOT
+/// leaves some bytes after the last key, and does not set them.
+std::optional<KeyList> key_list_in(std::span<std::byte> content) {
+  constexpr std::size_t most_left_over = 8;
+  if (content.size() < sizeof(std::int32_t)) {
+    return std::nullopt;
   }
-  const auto n_keys = big_endian<std::int32_t>(list.data());
-  auto rest = list.subspan(sizeof(std::int32_t));
+  const auto n_keys = big_endian<std::int32_t>(content.data());
+  KeyList list{{}, content.subspan(sizeof(std::int32_t))};
   for (std::int32_t i = 0; i < n_keys; ++i) {
-    const auto length = key_length_of(rest);
+    const auto length = key_length_of(list.left_over);
     if (length == 0) {
-      return false;
+      return std::nullopt;
     }
-    visit(rest.first(length));
-    rest = rest.subspan(length);
+    list.keys.push_back(list.left_over.first(length));
+    list.left_over = list.left_over.subspan(length);
   }
-  return rest.empty();
+  return list.left_over.size() <= most_left_over ? std::optional{list} : std::nullopt;
 }
 
 /// The records that ROOT keeps under the class of a directory are the directory (the top one after
 /// its name), the list of its keys, and the list of the file's free space.
 void set_dates_of_content(std::span<std::byte> content) {
-  if (visit_keys(content, [](auto) {})) {
-    visit_keys(content, [](auto key) { set_date(key.subspan(at_date)); });
+  if (const auto list = key_list_in(content)) {
+    for (const auto key : list->keys) {
+      set_date(key.subspan(at_date));
+    }
+    std::ranges::fill(list->left_over, std::byte{});
   } else if (content.size() >= n_directory_bytes && is_directory(content.last(n_directory_bytes))) {
     set_dates_of_directory(content.last(n_directory_bytes));
   }

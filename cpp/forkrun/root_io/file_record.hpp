@@ -13,7 +13,8 @@ constexpr std::uint32_t reproducible_date = (1U << 22U) | (1U << 17U);
 using Uuid = std::array<std::byte, 16>;
 
 /// Sets the dates in what ROOT is about to write: in a key, in the keys and the directory that
-/// follow it, or in a directory alone. Leaves alone what is none of these, and all compressed data.
+/// follow it, or in a directory alone; and what ROOT left unset behind a list of keys. Leaves alone
+/// what is none of these, and all compressed data.
 void set_dates(std::span<std::byte> record);
 
 /// The UUID in the header of a file, which is its first `n_header_bytes`, or nothing if these are

@@ -100,6 +100,15 @@ TEST_P(InBothForms, TheKeysOfADirectoryGetTheirDates) {
   }
 }
 
+TEST_P(InBothForms, WhatIsLeftOverBehindKeysIsSetToZero) {
+  auto before = list_of_keys(large_, some_date);
+  auto after = list_of_keys(large_, reproducible_date);
+  before.resize(before.size() + 8, std::byte{0xab});
+  after.resize(after.size() + 8);
+  expect(record("TFile", before, large_, some_date),
+         record("TFile", after, large_, reproducible_date));
+}
+
 TEST_P(InBothForms, ANewDirectoryGetsItsDatesBehindItsName) {
   Bytes before;
   put(before, std::string{"name"});

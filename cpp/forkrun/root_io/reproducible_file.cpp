@@ -109,9 +109,12 @@ void set_uuid(const std::string& path, const Uuid& uuid) {
   std::vector<std::byte> record(static_cast<std::size_t>(place.directory - place.record) +
                                 n_directory_bytes);
   copy_at(file, place.record, record);
-  const auto directory = std::span{record}.last(n_directory_bytes);
+  const auto of_directory = uuid_in_directory(std::span{record}.last(n_directory_bytes));
+  if (!file || of_directory.empty()) {
+    throw OutputError(path + ": what was written cannot be read back");
+  }
   std::ranges::copy(uuid, uuid_in_header(header).begin());
-  std::ranges::copy(uuid, uuid_in_directory(directory).begin());
+  std::ranges::copy(uuid, of_directory.begin());
   set_dates(record);  // ROOT wrote its key before the file was of this class
   write_at(file, 0, header);
   write_at(file, place.record, record);
