@@ -351,17 +351,20 @@ def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) ->
 def tree_digest(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str
 ) -> EventDigest: ...
-def write_histogram(
-    path: str,
-    name: str,
-    title: str,
-    edges: Sequence[npt.NDArray[np.float64]],
-    values: npt.NDArray[np.float64],
-    variances: npt.NDArray[np.float64],
-    axis_titles: Sequence[str],
-) -> None:
-    """Adds a TH1D, TH2D or TH3D (with flow bins) to a file, new or existing; name may have folders
-    ("dimuon/mass")."""
+
+HistogramContent = tuple[
+    str,
+    str,
+    Sequence[npt.NDArray[np.float64]],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.float64],
+    Sequence[str],
+]
+"""Name, which may have folders ("dimuon/mass"), title, edges of each axis, values, variances (both
+with flow bins), titles of the axes."""
+
+def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
+    """Adds TH1D, TH2D or TH3D to a file, new or existing."""
 
 # --- process --------------------------------------------------------------------------------------
 def load_plugin(path: str) -> list[str]:

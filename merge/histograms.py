@@ -54,25 +54,24 @@ def _added(total: Any, part: Any, key: tuple[str, str]) -> Any:
 
 def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
     """Writes each under MODULE/NAME; gives their number."""
-    n = 0
-    for module, name, histogram in histograms:
-        full_name = f"{module}/{name}"
-        if isinstance(histogram, BookedHistogram):
-            _write_booked(path, full_name, histogram)
-        else:
-            _write_hist(path, full_name, histogram)
-        n += 1
-    return n
+    contents = [_content(f"{module}/{name}", histogram) for module, name, histogram in histograms]
+    _core.write_histograms(str(path), contents)
+    return len(contents)
 
 
-def _write_booked(path: Path, name: str, histogram: BookedHistogram) -> None:
+def _content(name: str, histogram: Any) -> _core.HistogramContent:
+    if isinstance(histogram, BookedHistogram):
+        return _content_of_booked(name, histogram)
+    return _content_of_hist(name, histogram)
+
+
+def _content_of_booked(name: str, histogram: BookedHistogram) -> _core.HistogramContent:
     edges = [np.linspace(low, high, n + 1) for _, n, low, high, _ in histogram.axes]
     titles = [title or axis for axis, *_, title in histogram.axes]
-    values, variances = histogram.values, histogram.variances
-    _core.write_histogram(str(path), name, histogram.title, edges, values, variances, titles)
+    return name, histogram.title, edges, histogram.values, histogram.variances, titles
 
 
-def _write_hist(path: Path, name: str, histogram: Any) -> None:
+def _content_of_hist(name: str, histogram: Any) -> _core.HistogramContent:
     """Of a hist.Hist or boost_histogram.Histogram of 1 to 3 axes."""
     if not 1 <= histogram.ndim <= 3:
         raise JobError(
@@ -86,9 +85,7 @@ def _write_hist(path: Path, name: str, histogram: Any) -> None:
     titles = [str(getattr(axis, "label", "") or "") for axis in histogram.axes]
     pads = [(int(not a.traits.underflow), int(not a.traits.overflow)) for a in histogram.axes]
     title = str(getattr(histogram, "label", None) or getattr(histogram, "name", None) or "")
-    _core.write_histogram(
-        str(path), name, title, edges, _padded(values, pads), _padded(variances, pads), titles
-    )
+    return name, title, edges, _padded(values, pads), _padded(variances, pads), titles
 
 
 def _padded(values: Any, pads: list[tuple[int, int]]) -> npt.NDArray[np.float64]:

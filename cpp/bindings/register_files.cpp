@@ -86,15 +86,19 @@ EventDigest tree_digest(const std::string& path, const std::string& tree,
   return root_io::tree_digest(path, tree, {run_branch, lumi_branch, event_branch});
 }
 
-void write_histogram(const std::string& path, const std::string& name, const std::string& title,
-                     const std::vector<std::vector<double>>& edges, const Doubles& values,
-                     const Doubles& variances, const Strings& axis_titles) {
+/// Name, title, edges, values, variances, titles of the axes.
+using HistogramContent = std::tuple<std::string, std::string, std::vector<std::vector<double>>,
+                                    Doubles, Doubles, Strings>;
+
+void write_histograms(const std::string& path, const std::vector<HistogramContent>& histograms) {
   const auto span_of = [](const Doubles& array) {
     return std::span{array.data(), static_cast<std::size_t>(array.size())};
   };
-  const root_io::HistogramContent content{
-      name, title, edges, span_of(values), span_of(variances), axis_titles};
-  root_io::write_histograms(path, {&content, 1});
+  std::vector<root_io::HistogramContent> contents;
+  for (const auto& [name, title, edges, values, variances, axis_titles] : histograms) {
+    contents.push_back({name, title, edges, span_of(values), span_of(variances), axis_titles});
+  }
+  root_io::write_histograms(path, contents);
 }
 
 }  // namespace
@@ -112,9 +116,7 @@ void register_files(py::module_& module) {
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());
-  module.def("write_histogram", &write_histogram, py::arg("path"), py::arg("name"),
-             py::arg("title"), py::arg("edges"), py::arg("values"), py::arg("variances"),
-             py::arg("axis_titles"));
+  module.def("write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"));
 }
 
 }  // namespace forkrun::bindings

@@ -27,7 +27,7 @@ def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Even
 def histogram(path: Path, name: str, values: Sequence[float]) -> None:
     filled = np.array([0, *values, 0], dtype=float)
     edges = [np.linspace(0, 1, len(values) + 1)]
-    _core.write_histogram(str(path), name, "title", edges, filled, filled, ["x [GeV]"])
+    _core.write_histograms(str(path), [(name, "title", edges, filled, filled, ["x [GeV]"])])
 
 
 def test_entries_come_in_the_order_of_the_inputs(tmp_path: Path) -> None:

@@ -128,25 +128,3 @@ def _check_histogram(path: Path, expected: dict[str, ak.Array]) -> None:
 def _report(run: Path) -> dict[str, Any]:
     report: dict[str, Any] = json.loads((run / "report.json").read_text())
     return report
-
-
-def test_the_merged_file_does_not_depend_on_children_or_threads(
-    ttbar: Path, tmp_path: Path
-) -> None:
-    """The same bytes in every basket; only what ROOT stamps (date, UUID) may differ."""
-    contents = []
-    for children, threads in ((0, 1), (1, 1), (3, 2)):
-        name = f"run-{children}"
-        job = jets_job([ttbar], forking={"children": children}, threads={"per_child": threads})
-        ended = forkrun("run", write_job(tmp_path, job), "-o", name, "-q", cwd=tmp_path)
-        assert (ended.code, ended.err) == (0, "")
-        with uproot.open(tmp_path / name / "output/events.root") as file:
-            contents.append(_baskets(file["Events"]))
-    assert contents[0] == contents[1] == contents[2]
-
-
-def _baskets(tree: Any) -> dict[str, list[bytes]]:
-    return {
-        branch.name: [branch.basket(n).data.tobytes() for n in range(branch.num_baskets)]
-        for branch in tree.branches
-    }

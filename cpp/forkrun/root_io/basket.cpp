@@ -5,6 +5,7 @@
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/file_record.hpp>
 #include <forkrun/root_io/zip.hpp>
 
 namespace forkrun::root_io {
@@ -12,11 +13,10 @@ namespace forkrun::root_io {
 namespace {
 
 // The key of a basket, in its form for large files (64-bit places).
-constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_time = 10,
+constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_date = 10,
                       at_key_length = 14, at_cycle = 16, at_seek_key = 18, at_seek_directory = 26,
                       end_of_fixed_key = 34;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
-constexpr std::uint32_t reproducible_time = 1;
 
 std::size_t skip_string(std::span<const std::byte> record, std::size_t at) {
   if (at >= record.size()) {
@@ -69,7 +69,7 @@ void write_header(RecordWriter& writer, const BasketHeader& header, const std::s
   writer.put(header.n_bytes);
   writer.put(key_version);
   writer.put(header.object_length);
-  writer.put(reproducible_time);
+  writer.put(reproducible_date);
   writer.put(header.key_length);
   writer.put(cycle);
   writer.put(std::int64_t{0});
@@ -249,7 +249,7 @@ void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64
   if (record.size() < end_of_fixed_key || big_endian<std::int16_t>(&record[at_version]) <= 1000) {
     throw Error("a basket has a key of an old form");
   }
-  put_big_endian(&record[at_time], reproducible_time);
+  put_big_endian(&record[at_date], reproducible_date);
   put_big_endian(&record[at_seek_key], seek_key);
   put_big_endian(&record[at_seek_directory], seek_directory);
 }

@@ -85,7 +85,7 @@ struct BasketRecord {
                                          std::int32_t entry_size, std::int32_t n_entries,
                                          std::int16_t cycle, Compression compression);
 
-/// Writes place of the record and of its directory into the record's key, and the fixed time that
+/// Writes place of the record and of its directory into the record's key, and the fixed date that
 /// makes files reproducible.
 void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);
 

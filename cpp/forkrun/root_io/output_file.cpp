@@ -10,12 +10,12 @@
 
 #include <TBasket.h>
 #include <TBranch.h>
-#include <TFile.h>
 #include <TFree.h>
 #include <TTree.h>
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/reproducible_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -51,15 +51,16 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
     : path_{path} {
   const CapturedMessages messages;
   const char* option = mode == OutputMode::create ? "RECREATE" : "UPDATE";
-  file_.reset(
-      TFile::Open((path + "?reproducible=forkrun").c_str(), option, "", compression.settings()));
-  if (!file_ || file_->IsZombie()) {
+  file_ = std::make_unique<ReproducibleFile>(path, option, compression.settings());
+  if (file_->IsZombie()) {
     throw OutputError(path + ": cannot be created: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
 }
 
 OutputFile::~OutputFile() = default;
+
+TFile& OutputFile::file() const { return *file_; }
 
 TDirectory& OutputFile::folder_of(const std::string& object_path) {
   const auto slash = object_path.rfind('/');
@@ -102,8 +103,7 @@ std::int64_t OutputFile::allocate(std::size_t n_bytes) {
 void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes) {
   const CapturedMessages messages;
   file_->Seek(place);
-  if (file_->WriteBuffer(reinterpret_cast<const char*>(bytes.data()),
-                         static_cast<int>(bytes.size()))) {
+  if (!file_->append(bytes)) {
     check();
   }
 }
@@ -135,6 +135,7 @@ std::int64_t OutputFile::close() {
   check();
   file_->Close();
   check();
+  set_uuid(path_, file_->uuid());
   file_.reset();
   sync(path_);
   std::error_code error;

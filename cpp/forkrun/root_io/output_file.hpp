@@ -16,7 +16,9 @@ namespace forkrun::root_io {
 
 enum class OutputMode { create, update };
 
-/// A ROOT file being written, whose bytes depend on its contents alone: no time, no random UUID.
+class ReproducibleFile;
+
+/// A ROOT file being written, whose bytes depend on its contents alone.
 class OutputFile {
  public:
   /// \throws OutputError
@@ -26,7 +28,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  [[nodiscard]] TFile& file() const { return *file_; }
+  [[nodiscard]] TFile& file() const;
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The folder of an object's path such as "dimuon/mass", made if need be. \throws OutputError
   [[nodiscard]] TDirectory& folder_of(const std::string& object_path);
@@ -44,7 +46,8 @@ class OutputFile {
   /// Writes the tree's own record and lets go of the tree: the file does not delete it.
   void write_and_release(TTree& tree);
 
-  /// Writes the trees' own records, closes and syncs; gives the size. \throws OutputError
+  /// Writes the trees' own records and a UUID that comes from all that was written; closes and
+  /// syncs; gives the size. \throws OutputError
   std::int64_t close();
   /// Closes and removes the file.
   void abandon() noexcept;
@@ -54,7 +57,7 @@ class OutputFile {
 
  private:
   std::string path_;
-  std::unique_ptr<TFile> file_;
+  std::unique_ptr<ReproducibleFile> file_;
   std::int64_t seek_directory_{};
 };
 

@@ -15,7 +15,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-constexpr std::int64_t chunk_bytes = 16 << 20;
+constexpr std::int64_t chunk_bytes = 4 << 20;
 constexpr std::int64_t recompressed_entries = 1 << 14;
 
 std::vector<std::string> described_branches(TTree& tree) {

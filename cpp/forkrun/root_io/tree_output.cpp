@@ -1,6 +1,7 @@
 #include <forkrun/root_io/tree_output.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 #include <TBranch.h>
 #include <TTree.h>
@@ -12,11 +13,14 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Uncompressed bytes that an output collects before it writes baskets: a cluster.
+/// Uncompressed bytes that an output collects before it writes baskets: a cluster. Whether there
+/// are as many is seen after 1, 2, 4, … events of a cluster, and every `largest_step` from there
+/// on: where baskets begin depends on the events of the unit, and not on how they came in blocks.
 constexpr std::size_t cluster_bytes = 32U << 20U;
+constexpr std::int64_t largest_step = 1024;
 
-/// Runs of selected events, counted from `first`.
-std::vector<EntryRun> runs_of(Mask selected, std::int64_t first) {
+/// Runs of selected events.
+std::vector<EntryRun> runs_of(Mask selected) {
   std::vector<EntryRun> runs;
   const auto n = static_cast<std::int64_t>(selected.size());
   const auto is_selected = [&](std::int64_t i) {
@@ -31,9 +35,40 @@ std::vector<EntryRun> runs_of(Mask selected, std::int64_t first) {
     while (i < n && is_selected(i)) {
       ++i;
     }
-    runs.push_back({first + begin, first + i});
+    runs.push_back({begin, i});
   }
   return runs;
+}
+
+std::vector<EntryRun> moved(std::span<const EntryRun> runs, std::int64_t by) {
+  std::vector<EntryRun> moved{runs.begin(), runs.end()};
+  for (auto& run : moved) {
+    run.first += by;
+    run.last += by;
+  }
+  return moved;
+}
+
+/// Takes the first n events, or all if there are fewer, away from `runs`.
+std::vector<EntryRun> take(std::vector<EntryRun>& runs, std::int64_t n) {
+  std::vector<EntryRun> taken;
+  auto run = runs.begin();
+  for (; n > 0 && run != runs.end(); ++run) {
+    const auto last = std::min(run->last, run->first + n);
+    taken.push_back({run->first, last});
+    n -= last - run->first;
+    run->first = last;
+    if (last < run->last) {
+      break;
+    }
+  }
+  runs.erase(runs.begin(), run);
+  return taken;
+}
+
+std::int64_t n_events_of(std::span<const EntryRun> runs) {
+  return std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
+                         [](auto n, const auto& run) { return n + run.last - run.first; });
 }
 
 EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
@@ -86,6 +121,7 @@ TreeOutput::~TreeOutput() { abandon(); }
 void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   template_->open(0);  // the first file gives the structure, whatever unit this is
   file_ = std::make_unique<OutputFile>(path, config_.compression);
+  begin_cluster();
   TDirectory& folder = file_->folder_of(tree_path_);
   if (!tree_) {
     return make_structure(folder);
@@ -137,6 +173,12 @@ void TreeOutput::add_product(const ColumnDescription& column, std::uint32_t prod
       {column, product, BranchWriter{add_branch(*tree_, column), config_.compression}});
 }
 
+void TreeOutput::begin_cluster() {
+  objects_to_fill_.clear();
+  n_in_cluster_ = 0;
+  next_step_ = 1;
+}
+
 TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
   auto& readers = readers_[&lane];
   if (readers.generation == lane.generation() && readers.kept.size() == kept_.size()) {
@@ -159,23 +201,39 @@ TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
 }
 
 void TreeOutput::write(const EventBlock& block, Mask selected, Parallel& parallel) {
-  const auto events = runs_of(selected, 0);
-  if (events.empty()) {
+  auto left = runs_of(selected);
+  if (left.empty()) {
     return;
   }
   auto& readers = readers_of(dynamic_cast<TreeLane&>(block.source()));
   check_counts(block, readers);
-  const auto entries = runs_of(selected, block.range().first);
+  written_ += digest_of(block, left);
+  while (!left.empty()) {
+    add(block, readers, take(left, next_step_ - n_in_cluster_), parallel);
+    if (n_in_cluster_ == next_step_) {
+      end_of_step(parallel);
+    }
+  }
+}
+
+void TreeOutput::add(const EventBlock& block, LaneReaders& readers,
+                     std::span<const EntryRun> events, Parallel& parallel) {
+  const auto entries = moved(events, block.range().first);
   copy_kept(readers, entries, parallel);
   add_columns(block, events);
-  fill_objects(block, entries);
-  written_ += digest_of(block, events);
+  note_objects(block.range().file, entries);
+  n_in_cluster_ += n_events_of(events);
+}
+
+void TreeOutput::end_of_step(Parallel& parallel) {
   std::size_t n_pending = 0;
   for (const auto* writer : writers()) {
     n_pending += writer->n_pending_bytes();
   }
   if (n_pending >= cluster_bytes) {
     flush(parallel);
+  } else {
+    next_step_ += std::min(next_step_, largest_step);
   }
 }
 
@@ -216,23 +274,34 @@ void TreeOutput::add_columns(const EventBlock& block, std::span<const EntryRun> 
   }
 }
 
-void TreeOutput::fill_objects(const EventBlock& block, std::span<const EntryRun> runs) {
+/// ROOT writes a basket as soon as it is full; so branches take turns where the cluster ends, not
+/// where a block does.
+void TreeOutput::note_objects(std::uint32_t file, std::span<const EntryRun> entries) {
   if (objects_.empty()) {
     return;
   }
+  for (const auto& run : entries) {
+    auto* before = objects_to_fill_.empty() ? nullptr : &objects_to_fill_.back();
+    if (before != nullptr && before->file == file && before->last == run.first) {
+      before->last = run.last;
+    } else {
+      objects_to_fill_.push_back({file, run.first, run.last});
+    }
+  }
+}
+
+void TreeOutput::fill_objects(const EntryRange& range) {
   const auto generation = template_->generation();
-  template_->open(block.range().file);
+  template_->open(range.file);
   if (template_->generation() != generation) {
     template_->tree().CopyAddresses(tree_.get());
   }
   for (const auto& name : objects_) {
     TBranch& from = *branch_named(template_->tree(), name);
     TBranch& to = *branch_named(*tree_, name);
-    for (const auto& run : runs) {
-      for (auto entry = run.first; entry < run.last; ++entry) {
-        if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
-          throw OutputError(file_->path() + ": branch \"" + name + "\" cannot be copied");
-        }
+    for (auto entry = range.first; entry < range.last; ++entry) {
+      if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
+        throw OutputError(file_->path() + ": branch \"" + name + "\" cannot be copied");
       }
     }
   }
@@ -253,6 +322,10 @@ std::vector<BranchWriter*> TreeOutput::writers() {
 }
 
 void TreeOutput::flush(Parallel& parallel) {
+  for (const auto& range : objects_to_fill_) {
+    fill_objects(range);
+  }
+  begin_cluster();
   const auto all = writers();
   parallel.for_each(all.size(), [&](std::size_t i) { all[i]->encode(); });
   for (auto* writer : all) {

@@ -74,9 +74,14 @@ class TreeOutput : public OutputModule {
   void add_product(const ColumnDescription& column, std::uint32_t product);
   LaneReaders& readers_of(TreeLane& lane);
   void check_counts(const EventBlock& block, LaneReaders& readers) const;
+  void add(const EventBlock& block, LaneReaders& readers, std::span<const EntryRun> events,
+           Parallel& parallel);
+  void begin_cluster();
+  void end_of_step(Parallel& parallel);
   void copy_kept(LaneReaders& readers, std::span<const EntryRun> runs, Parallel& parallel);
   void add_columns(const EventBlock& block, std::span<const EntryRun> runs);
-  void fill_objects(const EventBlock& block, std::span<const EntryRun> runs);
+  void note_objects(std::uint32_t file, std::span<const EntryRun> entries);
+  void fill_objects(const EntryRange& range);
   void flush(Parallel& parallel);
   [[nodiscard]] std::vector<BranchWriter*> writers();
   void forget_structure();
@@ -94,6 +99,9 @@ class TreeOutput : public OutputModule {
   std::map<std::string, NewCounter> counters_;
   std::vector<SharedCounter> shared_;
   std::vector<std::string> objects_;
+  std::vector<EntryRange> objects_to_fill_;
+  std::int64_t n_in_cluster_{};  ///< events collected since baskets were written
+  std::int64_t next_step_{1};    ///< events after which to see whether they make a cluster
   std::map<const TreeLane*, LaneReaders> readers_;
   EventDigest written_;
 };

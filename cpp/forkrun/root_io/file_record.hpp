@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace forkrun::root_io {
+
+/// 1 January 1995, 00:00:00, the first date that files can hold: every date in forkrun's files.
+constexpr std::uint32_t reproducible_date = (1U << 22U) | (1U << 17U);
+
+using Uuid = std::array<std::byte, 16>;
+
+/// Sets the dates in what ROOT is about to write: in a key, in the keys and the directory that
+/// follow it, or in a directory alone; and what ROOT left unset behind a list of keys. Leaves alone
+/// what is none of these, and all compressed data.
+void set_dates(std::span<std::byte> record);
+
+/// The UUID in the header of a file, which is its first `n_header_bytes`, or nothing if these are
+/// no header.
+constexpr std::size_t n_header_bytes = 100;
+[[nodiscard]] std::span<std::byte> uuid_in_header(std::span<std::byte> header);
+/// Where the record of the top directory begins, and where in it the directory itself does.
+struct DirectoryPlace {
+  std::int64_t record{};
+  std::int64_t directory{};
+};
+[[nodiscard]] DirectoryPlace top_directory(std::span<const std::byte> header);
+/// The UUID in a directory; empty if this is none.
+constexpr std::size_t n_directory_bytes = 60;
+[[nodiscard]] std::span<std::byte> uuid_in_directory(std::span<std::byte> directory);
+
+}  // namespace forkrun::root_io
