@@ -26,7 +26,7 @@ from forkrun.simulation import (
 from forkrun.simulation.report import Simulation, describe_input, print_simulation
 
 _CHILDREN = (8, 32, 256)
-_OVERHEAD_S = 0.005
+_OVERHEAD_S = 0.007
 
 
 def add_simulation_options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
         "--per-lumi", type=float, default=0.0, metavar="SPREAD", help="lumis differ by this: 0.3"
     )
     group.add_argument(
-        "--overhead", type=float, metavar="SECONDS", help="of a unit (0.005, or what a run had)"
+        "--overhead", type=float, metavar="SECONDS", help="of a unit (0.007, or what a run had)"
     )
     group.add_argument("--plot", metavar="FILE", type=Path, help="draw utilization there")
     group.add_argument(
@@ -70,6 +70,8 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
 
 def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
     """Prints, writes and draws what was asked for."""
+    if config.source.only:
+        raise ConfigError("--simulate is for whole jobs: leave source.only out")
     layout = layout_of(index)
     costs = _costs(options, config, layout, [file.path for file in index])
     settings = Settings(_children(options), _overhead_s(options, costs))

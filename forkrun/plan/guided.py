@@ -5,9 +5,8 @@ input and the settings, never from the number of children."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,7 +31,8 @@ _LEAST = 10
 @dataclass(frozen=True)
 class UnitSizes:
     """How many events a unit should have where so many are left. `balance_for`: the number of
-    children for which borders are fine enough; `least`, `most`: events of a unit that is cut."""
+    children for which borders are fine enough; `least`: of a unit of a lumi that is cut; `most`: of
+    any unit."""
 
     n_events: int
     balance_for: int
@@ -50,8 +50,13 @@ class UnitSizes:
         """(n,) events where (n,) are left, and so many are the least."""
         first = self.n_events / (_SHARES * self.balance_for)
         wanted = np.maximum(n_left / (_SHARES * self.balance_for), first / _SMALLEST)
-        most = self.most or max(self.n_events, 1)
-        return np.clip(np.ceil(wanted), np.minimum(least, most), most).astype(np.int64)
+        least = np.minimum(least, self.limit)
+        return np.clip(np.ceil(wanted), least, self.limit).astype(np.int64)
+
+    @property
+    def limit(self) -> int:
+        """Events that no unit exceeds."""
+        return self.most or max(self.n_events, 1)
 
 
 Clusters = Sequence[Sequence[int]]
@@ -70,12 +75,12 @@ def cut_for_all(
     n_left = sizes.n_events - (np.cumsum(n_events_of) - n_events_of)
     first_place = np.cumsum(n_ranges_of) - n_ranges_of
     least = sizes.least_in(_cluster_events(clusters)[selected.file[order[first_place]]])
-    too_large = n_events_of > _SLACK * sizes.wanted(n_left, least)
+    too_large = n_events_of > np.minimum(_SLACK * sizes.wanted(n_left, least), sizes.limit)
     cut = []
     for lumi in np.flatnonzero(too_large).tolist():
         places = order[first_place[lumi] : first_place[lumi] + n_ranges_of[lumi]]
-        wanted = partial(_wanted, sizes, int(least[lumi]))
-        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), wanted, clusters)
+        of_lumi = replace(sizes, least=int(least[lumi]))
+        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), of_lumi, clusters)
     whole = order[~too_large[lumi_rank[order]]]
     return _joined(selected, whole, cut)
 
@@ -86,10 +91,6 @@ def _cluster_events(clusters: Clusters) -> Integers:
     return np.array(means, dtype=np.int64)
 
 
-def _wanted(sizes: UnitSizes, least: int, n_left: int) -> int:
-    return int(sizes.wanted(np.array([n_left]), np.array([least]))[0])
-
-
 _Cut = tuple[int, int, int, int]
 """Place of the range in the selection, part, first, last."""
 
@@ -98,28 +99,33 @@ def _cut_lumi(
     selected: Selected,
     places: list[int],
     n_left: int,
-    wanted: Callable[[int], int],
+    sizes: UnitSizes,
     clusters: Clusters,
 ) -> list[_Cut]:
     n_events = sum(int(selected.last[p] - selected.first[p]) for p in places)
-    part, missing = 0, _share(n_events, wanted(n_left))
+    part, missing, room = 0, _share(n_events, n_left, sizes), sizes.limit
     cut = []
     for place in places:
         r = EntryRange(*(int(c[place]) for c in (selected.file, selected.first, selected.last)))
         while r.first < r.last:
-            end = _end(r, missing, clusters[r.file])
+            end = min(_end(r, missing, clusters[r.file]), r.first + room)
             cut.append((place, part, r.first, end))
             taken = end - r.first
-            n_events, n_left, missing = n_events - taken, n_left - taken, missing - taken
+            n_events, n_left = n_events - taken, n_left - taken
+            missing, room = missing - taken, room - taken
             if end < r.last or 2 * missing <= taken:
-                part, missing = part + 1, _share(n_events, wanted(n_left))
+                part, missing, room = part + 1, _share(n_events, n_left, sizes), sizes.limit
             r = r._replace(first=end)
     return cut
 
 
-def _share(n_events: int, wanted: int) -> int:
-    """Of the next unit of a lumi that has so many events left, so that no small rest remains."""
-    return -(-n_events // max(1, round(n_events / wanted)))
+def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
+    """Events of the next unit of a lumi that has `n_events` left: so many that no small rest
+    remains."""
+    least = np.array([sizes.least or 1])
+    wanted = int(sizes.wanted(np.array([n_left]), least)[0])
+    parts = max(round(n_events / wanted), -(-n_events // sizes.limit), 1)
+    return -(-n_events // parts)
 
 
 def _end(r: EntryRange, wanted: int, clusters: Sequence[int]) -> int:
