@@ -42,10 +42,10 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Needs neither modules nor conditions."""
     config = _config(options)
+    index = _index(options, config)
+    if options.simulate:
+        return simulate(options, config, index)
     with naming(options.config or "command line"):
-        index = _index(options, config)
-        if options.simulate:
-            return simulate(options, config, index)
         plan = plan_of(config, index)
     if options.json:
         json.dump(plan.to_json(), sys.stdout)
@@ -68,9 +68,10 @@ def _config(options: argparse.Namespace) -> JobConfig:
 
 
 def _index(options: argparse.Namespace, config: JobConfig) -> list[FileIndex]:
-    if options.synthetic is None:
+    if options.synthetic is not None:
+        return synthetic_index(SyntheticInput.parse(options.synthetic, options.cluster))
+    with naming(options.config):
         return index_input(config)
-    return synthetic_index(SyntheticInput.parse(options.synthetic, options.cluster))
 
 
 def units_table(plan: Plan, n_shown: int) -> Table:

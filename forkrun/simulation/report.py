@@ -100,4 +100,4 @@ def _fraction(value: float | None) -> str:
 
 
 def _time(time_s: float) -> str:
-    return f"{time_s:.3g}" if time_s < 100 else f"{time_s:,.0f}"
+    return f"{time_s:#.3g}" if time_s < 100 else f"{time_s:,.0f}"

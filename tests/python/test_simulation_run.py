@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from forkrun.cli import main
+from forkrun.errors import ConfigError
 from forkrun.index import IdBranches, index_files
 from forkrun.simulation import layout_of, read_costs
 from tests.python.files import write_events
@@ -56,12 +57,16 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     ended = forkrun("run", job, "-o", run, "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
     report = json.loads((run / "report.json").read_text())
-    expected = simulated(costs)
-    assert report["balance"]["utilization"] == pytest.approx(expected["utilization"], abs=0.06)
+    measured = report["balance"]["utilization"]
     longest_s = max(child["processing_s"] for child in report["children"])
-    assert longest_s == pytest.approx(expected["wall_s"], rel=0.2)
-    from_run = simulated(run)
-    assert report["balance"]["utilization"] == pytest.approx(from_run["utilization"], abs=0.05)
+    # A busy machine makes children slower than they ask for, never faster.
+    nominal = simulated(costs)
+    assert measured == pytest.approx(nominal["utilization"], abs=0.1)
+    assert longest_s > 0.95 * nominal["wall_s"]
+    # What units took on this machine is known exactly.
+    as_it_was = simulated(run)
+    assert measured == pytest.approx(as_it_was["utilization"], abs=0.05)
+    assert longest_s == pytest.approx(as_it_was["wall_s"], rel=0.05)
 
 
 def test_costs_of_a_run_are_those_of_its_units(tmp_path: Path) -> None:
@@ -79,3 +84,11 @@ def test_costs_of_a_run_are_those_of_its_units(tmp_path: Path) -> None:
     first = layout.lumi_range
     by_lumi = dict(zip(range(1, 11), costs.of(first, first + 60).tolist(), strict=True))
     assert by_lumi == pytest.approx({line["lumi"]: line["wall_s"] for line in lines})
+    with pytest.raises(ConfigError, match="had other input files"):
+        read_costs(tmp_path / "run", layout, files[::-1])
+    with pytest.raises(ConfigError, match="is not the run directory of a job"):
+        read_costs(tmp_path, layout, files)
+    for file in (tmp_path / "run/ledger").glob("*.jsonl"):
+        file.unlink()
+    with pytest.raises(ConfigError, match="no unit of this job has been committed"):
+        read_costs(tmp_path / "run", layout, files)
