@@ -8,7 +8,7 @@ WORKERS ?= auto
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-.PHONY: demo test test-python test-cpp build bench bench-core chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-cpp build bench bench-core bench-plan chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -49,6 +49,9 @@ $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 
 bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
 	$(BIN)/python tests/benchmarks/bench.py
+
+bench-plan: build ## a plan of a million lumis, and the constants of the guided distribution
+	$(BIN)/python tests/benchmarks/planning.py
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core

@@ -27,9 +27,14 @@ _FLAGS = {
 }
 
 
-def add_config_options(parser: argparse.ArgumentParser) -> None:
+def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = True) -> None:
     """CONFIG [FILES…] and what overrides it."""
-    parser.add_argument("config", metavar="CONFIG", help="the job, a TOML or JSON file")
+    parser.add_argument(
+        "config",
+        metavar="CONFIG",
+        nargs=None if needs_config else "?",
+        help="the job, a TOML or JSON file",
+    )
     parser.add_argument(
         "files",
         metavar="FILE",

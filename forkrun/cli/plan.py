@@ -11,9 +11,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.cli.options import add_config_options, config_of, naming, settings_of
+from forkrun.cli.simulation import add_simulation_options, simulate
+from forkrun.config import JobConfig, default_config
+from forkrun.errors import ConfigError
+from forkrun.index import FileIndex
 from forkrun.plan import ANYBODY, Plan, Unit
 from forkrun.preparation import index_input, plan_of
+from forkrun.simulation import SyntheticInput, synthetic_index
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -24,19 +29,24 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "plan",
         help="show the units of work without running them",
-        description="Index the input and print the units of work, in merge order.",
+        description="Index the input and print the units of work, in merge order; or simulate how"
+        " long children take with each distribution.",
     )
-    add_config_options(parser)
+    add_config_options(parser, needs_config=False)
     parser.add_argument("--json", action="store_true", help="as in plan.json of a run directory")
     parser.add_argument("--units", type=int, default=40, metavar="N", help="show so many (40)")
+    add_simulation_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Needs neither modules nor conditions."""
-    config = config_of(options)
-    with naming(options.config):
-        plan = plan_of(config, index_input(config))
+    config = _config(options)
+    index = _index(options, config)
+    if options.simulate:
+        return simulate(options, config, index)
+    with naming(options.config or "command line"):
+        plan = plan_of(config, index)
     if options.json:
         json.dump(plan.to_json(), sys.stdout)
         print()
@@ -47,6 +57,21 @@ def run(options: argparse.Namespace) -> int:
     if children:
         console.print(children)
     return 0
+
+
+def _config(options: argparse.Namespace) -> JobConfig:
+    if options.config is None:
+        if options.synthetic is None:
+            raise ConfigError("plan: name a configuration, or give --synthetic FILESxLUMISxEVENTS")
+        return default_config(settings_of(options))
+    return config_of(options)
+
+
+def _index(options: argparse.Namespace, config: JobConfig) -> list[FileIndex]:
+    if options.synthetic is not None:
+        return synthetic_index(SyntheticInput.parse(options.synthetic, options.cluster))
+    with naming(options.config):
+        return index_input(config)
 
 
 def units_table(plan: Plan, n_shown: int) -> Table:

@@ -17,7 +17,7 @@ from forkrun.config.model import (
     SourceConfig,
     ThreadsConfig,
 )
-from forkrun.config.read import read_config, validate
+from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
     "ConditionConfig",
@@ -35,6 +35,7 @@ __all__ = [
     "RecoveryConfig",
     "SourceConfig",
     "ThreadsConfig",
+    "default_config",
     "read_config",
     "validate",
 ]

@@ -105,8 +105,8 @@ class ForkingConfig(Section):
     distribution: Distribution = Distribution.GUIDED
     balance_for: Positive = 32
     """guided: units are fine enough for so many children to finish together."""
-    min_unit_events: Positive = 10
-    """guided: no lumi is cut into units smaller than this."""
+    min_unit_events: Positive | None = None
+    """guided: where a lumi is cut, events per unit at least, roughly; default: by clusters."""
     max_unit_events: Positive | None = None
     """guided: larger lumis are cut."""
     events_per_turn: Positive = 100

@@ -27,6 +27,14 @@ def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> J
     return validate(raw, str(file), [key for key, _ in settings])
 
 
+def default_config(settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
+    """What a job is without a file, with `settings` applied. Raises ConfigError."""
+    raw: dict[str, Any] = {}
+    for key, value in settings:
+        apply_setting(raw, key, value)
+    return validate(raw, "command line", [key for key, _ in settings])
+
+
 def _parse(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,18 +1,21 @@
 """Which child processes which events: a pure function of the index and the settings."""
 
 from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask
-from forkrun.plan.make import make_plan
+from forkrun.plan.make import make_plan, plan_selected, select_events
 from forkrun.plan.model import ANYBODY, EntryRange, Plan, Unit, Units
-from forkrun.plan.select import Selection
+from forkrun.plan.select import Selected, Selection
 
 __all__ = [
     "ANYBODY",
     "EntryRange",
     "LumiMask",
     "Plan",
+    "Selected",
     "Selection",
     "Unit",
     "Units",
     "make_plan",
+    "plan_selected",
     "read_lumi_mask",
+    "select_events",
 ]

@@ -18,8 +18,18 @@ from forkrun.plan.select import Selected, Selection, select
 
 def make_plan(config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | None = None) -> Plan:
     """The plan of a job. Pure: the same arguments give the same plan."""
-    selection = Selection(mask, config.source.skip_events, config.source.max_events)
-    selected = select(index, selection)
+    return plan_selected(config, select_events(config, index, mask), index)
+
+
+def select_events(
+    config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | None = None
+) -> Selected:
+    """What a job is to process, however it is shared."""
+    return select(index, Selection(mask, config.source.skip_events, config.source.max_events))
+
+
+def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileIndex]) -> Plan:
+    """The plan for events that `select_events` has found."""
     ranks, n_lumis = lumi_ranks(selected.lumi_key, config.merge.order)
     pieces = _distribute(config, selected, ranks, index)
     piece_ranks = _ranks_of(pieces, selected, ranks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import awkward as ak
 import hist
 import numpy as np
@@ -47,6 +49,21 @@ class Plots(forkrun.Analyzer):
 
     def analyze(self, block):  # type: ignore[no-untyped-def]
         self.jets.fill(ak.to_numpy(ak.num(block.selected["Jet_pt"])))
+
+
+class Sleep(forkrun.Analyzer):
+    """`time_s` per event; `factor` times that for the first `n_first`."""
+
+    consumes = ("event",)
+
+    def __init__(self, n_first: int, factor: float, time_s: float) -> None:
+        self.n_first = n_first
+        self.factor = factor
+        self.time_s = time_s
+
+    def analyze(self, block):  # type: ignore[no-untyped-def]
+        is_first = np.asarray(block["event"]) <= self.n_first
+        time.sleep(float(np.where(is_first, self.factor, 1.0).sum()) * self.time_s)
 
 
 class Fails(forkrun.Filter):

@@ -205,26 +205,44 @@ def test_guided_units_do_not_depend_on_the_number_of_children(
         )
         plans.append(make_plan(JobConfig(forking=forking), index_of(sizes)))
     assert all(plan.units == plans[0].units for plan in plans)
+    assert most is None or plans[0].units.n_events.max(initial=0) <= most
     assert Counter(entries_of(plans[0])) == Counter(all_entries(sizes))
 
 
 def test_guided_units_are_large_at_first_and_small_at_the_end() -> None:
-    plan = make_plan(JobConfig(forking=ForkingConfig(balance_for=8)), index_of([[(1, 1, 100_000)]]))
+    forking = ForkingConfig(balance_for=8, min_unit_events=1)
+    plan = make_plan(JobConfig(forking=forking), index_of([[(1, 1, 100_000)]]))
     sizes = plan.units.n_events
-    assert sizes[0] == 100_000 // 32
-    assert sizes[-1] <= 100_000 // 250
+    assert sizes[0] == -(-100_000 // (12 * 8))
+    assert sizes[-1] <= -(-100_000 // (12 * 8 * 8))
     assert all(later <= earlier for earlier, later in itertools.pairwise(sizes))
 
 
 def test_small_lumis_stay_whole_and_large_ones_are_cut_where_clusters_begin() -> None:
-    ranges = (LumiRange(1, 1, 0, 900, NO_DIGEST), LumiRange(1, 2, 900, 1000, NO_DIGEST))
-    file = FileIndex("a.root", "a", 1000, (0, 130, 260, 390, 520, 650, 780, 910, 1000), ranges, ())
-    forking = ForkingConfig(balance_for=2, min_unit_events=1)
+    ranges = (LumiRange(1, 1, 0, 900, NO_DIGEST), LumiRange(1, 2, 900, 903, NO_DIGEST))
+    clusters = (*range(0, 903, 75), 903)
+    file = FileIndex("a.root", "a", 903, clusters, ranges, ())
+    forking = ForkingConfig(balance_for=1, min_unit_events=1)
     units = make_plan(JobConfig(forking=forking), [file]).units
-    assert [(r.first, r.last) for unit in units if unit.lumi == 1 for r in unit.ranges][:4] == [
-        (0, 130), (130, 260), (260, 390), (390, 520),
-    ]  # fmt: skip
-    assert all(r.last - r.first <= 130 for unit in units for r in unit.ranges)
+    cut = [(r.first, r.last) for unit in units if unit.lumi == 1 for r in unit.ranges]
+    assert cut[:3] == [(0, 75), (75, 150), (150, 225)]
+    assert all(last - first <= 75 for first, last in cut)
+    assert [unit.n_events for unit in units if unit.lumi == 2] == [3]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "least"),
+    [(8_000, 1_000), (40, 10), (64_000, 64_000 // (2 * 8))],
+    ids=["an eighth of a cluster", "at least 10", "two units for each of balance_for children"],
+)
+def test_units_that_are_cut_have_a_least_size_that_follows_the_clusters(
+    cluster: int, least: int
+) -> None:
+    clusters = (*range(0, 64_000, cluster), 64_000)
+    file = FileIndex("a", "a", 64_000, clusters, (LumiRange(1, 1, 0, 64_000, NO_DIGEST),), ())
+    sizes = make_plan(JobConfig(forking=ForkingConfig(balance_for=8)), [file]).units.n_events
+    expected = max(least, 64_000 // (12 * 8 * 8))
+    assert sizes.min() == pytest.approx(expected, rel=0.1)
 
 
 def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:

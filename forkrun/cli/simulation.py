@@ -1,0 +1,119 @@
+"""`forkrun plan --simulate`: how long children would take, with each distribution."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from forkrun.config import JobConfig
+from forkrun.errors import ConfigError
+from forkrun.index import FileIndex
+from forkrun.preparation import mask_of
+from forkrun.run_directory import output_errors
+from forkrun.simulation import (
+    Costs,
+    Layout,
+    Settings,
+    compare,
+    draw_costs,
+    layout_of,
+    parse_cost_model,
+    read_costs,
+)
+from forkrun.simulation.report import Simulation, describe_input, print_simulation
+
+_CHILDREN = (8, 32, 256)
+_OVERHEAD_S = 0.007
+
+
+def add_simulation_options(parser: argparse.ArgumentParser) -> None:
+    """What is simulated."""
+    group = parser.add_argument_group("simulation")
+    group.add_argument(
+        "--simulate",
+        action="store_true",
+        help="how long children take with each distribution, instead of the units",
+    )
+    group.add_argument(
+        "--with-children", metavar="N,N,…", help="numbers of children (8,32,256, or --children)"
+    )
+    group.add_argument(
+        "--costs",
+        metavar="COSTS",
+        default="lognormal:0.01:0.5",
+        help="seconds per event: constant:MEAN, exponential:MEAN, lognormal:MEAN:SPREAD (relative);"
+        " a .npy, .json or text file with one per entry or per range of one lumi of the input;"
+        " or the run directory of a job with this input (default: %(default)s)",
+    )
+    group.add_argument(
+        "--first", metavar="FRACTION:FACTOR", help="the first events cost more: 0.03:10"
+    )
+    group.add_argument(
+        "--per-lumi", type=float, default=0.0, metavar="SPREAD", help="lumis differ by this: 0.3"
+    )
+    group.add_argument(
+        "--overhead", type=float, metavar="SECONDS", help="of a unit (0.007, or what a run had)"
+    )
+    group.add_argument("--plot", metavar="FILE", type=Path, help="draw utilization there")
+    group.add_argument(
+        "--synthetic",
+        metavar="FILESxLUMISxEVENTS",
+        help="no input: so many files, lumis per file and events per lumi",
+    )
+    group.add_argument(
+        "--cluster", type=int, default=5_000, metavar="N", help="events per cluster (5000) of these"
+    )
+
+
+def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
+    """Prints, writes and draws what was asked for."""
+    if config.source.only:
+        raise ConfigError("--simulate is for whole jobs: leave source.only out")
+    layout = layout_of(index)
+    costs = _costs(options, config, layout, [file.path for file in index])
+    settings = Settings(_children(options), _overhead_s(options, costs))
+    rows = compare(config, index, costs, settings, mask_of(config))
+    simulation = Simulation(describe_input(layout), costs.name, settings.overhead_s, tuple(rows))
+    if options.plot is not None:
+        from forkrun.simulation.plot import write_plot  # matplotlib
+
+        with output_errors(options.plot):
+            write_plot(simulation, options.plot)
+    if options.json:
+        json.dump(simulation.to_json(), sys.stdout)
+        print()
+    else:
+        print_simulation(simulation)
+    return 0
+
+
+def _costs(
+    options: argparse.Namespace, config: JobConfig, layout: Layout, files: Sequence[str]
+) -> Costs:
+    path = Path(options.costs)
+    if path.exists():
+        if options.first is not None or options.per_lumi:
+            raise ConfigError("--first and --per-lumi are for costs that are drawn, not for files")
+        return read_costs(path, layout, files)
+    model = parse_cost_model(options.costs, options.first, options.per_lumi)
+    return draw_costs(model, layout, config.job.seed)
+
+
+def _overhead_s(options: argparse.Namespace, costs: Costs) -> float:
+    measured_s = _OVERHEAD_S if costs.overhead_s is None else costs.overhead_s
+    overhead_s: float = measured_s if options.overhead is None else options.overhead
+    if overhead_s < 0:
+        raise ConfigError(f"--overhead {overhead_s}: must not be negative")
+    return overhead_s
+
+
+def _children(options: argparse.Namespace) -> tuple[int, ...]:
+    if options.with_children is None:
+        return (options.children,) if options.children else _CHILDREN
+    words = options.with_children.split(",")
+    if not all(word.strip().isdecimal() and int(word) for word in words):
+        raise ConfigError(f"--with-children {options.with_children}: write numbers like 8,32,256")
+    return tuple(map(int, words))

@@ -1,0 +1,50 @@
+"""Where files, lumis and clusters begin, with the entries of all files counted in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forkrun.index import FileIndex
+from forkrun.plan.model import Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Entries of all files in input order, counted from 0. `file` : (n_files + 1,) first of each
+    file, then their number; `lumi_range`, `cluster` : first entry of each range of one lumi and of
+    each cluster, rising; `lumi_key` : (n_ranges,) run and lumi of a range in one number."""
+
+    file: Integers
+    lumi_range: Integers
+    lumi_key: Integers
+    cluster: Integers
+
+    @property
+    def n_entries(self) -> int:
+        """Of all files."""
+        return int(self.file[-1])
+
+
+def layout_of(index: Sequence[FileIndex]) -> Layout:
+    """Of the input files in their order."""
+    file = np.zeros(len(index) + 1, dtype=np.int64)
+    np.cumsum([f.n_entries for f in index], out=file[1:])
+    keys = np.fromiter(((r.run << 32) | r.lumi for f in index for r in f.ranges), np.int64)
+    firsts = np.fromiter((r.first for f in index for r in f.ranges), np.int64)
+    n_ranges = [len(f.ranges) for f in index]
+    clusters = np.fromiter((c for f in index for c in _clusters(f)), np.int64)
+    n_clusters = [sum(1 for _ in _clusters(f)) for f in index]
+    return Layout(
+        file=file,
+        lumi_range=firsts + np.repeat(file[:-1], n_ranges),
+        lumi_key=keys,
+        cluster=clusters + np.repeat(file[:-1], n_clusters),
+    )
+
+
+def _clusters(file: FileIndex) -> Iterator[int]:
+    """Without the end; an input that names none is one cluster."""
+    return (c for c in (file.clusters or (0,)) if c < file.n_entries)

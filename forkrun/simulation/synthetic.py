@@ -1,0 +1,58 @@
+"""Input that exists only as an index: to plan a job before its files are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from forkrun.errors import ConfigError
+from forkrun.index import FileIndex, LumiRange
+
+_NO_DIGEST = "0" * 32
+
+
+@dataclass(frozen=True)
+class SyntheticInput:
+    """`files` files of `lumis` lumis each, with `events` events in a lumi, and clusters of
+    `cluster` events. Each lumi is in one file only."""
+
+    files: int
+    lumis: int
+    events: int
+    cluster: int = 5_000
+
+    @classmethod
+    def parse(cls, text: str, cluster: int = 5_000) -> SyntheticInput:
+        """Of FILESxLUMISxEVENTS. Raises ConfigError."""
+        parts = text.lower().replace("×", "x").split("x")
+        if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) for part in parts):
+            raise ConfigError(
+                f"--synthetic {text}: write FILESxLUMISxEVENTS (lumis per file, events per lumi),"
+                " for example 100x10x500"
+            )
+        if cluster < 1:
+            raise ConfigError(f"--cluster {cluster}: at least 1 is needed")
+        files, lumis, events = map(int, parts)
+        return cls(files, lumis, events, cluster)
+
+
+def synthetic_index(shape: SyntheticInput) -> list[FileIndex]:
+    """Lumis are numbered through all files of run 1."""
+    n_entries = shape.lumis * shape.events
+    clusters = (*range(0, n_entries, shape.cluster), n_entries)
+    borders = range(0, n_entries + 1, shape.events)
+    pairs = list(pairwise(borders))
+    return [
+        FileIndex(
+            path=f"synthetic-{file}.root",
+            uuid=str(file),
+            n_entries=n_entries,
+            clusters=clusters,
+            ranges=tuple(
+                LumiRange(1, lumi, first, last, _NO_DIGEST)
+                for lumi, (first, last) in enumerate(pairs, file * shape.lumis + 1)
+            ),
+            branches=(),
+        )
+        for file in range(shape.files)
+    ]

@@ -1,0 +1,110 @@
+"""What a plan of a million lumis costs, and what the constants of the guided distribution are
+worth: worst utilization over several shapes of input, by simulation."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from forkrun.config import Distribution, ForkingConfig, JobConfig
+from forkrun.index import FileIndex
+from forkrun.plan import guided, make_plan
+from forkrun.simulation import CostModel, SyntheticInput, draw_costs, layout_of, synthetic_index
+from forkrun.simulation.costs import Costs
+from forkrun.simulation.hand_out import busy_times, take_turns, unit_times
+from forkrun.simulation.layout import Layout
+
+MILLION = SyntheticInput(files=100_000, lumis=10, events=100)
+SHAPES = (
+    SyntheticInput(1, 1, 100_000, cluster=50),
+    SyntheticInput(10, 20, 500, cluster=50),
+    SyntheticInput(100, 10, 1_000, cluster=50),
+    SyntheticInput(30, 7, 1_300, cluster=200),
+    SyntheticInput(20, 37, 1_300, cluster=50),
+)
+FIRST_3 = CostModel(first_fraction=0.0303, first_factor=10)
+FIRST_33 = CostModel(first_fraction=1 / 3, first_factor=10)
+MODELS: dict[str, tuple[CostModel, bool]] = {  # whether they are turned around
+    "alike": (CostModel(), False),
+    "first 3 %": (FIRST_3, False),
+    "first 33 %": (FIRST_33, False),
+    "last 3 %": (FIRST_3, True),
+    "last 33 %": (FIRST_33, True),
+    "lumis ± 50 %": (CostModel(per_lumi=0.5), False),
+}
+# _SHARES, _SMALLEST, _SLACK
+CONSTANTS = ((4, 8, 1.5), (8, 8, 1.25), (10, 8, 1.25), (12, 4, 1.25), (12, 8, 1.5), (12, 8, 1.25),
+             (12, 16, 1.25), (16, 8, 1.25))  # fmt: skip
+
+
+def main() -> None:
+    """Prints both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--children", type=int, default=32)
+    options = parser.parse_args()
+    million_lumis()
+    constants(options.children)
+
+
+def million_lumis() -> None:
+    """Of 100,000 files, for 256 children."""
+    index = timed("index", lambda: synthetic_index(MILLION))
+    layout = timed("layout", lambda: layout_of(index))
+    costs = timed("costs", lambda: draw_costs(FIRST_3, layout, 1))
+    for way in Distribution:
+        config = JobConfig(forking=ForkingConfig(distribution=way, children=256))
+        plan = timed(f"plan, {way.value}", partial(make_plan, config, index))
+        unit_s = timed("  times of units", partial(unit_times, plan, layout, costs, 0.007))
+        timed("  handed out", partial(busy_times, plan, unit_s))
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    print(f"{'peak memory of all':<22}{peak_mb:8.0f} MB\n")
+
+
+def timed(name: str, work: Callable[[], Any]) -> Any:
+    """What `work` gives, and how long it took."""
+    start_s = time.perf_counter()
+    result = work()
+    print(f"{name:<22}{time.perf_counter() - start_s:8.2f} s")
+    return result
+
+
+def constants(children: int) -> None:
+    """A row for each choice."""
+    inputs = [(index, layout_of(index)) for index in map(synthetic_index, SHAPES)]
+    print(f"worst utilization of {children} children:", ", ".join(MODELS))
+    print("shares  smallest  slack  units")
+    for shares, smallest, slack in CONSTANTS:
+        guided._SHARES, guided._SMALLEST, guided._SLACK = shares, smallest, slack
+        rows = [worst(inputs, model, turned, children) for model, turned in MODELS.values()]
+        found = "  ".join(f"{u:.3f}" for u, _ in rows)
+        print(f"{shares:6}  {smallest:8}  {slack:5}  {rows[0][1]:5}  {found}")
+
+
+def worst(
+    inputs: list[tuple[list[FileIndex], Layout]], model: CostModel, turned: bool, children: int
+) -> tuple[float, int]:
+    """Utilization, and the number of units of the first input."""
+    found = []
+    for index, layout in inputs:
+        plan = make_plan(JobConfig(), index)
+        costs = draw_costs(model, layout, 1)
+        costs = turn_around(costs) if turned else costs
+        busy_s = take_turns(unit_times(plan, layout, costs, 0.0), children)
+        found.append((float(busy_s.mean() / busy_s.max()), len(plan.units)))
+    return min(u for u, _ in found), found[0][1]
+
+
+def turn_around(costs: Costs) -> Costs:
+    """The last event costs what the first did."""
+    return Costs(costs.name, np.sort(costs.entry[-1] - costs.entry),
+                 costs.before_s[-1] - costs.before_s[::-1])  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
