@@ -81,8 +81,13 @@ def _graph(source: Path) -> EstimateGraph:
     from forkrun.replay import read_replay
     from forkrun.timing import read_timing
 
+    if source.suffix == ".toml":
+        raise ConfigError(
+            f"estimate: {source} is the configuration of a job, which has no times: give the run"
+            " directory of the job when it has run, or a replay file"
+        )
     if not source.is_dir():
         return graph_of_replay(read_replay(source))
     if not RunDirectory(source).is_run_directory():
         raise ConfigError(f"estimate: {source} is neither a run directory nor a replay file")
-    return graph_of_timing(read_timing(source), source.name)
+    return graph_of_timing(read_timing(source), source.resolve().name)

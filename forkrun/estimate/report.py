@@ -63,8 +63,8 @@ def _facts(estimate: Estimate) -> Iterator[tuple[str, str]]:
     graph, p, limits = estimate.graph, estimate.parallelism, estimate.limits
     yield "work", f"{short_time(p.total_s)} per {graph.unit}"
     path = f"{short_time(p.critical_path_s)} per {graph.unit}"
-    yield "critical path", f"{path}: one at a time, at most {p.speedup:.3g} times as fast"
-    average = f"{p.speedup:.3g} on average, at most {p.max_running}"
+    yield "critical path", f"{path}: one at a time, at most {p.speedup:.2f} times as fast"
+    average = f"{p.speedup:.2f} on average, at most {p.max_running}"
     yield "at once", f"modules of one {graph.unit} that run together: {average}"
     if limits.slowest is not None:
         what = f"{limits.slowest_label} takes one {graph.unit} at a time"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -117,7 +118,9 @@ def test_the_command_prints_draws_and_writes(
     assert main(["estimate", str(file), *arguments]) == 0
     text = capsys.readouterr().out
     assert "6 modules, 2 events" in text
+    assert re.search(r"^ +2 +2 +444\.4 +2\.00 +100\.0 % +2\.00 +threads", text, re.MULTILINE)
     written = json.loads(out.read_text())
+    assert (written["unit"], written["run"]) == ("event", None)
     assert [row["n_threads"] for row in written["scaling"]] == [1, 2]
     assert written["parallelism"]["total_s"] == pytest.approx(6 * 0.0015)
     names = {"running.png", "running.svg", "scaling.png", "scaling.svg"}
@@ -130,6 +133,13 @@ def test_the_command_prints_draws_and_writes(
 )
 def test_wrong_numbers_are_errors(tmp_path: Path, arguments: list[str]) -> None:
     assert main(["estimate", str(write_file(tmp_path)), *arguments]) == 2
+
+
+def test_a_configuration_has_no_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estimate", str(tmp_path / "job.toml")]) == 2
+    assert "give the run directory" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
