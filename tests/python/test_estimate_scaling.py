@@ -6,12 +6,15 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from forkrun.estimate import EstimateGraph, Scaling, graph_of_replay, measure_parallelism, scale
 from forkrun.estimate.scaling import limits
+from forkrun.estimate.simulate import Simulation, simulate
+from forkrun.estimate.steady_state import steady_state
 from forkrun.replay import read_replay
 from tests.python.graphs import graph, graphs
 
@@ -81,6 +84,20 @@ def test_the_public_high_pileup_graph_keeps_every_thread_busy(real_data: Path) -
     assert row.events_per_s == pytest.approx(32 / job.times_s.sum(axis=0).mean(), rel=1e-4)
 
 
+@given(graphs(), st.integers(1, 4), st.integers(1, 4), st.lists(st.integers(1, 9), max_size=4))
+def test_a_simulation_in_pieces_is_the_whole_one(
+    job: EstimateGraph, n_threads: int, in_flight: int, pieces: list[int]
+) -> None:
+    whole = simulate(job, 10, n_threads, in_flight)
+    simulation = Simulation(job, n_threads, in_flight, n_events=10)
+    for piece in [*sorted(pieces), 10]:
+        simulation.run(piece)
+        assert simulation.n_ended >= piece
+    assert (simulation.n_ended, simulation.n_calls) == (10, len(whole.calls))
+    assert simulation.now_s == pytest.approx(whole.makespan_s)
+    assert simulation.busy_s == pytest.approx(whole.busy_s)
+
+
 @given(graphs(), st.integers(1, 8), st.integers(1, 8))
 @settings(max_examples=20, deadline=None)
 def test_no_limit_is_surpassed(job: EstimateGraph, n_threads: int, in_flight: int) -> None:
@@ -94,6 +111,33 @@ def test_no_limit_is_surpassed(job: EstimateGraph, n_threads: int, in_flight: in
     assert row.speedup <= most * (1 + 1e-3)
     work_s = job.times_s[job.needed()].sum(axis=0).mean()
     assert row.events_per_s * work_s == pytest.approx(row.speedup if work_s else 0.0)
+
+
+@pytest.mark.slow
+@given(graphs(), st.integers(2, 8), st.integers(1, 8))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_a_run_five_times_as_long_agrees(
+    job: EstimateGraph, n_threads: int, in_flight: int
+) -> None:
+    assume(job.times_s[job.needed()].any())
+    found = steady_state(job, n_threads, in_flight)
+    simulation = Simulation(job, n_threads, in_flight)
+    simulation.run(200)
+    start_s, busy_s = simulation.now_s, simulation.busy_s
+    simulation.run(600_000 // len(job.needed()))
+    n_running = (simulation.busy_s - busy_s) / (simulation.now_s - start_s)
+    assert found.n_running == pytest.approx(n_running, rel=2e-3)
+
+
+def test_too_many_events_to_simulate_all_of_them_show_in_the_error() -> None:
+    times_s = np.random.default_rng(1).exponential(1.0, (30, 20_000))
+    times_s[15] *= 3
+    inputs = {i: (i - 1,) for i in range(1, 30)}
+    job = graph(times_s.tolist(), inputs, first=(29,), kinds={15: "one"})
+    found = steady_state(job, n_threads=64, in_flight=128)
+    expected = times_s.sum(axis=0).mean() / times_s[15].mean()
+    assert 1e-3 < found.error / found.n_running < 2e-2
+    assert abs(found.n_running - expected) < 4 * found.error
 
 
 @given(graphs(), st.integers(1, 6))
