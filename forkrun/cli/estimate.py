@@ -22,14 +22,18 @@ def add_parser(subparsers: Subparsers) -> None:
         "estimate",
         help="critical path, parallelism and speed-up of a job",
         description="From times of modules and their dependencies, of a replay file or of a run:"
-        " the modules that run at once, the critical path, and events per second against threads.",
+        " the modules that run at once, the critical path, and events per second against threads"
+        " in a long run. Of a run, it is about one child, and blocks stand for events.",
     )
     parser.add_argument("source", metavar="FILE | RUNDIR", type=Path, help="replay file, or a run")
     parser.add_argument(
         "--threads", default="1,2,4,8,16,32", metavar="N,N,…", help="default: %(default)s"
     )
     parser.add_argument(
-        "--events-in-flight", type=int, metavar="N", help="default: as many as threads"
+        "--events-in-flight",
+        type=int,
+        metavar="N",
+        help="events (of a run: blocks) in work at a time; default: as many as threads",
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
     parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")
@@ -51,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     parallelism = measure_parallelism(graph)
     rows = scale(graph, parallelism, threads, options.events_in_flight)
     estimate = Estimate(graph, parallelism, rows, limits(graph))
-    print_estimate(estimate, Console(highlight=False))
+    print_estimate(estimate, Console(highlight=False, markup=False))
     if options.json is not None:
         with output_errors(options.json):
             options.json.write_text(json.dumps(estimate.to_json()) + "\n", encoding="utf-8")
@@ -77,8 +81,13 @@ def _graph(source: Path) -> EstimateGraph:
     from forkrun.replay import read_replay
     from forkrun.timing import read_timing
 
+    if source.suffix == ".toml":
+        raise ConfigError(
+            f"estimate: {source} is the configuration of a job, which has no times: give the run"
+            " directory of the job when it has run, or a replay file"
+        )
     if not source.is_dir():
         return graph_of_replay(read_replay(source))
     if not RunDirectory(source).is_run_directory():
         raise ConfigError(f"estimate: {source} is neither a run directory nor a replay file")
-    return graph_of_timing(read_timing(source), source.name)
+    return graph_of_timing(read_timing(source), source.resolve().name)

@@ -4,16 +4,19 @@ from forkrun.estimate.graph import EstimateGraph, graph_of_replay, graph_of_timi
 from forkrun.estimate.parallelism import Parallelism, critical_path_speedup, measure_parallelism
 from forkrun.estimate.scaling import Scaling, scale
 from forkrun.estimate.simulate import Execution, simulate
+from forkrun.estimate.steady_state import SteadyState, steady_state
 
 __all__ = [
     "EstimateGraph",
     "Execution",
     "Parallelism",
     "Scaling",
+    "SteadyState",
     "critical_path_speedup",
     "graph_of_replay",
     "graph_of_timing",
     "measure_parallelism",
     "scale",
     "simulate",
+    "steady_state",
 ]

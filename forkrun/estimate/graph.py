@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from forkrun.errors import ConfigError
 from forkrun.replay import Kind, ReplayJob
-from forkrun.timing import Timing
+from forkrun.timing import ModuleTiming, Timing
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What the times come from: blocks of events, and the wall time of units, summed over
+    children."""
+
+    n_blocks: int
+    n_events: int
+    wall_s: float
 
 
 @dataclass(frozen=True)
@@ -20,7 +30,8 @@ class EstimateGraph:
     `last` : when all that was asked for has ended. What nobody asks for is not called.
 
     `times_s` : (n_modules, n_events) [s]. `concurrency` : "reentrant", "one" (event at a time),
-    "unsafe" (never together with another unsafe module)."""
+    "unsafe" (never together with another unsafe module). `run` : where the times were measured;
+    each event of the graph is then a block of the run."""
 
     name: str
     labels: tuple[str, ...]
@@ -30,6 +41,17 @@ class EstimateGraph:
     then: Mapping[int, tuple[int, ...]]
     last: tuple[int, ...]
     times_s: npt.NDArray[np.float64]
+    run: MeasuredRun | None = None
+
+    @property
+    def unit(self) -> str:
+        """What an event of the graph is: an "event" of a replay file or a "block" of a run."""
+        return "event" if self.run is None else "block"
+
+    @property
+    def events_per_block(self) -> float:
+        """On average."""
+        return 1.0 if self.run is None else self.run.n_events / self.run.n_blocks
 
     @property
     def n_events(self) -> int:
@@ -67,28 +89,41 @@ def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGrap
 
 
 def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
-    """Of a measured job: blocks are its events, each module takes its mean time."""
+    """Of a measured job. The times of its one event are those of the average block."""
     modules = timing.modules
-    numbers = {module.label: i for i, module in enumerate(modules)}
-    if not modules or not any(module.count for module in modules):
+    n_blocks = max((module.count for module in modules), default=0)
+    if n_blocks == 0:
         raise ConfigError(f"{name}: no module was called: there is nothing to estimate")
-    kinds = [module.kind for module in modules]
+    numbers = {module.label: i for i, module in enumerate(modules)}
     paths = [
         [numbers[label] for label in path if label in numbers] for path in timing.paths.values()
     ]
-    first, then = _paths(paths, [kind == Kind.FILTER.value for kind in kinds])
+    first, then = _paths(paths, [module.kind == Kind.FILTER.value for module in modules])
     on_paths = {i for path in paths for i in path}
-    free = tuple(i for i, kind in enumerate(kinds) if kind == "analyzer" and i not in on_paths)
-    return EstimateGraph(
+    free = [i for i, m in enumerate(modules) if m.kind == "analyzer" and i not in on_paths]
+    graph = EstimateGraph(
         name=name,
         labels=tuple(module.label for module in modules),
-        concurrency=tuple(module.concurrency for module in modules),
+        concurrency=tuple(_concurrency(module) for module in modules),
         inputs=tuple(tuple(numbers[label] for label in module.inputs) for module in modules),
         first=(*first, *free),
         then=then,
-        last=tuple(i for i, kind in enumerate(kinds) if kind == "output"),
-        times_s=np.array([[module.mean_s] for module in modules]),
+        last=tuple(i for i, module in enumerate(modules) if module.kind == "output"),
+        times_s=np.array([[module.total_s / n_blocks] for module in modules]),
+        run=MeasuredRun(n_blocks, timing.n_events, timing.wall_s),
     )
+    return _with_asked(graph, [i for i, module in enumerate(modules) if module.count])
+
+
+def _concurrency(module: ModuleTiming) -> str:
+    """Outputs take the blocks in their order, so one at a time."""
+    return "one" if module.kind == "output" else module.concurrency
+
+
+def _with_asked(graph: EstimateGraph, called: Iterable[int]) -> EstimateGraph:
+    """What was called because a module asked for it while it ran: here, when the event begins."""
+    asked = set(called).difference(graph.needed())
+    return replace(graph, first=(*graph.first, *sorted(asked)))
 
 
 def _paths(

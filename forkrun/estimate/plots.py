@@ -28,15 +28,16 @@ def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
 
 
 def _draw_running(axes: Axes, estimate: Estimate) -> None:
-    p = estimate.parallelism
+    p, graph = estimate.parallelism, estimate.graph
     axes.fill_between(p.time_s, p.n_running, step="mid", alpha=0.35, linewidth=0)
     axes.step(p.time_s, p.n_running, where="mid", linewidth=1.2)
-    average = f"average {p.speedup:.2f}, at most {p.max_running}"
+    average = f"average until it ends {p.speedup:.2f}, at most {p.max_running}"
     axes.axhline(p.speedup, color="0.35", linestyle="--", linewidth=1, label=average)
+    mean_of = f" (mean of {p.n_events} events)" if p.n_events > 1 else ""
     axes.set(
-        xlabel="time since the event began [s]",
-        ylabel=f"modules running (mean of {p.n_events} events)",
-        title=f"{estimate.graph.name}: one event, as many threads as it can use",
+        xlabel=f"time since the {graph.unit} began [s]",
+        ylabel=f"modules running{mean_of}",
+        title=f"{graph.name}: one {graph.unit}, as many threads as it can use",
         xlim=(0, p.time_s[-1]),
         ylim=(0, None),
     )
@@ -44,22 +45,18 @@ def _draw_running(axes: Axes, estimate: Estimate) -> None:
 
 
 def _draw_scaling(axes: Axes, estimate: Estimate) -> None:
-    threads = [row.n_threads for row in estimate.scaling]
-    in_flight = {row.in_flight for row in estimate.scaling}
-    many = f"{in_flight.pop()} events" if len(in_flight) == 1 else "an event per thread"
-    axes.plot(threads, threads, color="0.7", linewidth=1, label="ideal")
-    speedups = [row.speedup for row in estimate.scaling]
-    axes.plot(threads, speedups, "o-", label=f"list scheduling, {many} in flight")
-    simple = [row.simple_speedup for row in estimate.scaling]
-    axes.plot(threads, simple, "s--", label="one event, modules / threads")
-    axes.axhline(
-        estimate.parallelism.speedup,
-        color="0.35",
-        linestyle=":",
-        linewidth=1,
-        label=f"critical path of one event: {estimate.parallelism.speedup:.2f}",
-    )
+    rows, unit, p = estimate.scaling, estimate.graph.unit, estimate.parallelism
+    threads = [row.n_threads for row in rows]
+    in_flight = {row.in_flight for row in rows}
+    many = f"{in_flight.pop()} {unit}s" if len(in_flight) == 1 else f"one {unit} per thread"
+    axes.plot(threads, [row.most for row in rows], color="0.7", label="tightest limit")
+    speedups, errors = [row.speedup for row in rows], [row.error for row in rows]
+    axes.errorbar(threads, speedups, errors, fmt="o-", label=f"list scheduling, {many} in flight")
+    simple = [row.simple_speedup for row in rows]
+    axes.plot(threads, simple, "s--", label=f"one {unit}, modules / threads")
+    path = f"critical path of one {unit}: {p.speedup:.2f}"
+    axes.axhline(p.speedup, color="0.35", linestyle=":", linewidth=1, label=path)
     axes.set(xlabel="threads", ylabel="speed-up", title=estimate.graph.name)
     axes.set_xlim(0, None)
-    axes.set_ylim(0, max(*speedups, estimate.parallelism.speedup) * 1.15)
+    axes.set_ylim(0, max(*speedups, p.speedup) * 1.15)
     axes.legend(frameon=False)

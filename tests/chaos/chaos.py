@@ -32,7 +32,7 @@ def main() -> int:
             rounds.append(done)
             _tell(done, len(rounds), options.rounds)
             if not done.problem and not options.folder:
-                shutil.rmtree(folder / f"round-{done.seed:04d}")
+                shutil.rmtree(folder / f"round-{done.seed}")
     survived = [done for done in rounds if not done.problem]
     n_struck = sum(done.n_struck for done in rounds)
     print(f"survived {len(survived)}/{len(rounds)} rounds with {n_struck} deaths of processes")

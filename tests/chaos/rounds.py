@@ -56,10 +56,10 @@ class Bench:
         job = folder / "job.json"
         job.write_text(json.dumps(_job(sample)))
         bench = cls(folder, job, {})
-        code, said = _Session(bench, folder / "round-0000", [], _SETTINGS).run(None)
+        code, said = _Session(bench, folder / "undisturbed", [], _SETTINGS).run(None)
         if code:
             raise RuntimeError(said)
-        bench.truth.update(_digests(folder / "round-0000"))
+        bench.truth.update(_digests(folder / "undisturbed"))
         return bench
 
 
@@ -98,7 +98,7 @@ class Round:
 def run_round(bench: Bench, seed: int) -> Round:
     """One job with faults that follow from the seed, resumed until it is done."""
     dice = random.Random(seed)
-    folder = bench.folder / f"round-{seed:04d}"
+    folder = bench.folder / f"round-{seed}"
     this = Round(seed, list(_faults(dice)))
     start_s = time.monotonic()
     kills_s = [dice.uniform(0.5, 3.0) for _ in range(dice.choice((0, 0, 1, 2)))]

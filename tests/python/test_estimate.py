@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -21,47 +22,14 @@ from forkrun.estimate import (
     scale,
     simulate,
 )
+from forkrun.estimate.graph import MeasuredRun, graph_of_timing
 from forkrun.estimate.scaling import limits
 from forkrun.replay import read_replay
+from forkrun.timing import ModuleTiming, Timing, read_timing
+from tests.python.files import write_events
+from tests.python.graphs import graph, graphs
+from tests.python.jobs import forkrun, jets_job, write_job
 from tests.python.test_replay_run import write_file
-
-
-def graph(
-    times_s: list[list[float]],
-    inputs: dict[int, tuple[int, ...]],
-    first: tuple[int, ...],
-    then: dict[int, tuple[int, ...]] | None = None,
-    last: tuple[int, ...] = (),
-    kinds: dict[int, str] | None = None,
-) -> EstimateGraph:
-    n_modules = len(times_s)
-    return EstimateGraph(
-        name="test",
-        labels=tuple(f"m{i}" for i in range(n_modules)),
-        concurrency=tuple((kinds or {}).get(i, "reentrant") for i in range(n_modules)),
-        inputs=tuple(inputs.get(i, ()) for i in range(n_modules)),
-        first=first,
-        then=then or {},
-        last=last,
-        times_s=np.array(times_s),
-    )
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> EstimateGraph:
-    n_modules = draw(st.integers(2, 12))
-    n_events = draw(st.integers(1, 3))
-    time = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.25])
-    times = draw(st.lists(st.lists(time, min_size=n_events, max_size=n_events),
-                          min_size=n_modules, max_size=n_modules))  # fmt: skip
-    inputs = {
-        i: tuple(draw(st.sets(st.integers(0, i - 1), max_size=3))) for i in range(1, n_modules)
-    }
-    first = tuple(draw(st.sets(st.integers(0, n_modules - 1), min_size=1, max_size=3)))
-    after = draw(st.integers(0, n_modules - 1))
-    last = (n_modules - 1,) if draw(st.booleans()) else ()
-    kinds = {i: draw(st.sampled_from(["reentrant", "one", "unsafe"])) for i in range(n_modules)}
-    return graph(times, inputs, first, {first[0]: (after,)}, last, kinds)
 
 
 @given(graphs(), st.integers(1, 4), st.integers(1, 4))
@@ -126,6 +94,12 @@ def test_a_diamond_has_the_critical_path_of_its_longer_side() -> None:
     assert [row.speedup for row in rows] == pytest.approx([1.0, 8 / 6])
 
 
+def test_a_chain_may_be_long() -> None:
+    n_modules = 3000
+    job = graph([[1.0]] * n_modules, {i: (i - 1,) for i in range(1, n_modules)}, (n_modules - 1,))
+    assert measure_parallelism(job, n_bins=1).critical_path_s == n_modules
+
+
 def test_what_a_later_filter_needs_is_asked_for_when_the_one_before_has_ended() -> None:
     job = graph([[1.0], [2.0], [3.0], [0.0]], {0: (), 1: (2,)}, first=(0,), then={0: (1,)})
     assert measure_parallelism(job).critical_path_s == 6.0
@@ -150,12 +124,15 @@ def test_the_command_prints_draws_and_writes(
 ) -> None:
     file = write_file(tmp_path)
     out, plots = tmp_path / "e.json", tmp_path / "plots"
-    arguments = ["--threads", "1,2", "--json", str(out), "--plots", str(plots)]
+    arguments = ["--threads", "1,8", "--json", str(out), "--plots", str(plots)]
     assert main(["estimate", str(file), *arguments]) == 0
     text = capsys.readouterr().out
     assert "6 modules, 2 events" in text
+    assert "limit          666.7 events/s: b takes one event at a time" in text
+    assert re.search(r"^ +8 +8 +666\.7 +6\.00 +75\.0 % +6\.00 +b *$", text, re.MULTILINE)
     written = json.loads(out.read_text())
-    assert [row["n_threads"] for row in written["scaling"]] == [1, 2]
+    assert (written["unit"], written["run"]) == ("event", None)
+    assert [row["n_threads"] for row in written["scaling"]] == [1, 8]
     assert written["parallelism"]["total_s"] == pytest.approx(6 * 0.0015)
     names = {"running.png", "running.svg", "scaling.png", "scaling.svg"}
     assert {path.name for path in plots.iterdir()} == names
@@ -169,8 +146,64 @@ def test_wrong_numbers_are_errors(tmp_path: Path, arguments: list[str]) -> None:
     assert main(["estimate", str(write_file(tmp_path)), *arguments]) == 2
 
 
+def test_a_configuration_has_no_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(tmp_path / "job.toml")]) == 2
+    assert "give the run directory" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
     assert main(["estimate", str(tmp_path)]) == 2
+
+
+def test_of_a_run_rates_are_of_events_and_times_of_blocks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 4)])
+    job = write_job(tmp_path, jets_job([events], threads={"block_size": 10}))
+    assert forkrun("run", job, "-o", "run", cwd=tmp_path).code == 0
+    timing = read_timing(tmp_path / "run")
+    found = graph_of_timing(timing, "run")
+    assert found.run == MeasuredRun(n_blocks=12, n_events=120, wall_s=timing.wall_s)
+    alone, many = scale(found, measure_parallelism(found), [1, 16], in_flight=40)
+    total_s = {module.label: module.total_s for module in timing.modules}
+    assert alone.events_per_s == pytest.approx(120 / sum(total_s.values()))
+    unsafe_s = total_s["jets"] + total_s["sums"] + total_s["plots"]
+    found_limits = limits(found)
+    assert found_limits.unsafe == pytest.approx(120 / unsafe_s)
+    assert (found_limits.slowest_label, found_limits.slowest) == (
+        "events",
+        pytest.approx(120 / total_s["events"]),
+    )
+    assert many.events_per_s == pytest.approx(120 / max(unsafe_s, total_s["events"]), rel=0.01)
+    assert main(["estimate", str(tmp_path / "run")]) == 0
+    text = capsys.readouterr().out
+    assert "run: 5 modules, 12 blocks of 10 events on average" in text
+    rate = re.search(r"measured +([0-9.,]+) events/s in each child", text)
+    assert rate is not None
+    assert float(rate[1].replace(",", "")) == pytest.approx(120 / timing.wall_s, rel=1e-3)
+
+
+def test_of_a_run_what_was_asked_for_and_what_was_not_called_in_every_block_counts() -> None:
+    modules = (
+        measured("always", "filter", 8, 4.0, "column"),
+        measured("column", "source column", 8, 1.0),
+        measured("seldom", "producer", 2, 4.0),
+        measured("never", "analyzer", 0, 0.0),
+        measured("events", "output", 6, 3.0),
+    )
+    timing = Timing(80, 0.0, 12.0, 0.0, modules, (), {"path": ("always", "never")}, 0)
+    found = graph_of_timing(timing, "run")
+    assert found.needed() == [0, 1, 2, 3, 4]
+    assert found.times_s[:, 0].tolist() == [0.5, 0.125, 0.5, 0.0, 0.375]
+    assert found.concurrency[4] == "one"
+    (row,) = scale(found, measure_parallelism(found), [1])
+    assert row.events_per_s == pytest.approx(80 / 12.0)
+
+
+def measured(label: str, kind: str, count: int, total_s: float, *inputs: str) -> ModuleTiming:
+    mean_s = total_s / count if count else 0.0
+    spread = (mean_s, mean_s, mean_s, mean_s)
+    return ModuleTiming(label, kind, "reentrant", inputs, count, total_s, *spread, 0.0, 0.0, 0.0)
 
 
 def test_the_public_high_pileup_graph_allows_about_1_3_with_one_event(real_data: Path) -> None:
