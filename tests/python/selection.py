@@ -92,19 +92,17 @@ def fail(how: str) -> None:
 
 
 class Waits(forkrun.Filter):
-    """Waits until the file `until` exists: at one event, above a number, or at once."""
+    """Waits until the file `until` exists; at one event, or at all."""
 
-    def __init__(self, until: str, event: int | None = None, above: int = -1) -> None:
+    def __init__(self, until: str, event: int | None = None) -> None:
         self.until = until
         self.event = event
-        self.above = above
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         import pathlib
         import time
 
         is_here = self.event is None or self.event in block.events
-        is_here = is_here and block.events[-1] > self.above
         while is_here and not pathlib.Path(self.until).exists():
             time.sleep(0.01)
         return np.ones(len(block), dtype=bool)

@@ -120,7 +120,7 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     """Killed, with its children, after some units and within others."""
     go = tmp_path / "go"
     job = {**full_job(sample), "forking": {"distribution": "lumi", "children": 2}}
-    job["modules"].append(module("waits", "Waits", until=str(go), above=3000))
+    job["modules"].append(module("waits", "Waits", until=str(go), event=3500))
     job["paths"] = {"skim": ["waits", "jets", "plots"], "muons": ["waits", "two_muons", "masses"]}
     killed = tmp_path / "killed"
     start_and_kill(write_job(tmp_path, job), killed, lambda: any(killed.rglob("units/*/*.root")))
