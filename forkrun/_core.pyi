@@ -124,6 +124,7 @@ class Block:
 
     run: int
     lumi: int
+    iov: int
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
@@ -204,6 +205,7 @@ class Processor:
         lumi: int,
         ranges: Sequence[tuple[int, int, int]],
         outputs: Mapping[str, str],
+        iov: int = 0,
     ) -> UnitResult:
         """Processes one unit: ranges are (file, first, last). Releases the GIL."""
     def finish(self) -> None: ...

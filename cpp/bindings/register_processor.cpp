@@ -48,8 +48,8 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
 
 UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
                    std::uint32_t lumi, const std::vector<Range>& ranges,
-                   const std::map<std::string, std::string>& outputs) {
-  UnitOfWork unit{number, {run, lumi}, {}};
+                   const std::map<std::string, std::string>& outputs, std::uint32_t iov) {
+  UnitOfWork unit{number, {run, lumi}, {}, iov};
   for (const auto& [file, first, last] : ranges) {
     unit.ranges.push_back({file, first, last});
   }
@@ -95,7 +95,8 @@ void register_processor(py::module_& module) {
            py::arg("n_trace_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
            py::keep_alive<1, 8>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0,
+           py::call_guard<py::gil_scoped_release>())
       .def("timing", &timing)
       .def("trace", &trace)
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());

@@ -37,7 +37,7 @@ class BlockLoop {
 
   /// All blocks have ended when this returns. \throws Error of the first failure that was seen; no
   /// module is called any more after it. \throws Stopped if an order came before the last block.
-  virtual void run(LumiId lumi, std::span<const EntryRange> blocks) = 0;
+  virtual void run(const UnitOfWork& unit, std::span<const EntryRange> blocks) = 0;
   /// For what is done between blocks: opening and closing outputs.
   [[nodiscard]] virtual Parallel& parallel() = 0;
   /// Between units.

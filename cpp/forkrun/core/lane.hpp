@@ -25,6 +25,7 @@ struct BlockToDo {
   LumiId lumi;
   EntryRange range;
   std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
+  std::uint32_t iov{};
 };
 
 /// What one concurrent block owns: its products, its masks, its part of the source. It is used
@@ -143,6 +144,7 @@ class alignas(cache_line_pair) Lane {
 
 inline void Lane::begin(const BlockToDo& block) {
   block_.lumi_ = block.lumi;
+  block_.iov_ = block.iov;
   block_.range_ = block.range;
   block_.sequence_ = block.sequence;
   block_.events_ = {};

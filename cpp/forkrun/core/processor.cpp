@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include <forkrun/core/announcer.hpp>
 #include <forkrun/core/block_loop.hpp>
 #include <forkrun/core/error_context.hpp>
 #include <forkrun/core/errors.hpp>
@@ -106,11 +106,9 @@ struct Processor::Impl {
   std::unique_ptr<Recorder> recorder{};
   std::unique_ptr<BlockLoop> loop{};  ///< uses the recorder
   std::vector<EntryRange> blocks{};
-  std::optional<LumiId> open_lumi{};
+  Announcer announcer{schedule};
 
   void check_outputs(const std::map<std::string, std::string>& outputs) const;
-  void begin_unit(const UnitOfWork& unit);
-  void end_open_lumi(bool and_run);
   [[nodiscard]] SourceLane::Statistics statistics() const;
   void note_unit(const UnitOfWork& unit) const;
   UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
@@ -126,29 +124,6 @@ void Processor::Impl::check_outputs(const std::map<std::string, std::string>& ou
   if (outputs.size() != graph.outputs.size()) {
     throw Error{std::to_string(outputs.size()) + " paths are given for " +
                 std::to_string(graph.outputs.size()) + " outputs"};
-  }
-}
-
-/// Sends begin and end of runs and lumis where the unit's lumi is not the open one.
-void Processor::Impl::begin_unit(const UnitOfWork& unit) {
-  if (open_lumi == unit.lumi) {
-    return;
-  }
-  const bool same_run = open_lumi && open_lumi->run == unit.lumi.run;
-  end_open_lumi(!same_run);
-  if (!same_run) {
-    schedule.begin_run(unit.lumi.run);
-  }
-  open_lumi = unit.lumi;
-  schedule.begin_lumi(unit.lumi);
-}
-
-void Processor::Impl::end_open_lumi(bool and_run) {
-  if (const auto lumi = std::exchange(open_lumi, std::nullopt)) {
-    schedule.end_lumi(*lumi);
-    if (and_run) {
-      schedule.end_run(lumi->run);
-    }
   }
 }
 
@@ -178,7 +153,7 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
   const auto before = statistics();
   check_outputs(outputs);
   note_unit(unit);
-  begin_unit(unit);
+  announcer.begin(unit);
   schedule.clear_histograms();
   OpenOutputs open_outputs{schedule.graph()};
   open_outputs.open(unit, outputs);
@@ -187,7 +162,7 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
   }
   blocks.clear();
   source.cut(unit, config.block_size, blocks);
-  loop->run(unit.lumi, blocks);
+  loop->run(unit, blocks);
   UnitResult result;
   result.outputs = open_outputs.close(loop->parallel());
   for (auto* lane : loop->lanes()) {
@@ -227,7 +202,7 @@ UnitResult Processor::process(const UnitOfWork& unit,
   return result;
 }
 
-void Processor::finish() { impl_->end_open_lumi(true); }
+void Processor::finish() { impl_->announcer.end_before(nullptr); }
 
 const Graph& Processor::graph() const { return impl_->schedule.graph(); }
 

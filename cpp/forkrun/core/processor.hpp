@@ -33,15 +33,15 @@ class Processor {
   Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
   ~Processor();
 
-  /// Processes all events of a unit and closes its outputs; sends begin/end of run and lumi as
-  /// they change from the unit before. `outputs`: path of the temporary file by output label.
-  /// All blocks of the unit have ended when this returns or throws.
+  /// Processes all events of a unit and closes its outputs; sends begin/end of run, lumi and
+  /// IOV as they change from the unit before. `outputs`: path of the temporary file by output
+  /// label. All blocks of the unit have ended when this returns or throws.
   /// \throws Error with module label, (run, lumi, events first…last of the block) and cause; the
   /// outputs of the unit are then abandoned. \throws Stopped, likewise, if the status has the order
   /// to end after the present block and blocks are left.
   UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
 
-  /// Ends the open lumi and run.
+  /// Ends the open lumi, run and IOV.
   void finish();
 
   /// What was recorded, between units; null if nothing is. Nodes are those of the schedule's graph.

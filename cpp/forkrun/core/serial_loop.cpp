@@ -49,13 +49,13 @@ class SerialLoop final : public BlockLoop {
         course_{graph, *lane_, parallel_, FailureGuard{failure_}},
         stop_{stop} {}
 
-  void run(LumiId lumi, std::span<const EntryRange> blocks) override {
+  void run(const UnitOfWork& unit, std::span<const EntryRange> blocks) override {
     std::uint64_t sequence = 0;
     for (const auto& range : blocks) {
       if (stop_.is_given()) {
         throw Stopped{};
       }
-      lane_->load({lumi, range, sequence++});
+      lane_->load({unit.lumi, range, sequence++, unit.iov});
       course_.begin_block();
       if (!course_.run_block()) {
         std::rethrow_exception(std::exchange(failure_, nullptr));

@@ -35,8 +35,8 @@ class TaskLoop final : public BlockLoop {
     }
   }
 
-  void run(LumiId lumi, std::span<const EntryRange> blocks) override {
-    unit_.begin(lumi, blocks);
+  void run(const UnitOfWork& unit, std::span<const EntryRange> blocks) override {
+    unit_.begin(unit, blocks);
     executor_->run(start_);
     unit_.rethrow_failure();
   }

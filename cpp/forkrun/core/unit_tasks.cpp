@@ -44,8 +44,9 @@ UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor
   }
 }
 
-void UnitTasks::begin(LumiId lumi, std::span<const EntryRange> blocks) {
-  lumi_ = lumi;
+void UnitTasks::begin(const UnitOfWork& unit, std::span<const EntryRange> blocks) {
+  lumi_ = unit.lumi;
+  iov_ = unit.iov;
   blocks_ = blocks;
   deal_.begin(static_cast<std::uint32_t>(blocks.size()));
   has_failed_ = false;

@@ -36,7 +36,7 @@ class UnitTasks {
   UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel,
             StopOrder stop);
 
-  void begin(LumiId lumi, std::span<const EntryRange> blocks);
+  void begin(const UnitOfWork& unit, std::span<const EntryRange> blocks);
   /// None when there are no more, or the unit has failed.
   [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
     if (has_failed()) {
@@ -50,7 +50,7 @@ class UnitTasks {
     if (stop_.is_given()) [[unlikely]] {
       fail(*number, std::make_exception_ptr(Stopped{}));
     }
-    return BlockToDo{lumi_, blocks_[*number], *number};
+    return BlockToDo{lumi_, blocks_[*number], *number, iov_};
   }
 
   void fail(std::uint64_t sequence, std::exception_ptr failure);
@@ -79,6 +79,7 @@ class UnitTasks {
   std::vector<Entrance> entrances_;  ///< by node
 
   LumiId lumi_;
+  std::uint32_t iov_{};
   std::span<const EntryRange> blocks_;
   BlockDeal deal_;
   std::atomic<bool> has_failed_{};
