@@ -98,9 +98,12 @@ class alignas(cache_line_pair) Lane {
   /// if there are none.
   bool select(const Node& node);
 
-  /// Of all events loaded since the last call.
-  EventDigest take_digest();
-  [[nodiscard]] SourceLane::Statistics statistics() const { return source_->statistics(); }
+  /// What was read since the last call; between blocks.
+  struct Share {
+    EventDigest read;
+    SourceLane::Statistics statistics;
+  };
+  [[nodiscard]] Share take_share();
 
  private:
   struct NodeTimes {
@@ -138,6 +141,7 @@ class alignas(cache_line_pair) Lane {
   Recorder* recorder_;
   std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
   EventDigest digest_;
+  SourceLane::Statistics taken_;  ///< in shares
 };
 
 // What follows runs for every block, or every node of every block: inline.
