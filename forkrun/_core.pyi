@@ -233,8 +233,10 @@ class UnitToDo:
         ranges: Sequence[tuple[int, int, int]],
         outputs: Mapping[str, str],
         iov: int = 0,
+        alone: bool = False,
     ) -> None:
-        """ranges: (file, first, last); outputs: paths by label."""
+        """ranges: (file, first, last); outputs: paths by label; alone: never in work together with
+        other units."""
 
 class UnitResult:
     read: EventDigest

@@ -51,18 +51,19 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
 using Paths = std::map<std::string, std::string>;
 
 UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
-                   const std::vector<Range>& ranges, const Paths& outputs, std::uint32_t iov) {
+                   const std::vector<Range>& ranges, const Paths& outputs, std::uint32_t iov,
+                   bool alone) {
   UnitOfWork unit{number, {run, lumi}, {}, iov};
   for (const auto& [file, first, last] : ranges) {
     unit.ranges.push_back({file, first, last});
   }
-  return {unit, outputs};
+  return {unit, outputs, alone};
 }
 
 UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
                    std::uint32_t lumi, const std::vector<Range>& ranges, const Paths& outputs,
                    std::uint32_t iov) {
-  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov);
+  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false);
   const py::gil_scoped_release release;
   return processor.process(to_do.unit, to_do.outputs);
 }
@@ -116,7 +117,7 @@ void register_processor(py::module_& module) {
       .def_readonly("read_bytes", &UnitResult::read_bytes);
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0);
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false);
   py::class_<Processor>(module, "Processor")
       .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
            py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),

@@ -23,6 +23,7 @@ namespace forkrun {
 struct UnitToDo {
   UnitOfWork unit{};
   std::map<std::string, std::string> outputs{};
+  bool is_alone{};  ///< never in work together with others: what kills the process is in this one
 };
 
 /// A unit that is in work: its blocks, what came of them, and the first failure.
@@ -38,6 +39,7 @@ class UnitInWork {
 
   [[nodiscard]] const UnitOfWork& unit() const { return to_do_.unit; }
   [[nodiscard]] const std::map<std::string, std::string>& outputs() const { return to_do_.outputs; }
+  [[nodiscard]] bool is_alone() const { return to_do_.is_alone; }
   [[nodiscard]] std::size_t n_blocks() const { return blocks_.size(); }
   [[nodiscard]] BlockToDo block(std::uint32_t number) const {
     return {to_do_.unit.lumi, blocks_[number], number, to_do_.unit.iov};

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <forkrun/core/errors.hpp>
@@ -83,7 +84,8 @@ class UnitOverlapTest : public ::testing::Test {
           if (on_take) {
             on_take();
           }
-          return UnitToDo{small_unit(taken.back(), iov_of(taken.back())), {{"out", "path"}}};
+          const auto unit = small_unit(taken.back(), iov_of(taken.back()));
+          return UnitToDo{unit, {{"out", "path"}}, taken.back() == alone};
         },
         [this](const UnitOfWork& unit, const UnitResult&) {
           if (on_commit) {
@@ -112,6 +114,7 @@ class UnitOverlapTest : public ::testing::Test {
   }
 
   std::size_t n_units = 2;
+  std::optional<std::uint64_t> alone;  ///< a unit
   std::function<void()> on_take;
   std::function<void(std::uint64_t)> on_commit;
   std::function<std::uint32_t(std::uint64_t)> iov_of = [](std::uint64_t) { return 0; };
@@ -194,6 +197,22 @@ TEST_F(UnitOverlapTest, a_unit_of_another_iov_waits_where_one_iov_is_allowed) {
   run(3);
   EXPECT_FALSE(came_early);
   EXPECT_EQ(committed, (Numbers{0, 1, 2}));
+}
+
+TEST_F(UnitOverlapTest, a_unit_that_is_to_be_alone_has_no_other_in_work_beside_it) {
+  std::atomic<int> n_inside{};
+  std::atomic<int> n_together{};
+  add_producer([&](const EventBlock& block) {
+    const auto is_alone = block.lumi().lumi == *alone + 1;
+    n_together += ++n_inside != 1 && is_alone ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::microseconds{200});
+    n_together += n_inside-- != 1 && is_alone ? 1 : 0;
+  });
+  n_units = 9;
+  alone = 4;
+  run(4);
+  EXPECT_EQ(n_together, 0);
+  EXPECT_EQ(committed.size(), 9U);
 }
 
 TEST_F(UnitOverlapTest, iovs_overlap_where_two_are_allowed) {

@@ -80,8 +80,10 @@ Task* UnitSequence::leave(UnitInWork& unit, const Lane::Share& share) {
 UnitInWork* UnitSequence::find_unit() const {
   std::size_t n_iovs = 1;
   for (std::size_t i = 0; i < std::min(known_.size(), limits_.units); ++i) {
-    n_iovs += i > 0 && known_[i]->unit().iov != known_[i - 1]->unit().iov ? 1 : 0;
-    if (n_iovs > limits_.iovs) {
+    const auto& unit = *known_[i];
+    n_iovs += i > 0 && unit.unit().iov != known_[i - 1]->unit().iov ? 1 : 0;
+    const bool is_apart = i > 0 && (unit.is_alone() || known_[i - 1]->is_alone());
+    if (n_iovs > limits_.iovs || is_apart) {
       return nullptr;
     }
     if (!known_[i]->is_dealt()) {
@@ -94,7 +96,10 @@ UnitInWork* UnitSequence::find_unit() const {
 bool UnitSequence::may_ask() const {
   return !is_over_ && !is_asking_ && known_.size() < limits_.units &&
          std::ranges::all_of(
-             known_, [](const auto& unit) { return unit->is_dealt() && !unit->has_failed(); });
+             known_,
+             [](const auto& unit) {
+               return unit->is_dealt() && !unit->has_failed() && !unit->is_alone();
+             });
 }
 
 /// The lock is given back meanwhile.
