@@ -190,7 +190,9 @@ def small_lumis(binary: Path) -> Iterator[Figure]:
     """From the C++ benchmark: how busy four threads are with lumis of one to three blocks."""
     out = subprocess.run([binary], check=True, capture_output=True, text=True).stdout
     rows = json.loads(out)
-    found = {(row["concurrent_blocks"], row["concurrent_lumis"]): row["utilization"] for row in rows}
+    found = {
+        (row["concurrent_blocks"], row["concurrent_lumis"]): row["utilization"] for row in rows
+    }
     for (blocks, lumis), utilization in found.items():
         print(f"      {blocks} blocks, {lumis} lumis at a time: utilization {utilization:.3f}")
     yield Figure("small lumis: 4 at a time / 1 at a time", found[4, 4] / found[4, 1], 2)
