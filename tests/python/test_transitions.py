@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uproot
 
 from forkrun import _core
 from forkrun.modules import Analyzer, EventBlock, Producer, PythonModule
 from tests.python.files import write_events
+from tests.python.jobs import forkrun, jets_job, module, write_job
 from tests.python.test_core import EXECUTORS, IDS, Job
 
 
@@ -156,3 +159,22 @@ def test_what_a_commit_raises_comes_out_of_the_run_as_it_is(
     with pytest.raises(OSError, match="no space"):
         process(job, executor, threads, 4, fail)
     assert committed == list(range(7))
+
+
+def test_an_event_that_kills_in_a_unit_begun_ahead_is_the_one_that_is_left_out(
+    tmp_path: Path,
+) -> None:
+    lumis = [(1, lumi, 4) for lumi in range(1, 25)]
+    job = jets_job([write_events(tmp_path / "events.root", lumis)])
+    killer = 50  # the second of lumi 13
+    job["modules"].append(module("kills", "Fails", event=killer, how="SIGKILL"))
+    job["paths"] = {"all": ["kills"]}
+    job["outputs"] = [{"label": "all", "paths": ["all"]}]
+    job["threads"] = {"per_child": 4, "block_size": 2}
+    job["recovery"] = {"on_bad_event": "skip"}
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "out", cwd=tmp_path)
+    assert ended.code == 8, ended.err
+    assert json.loads((tmp_path / "out/failedLumis.json").read_text()) == {"1": [[13, 13]]}
+    with uproot.open(tmp_path / "out/output/all.root") as file:
+        events = file["Events"]["event"].array(library="np")
+    assert events.tolist() == [event for event in range(1, 97) if event != killer]
