@@ -54,7 +54,7 @@ bench-plan: build ## a plan of a million lumis, and the constants of the guided 
 	$(BIN)/python tests/benchmarks/planning.py
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core bench_units
 	$(BIN)/python tests/benchmarks/bench_core.py --binary $(BUILD)/forkrun/core/bench_core \
 		--data $${FORKRUN_TEST_DATA:-../shared/data} --json build/bench-core.json $(BENCH_ARGS)
 

@@ -124,6 +124,7 @@ class Block:
 
     run: int
     lumi: int
+    iov: int
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
@@ -192,7 +193,21 @@ class Processor:
         child: int = 0,
         timing: bool = False,
         n_trace_calls: int = 0,
+        concurrent_units: int = 1,
+        concurrent_iovs: int = 1,
     ) -> None: ...
+    def run(
+        self,
+        next_unit: Callable[[], UnitToDo | None],
+        commit: Callable[[int, UnitResult], None],
+    ) -> None:
+        """Processes units until `next_unit` gives none; up to `concurrent_units` are in work at a
+        time. `commit` gets number and result of each, in order, when its outputs are closed and
+        before histograms are filled with the next. Both are called on any thread; what they raise
+        ends the run. Releases the GIL."""
+    def stop(self) -> None:
+        """Has `run` return when the unit that has the turn is committed; those begun behind it are
+        dropped. For `next_unit` and `commit`, or another thread."""
     def timing(self) -> dict[str, Any]:
         """What was recorded so far: forkrun.timing.record says what it holds."""
     def trace(self) -> npt.NDArray[np.void]:
@@ -204,9 +219,24 @@ class Processor:
         lumi: int,
         ranges: Sequence[tuple[int, int, int]],
         outputs: Mapping[str, str],
+        iov: int = 0,
     ) -> UnitResult:
         """Processes one unit: ranges are (file, first, last). Releases the GIL."""
     def finish(self) -> None: ...
+
+class UnitToDo:
+    def __init__(
+        self,
+        number: int,
+        run: int,
+        lumi: int,
+        ranges: Sequence[tuple[int, int, int]],
+        outputs: Mapping[str, str],
+        iov: int = 0,
+        alone: bool = False,
+    ) -> None:
+        """ranges: (file, first, last); outputs: paths by label; alone: never in work together with
+        other units."""
 
 class UnitResult:
     read: EventDigest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import faulthandler
 import os
@@ -98,17 +99,9 @@ def process_units(
     ledger = Ledger(work.folder.new_child_ledger(child))
     processor = _begin(work, child, work.config)
     timeline.record("child_first_event", child=child, pid=os.getpid())
-    life = _Life(work.config.forking)
-    for number in _numbers(work, child, assignment):
-        commit = _process(work, processor, child, number, assignment.left_out.get(number, ()))
-        if commit is None:
-            break
-        ledger.append(commit)
-        work.chaos.strike("after_ledger", number, work.folder.unit(number))
-        work.board.beat(child)
-        tick()
-        if life.is_over(commit.n_events):
-            break
+    units = _Units(work, child, assignment, processor, ledger, tick)
+    with contextlib.suppress(_core.Stopped):
+        processor.run(units.next, units.commit)
     _end(work, child, processor)
     ledger.close()
     timeline.close()
@@ -145,6 +138,58 @@ def _numbers(work: Work, child: int, assignment: Assignment) -> Iterator[int]:
         if number is None:
             return
         yield number
+
+
+class _Units:
+    """Gives units to the processor and commits them: on any thread, both at the same time."""
+
+    def __init__(
+        self,
+        work: Work,
+        child: int,
+        assignment: Assignment,
+        processor: _core.Processor,
+        ledger: Ledger,
+        tick: Callable[[], None],
+    ) -> None:
+        self._work, self._child, self._assignment = work, child, assignment
+        self._processor, self._ledger, self._tick = processor, ledger, tick
+        self._numbers = _numbers(work, child, assignment)
+        self._life = _Life(work.config.forking)
+        self._is_old = False
+        self._begin_s: dict[int, float] = {}
+        self._end_s = 0.0
+
+    def next(self) -> _core.UnitToDo | None:
+        """What others have left was in work when they died: alone, it shows whether it kills."""
+        number = None if self._is_old else next(self._numbers, None)
+        if number is None:
+            return None
+        self._begin_s[number] = time.time()
+        unit, folder = self._work.plan.units[number], self._work.folder.unit(number)
+        self._work.chaos.strike("begin", number, folder)
+        ranges = without(unit.ranges, self._left_out(number))
+        alone = number in self._assignment.first
+        return _core.UnitToDo(
+            number, unit.run, unit.lumi, ranges, _places(self._work, folder), alone=alone
+        )
+
+    def commit(self, number: int, result: _core.UnitResult) -> None:
+        """Its time begins where that of the unit before has ended: they do not overlap."""
+        begin_s = max(self._begin_s.pop(number), self._end_s)
+        left_out = self._left_out(number)
+        commit = _commit(self._work, self._child, number, left_out, result, begin_s)
+        self._end_s = commit.end_s
+        self._ledger.append(commit)
+        self._work.chaos.strike("after_ledger", number, self._work.folder.unit(number))
+        self._work.board.beat(self._child)
+        self._tick()
+        self._is_old = self._is_old or self._life.is_over(commit.n_events)
+        if self._work.board.read(self._child).order != "go_on":
+            self._processor.stop()
+
+    def _left_out(self, number: int) -> tuple[BadEvent, ...]:
+        return self._assignment.left_out.get(number, ())
 
 
 class _Life:
@@ -185,7 +230,8 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     try:
         unit = work.plan.units[number]._replace(ranges=assignment.entries)
         work.chaos.strike("begin", number, folder)
-        _run_unit(work, processor, unit, folder)
+        places = _places(work, folder)
+        processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places)
         processor.finish()
         work.schedule.core.end_job()
     except _core.Stopped:
@@ -195,32 +241,24 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     work.board.set_state(child, "done")
 
 
-def _run_unit(work: Work, processor: _core.Processor, unit: Unit, folder: Path) -> _core.UnitResult:
-    """Its outputs are written beside their names."""
+def _places(work: Work, folder: Path) -> dict[str, str]:
+    """Where outputs are written: beside their names, in a folder that is made."""
     with output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    places = {o.label: str(folder / f"{o.label}.root.part") for o in work.config.outputs}
-    return processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places)
+    return {o.label: str(folder / f"{o.label}.root.part") for o in work.config.outputs}
 
 
-def _process(
+def _commit(
     work: Work,
-    processor: _core.Processor,
     child: int,
     number: int,
     left_out: tuple[BadEvent, ...],
-) -> Commit | None:
-    """One unit, with its outputs under their final names when this returns. None if the parent did
-    not wish it to be finished."""
-    start_s = time.time()
+    result: _core.UnitResult,
+    start_s: float,
+) -> Commit:
+    """One unit, with its outputs under their final names when this returns."""
     unit = work.plan.units[number]
     folder = work.folder.unit(number)
-    work.chaos.strike("begin", number, folder)
-    try:
-        ranges = without(unit.ranges, left_out)
-        result = _run_unit(work, processor, unit._replace(ranges=ranges), folder)
-    except _core.Stopped:
-        return None
     histograms = _write_histograms(work.schedule, folder)
     work.chaos.strike("before_rename", number, folder)
     for output in work.config.outputs:

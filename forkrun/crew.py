@@ -152,7 +152,7 @@ class JobCrew:
             lost = list(assignment.first)
         return Death(
             child,
-            lost[0] if lost else None,  # units are done in order: the others were not begun
+            lost[0] if lost else None,  # or one begun behind it: the next child does each alone
             words or describe_status(exit_code),
             self._failures[child].read(),
             _n_events_done(status, self._commits.events_by_child.get(child, 0)),

@@ -49,6 +49,11 @@ class EventBlock:
         return self._core.lumi
 
     @property
+    def iov(self) -> int:
+        """Number of the interval of validity of the conditions that the lumi belongs to."""
+        return self._core.iov
+
+    @property
     def n_events(self) -> int:
         return self._core.n_events
 
@@ -95,7 +100,8 @@ class Module:
     """What producers, filters and analyzers have in common. A module declares the columns that it
     `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of
     the configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
-    end_job(), begin_run(run), end_run(run), begin_lumi(run, lumi), end_lumi(run, lumi)."""
+    end_job(), begin_iov(iov), end_iov(iov), begin_run(run), end_run(run), begin_lumi(run, lumi),
+    end_lumi(run, lumi)."""
 
     consumes: Sequence[str] = ()
     random_name: str = ""

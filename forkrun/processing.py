@@ -125,7 +125,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
         work.schedule.core.pre_fork()
-        process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer))
+        process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
     except Exception as error:
         raise as_forkrun_error(error) from error
     finally:
@@ -134,7 +134,8 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
         raise stopped(stop.number, run.folder)
 
 
-def _tick_here(run: Run, work: Work, observer: RunObserver) -> None:
+def _tick_here(run: Run, work: Work, observer: RunObserver, stop: StopFlag) -> None:
+    stop.look()
     observer.tick()
     if run.deadline and time.monotonic() > run.deadline.at_s:
         work.hand_out.close()

@@ -35,10 +35,12 @@ class JobSchedule:
         serial = threads.executor.value == "serial"
         n_threads = 1 if serial else threads.per_child
         lanes = 1 if serial else threads.concurrent_blocks or n_threads
+        units = 1 if serial else threads.concurrent_lumis or lanes
         return _core.Processor(
             self.core, self.source, threads.executor.value, n_threads, lanes,
             threads.block_size, board, child, monitoring.timing or monitoring.trace,
             monitoring.trace_calls if monitoring.trace else 0,
+            units, threads.concurrent_iovs or units,
         )  # fmt: skip
 
     def take_histograms(self) -> list[Named]:

@@ -63,21 +63,37 @@ def _ignored(number: int) -> bool:
 
 class StopFlag:
     """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none. Only
-    the main thread can be asked."""
+    the main thread can be asked; while it is busy in C++, `look` notes it from any thread."""
 
     def __init__(self, then: Callable[[], None], *numbers: int) -> None:
         """`then` is called when it happens."""
         self.number = 0
         self._then = then
         self._before: dict[int, Any] = {}
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         if threading.current_thread() is threading.main_thread():
+            self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
             self._before = {number: signal.signal(number, self._note) for number in numbers}
 
     def _note(self, number: int, _frame: object) -> None:
         self.number = number
         self._then()
 
+    def look(self) -> None:
+        """Whether a signal has come that its handler has not told of yet."""
+        try:
+            numbers = os.read(self._read, 4096)
+        except BlockingIOError:
+            return
+        for number in numbers:
+            if number in self._before:
+                self._note(number, None)
+
     def restore(self) -> None:
         """Back to the handlers before."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._before:
+            signal.set_wakeup_fd(self._wakeup)
+        os.close(self._read)
+        os.close(self._write)

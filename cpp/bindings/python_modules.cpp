@@ -71,10 +71,6 @@ class PythonModule : public Kind {
   void post_fork(int child) override { tell("post_fork", child); }
   void begin_job() override { tell("begin_job"); }
   void end_job() override { tell("end_job"); }
-  void begin_run(std::uint32_t run) override { tell("begin_run", run); }
-  void end_run(std::uint32_t run) override { tell("end_run", run); }
-  void begin_lumi(LumiId lumi) override { tell("begin_lumi", lumi.run, lumi.lumi); }
-  void end_lumi(LumiId lumi) override { tell("end_lumi", lumi.run, lumi.lumi); }
 
  protected:
   /// Calls `method` with the block, and `use` with what it returns.
@@ -92,7 +88,6 @@ class PythonModule : public Kind {
 
   [[nodiscard]] const PythonColumns& columns() const { return columns_; }
 
- private:
   template <typename... Arguments>
   void tell(const char* message, Arguments... arguments) {
     call_python([&] {
@@ -102,11 +97,12 @@ class PythonModule : public Kind {
     });
   }
 
+ private:
   HeldObject module_;
   PythonColumns columns_;
 };
 
-class PythonProducer final : public PythonModule<Producer> {
+class PythonProducer : public PythonModule<Producer> {
  public:
   using PythonModule::PythonModule;
 
@@ -146,7 +142,7 @@ class PythonProducer final : public PythonModule<Producer> {
   }
 };
 
-class PythonFilter final : public PythonModule<Filter> {
+class PythonFilter : public PythonModule<Filter> {
  public:
   using PythonModule::PythonModule;
 
@@ -169,7 +165,7 @@ class PythonFilter final : public PythonModule<Filter> {
   }
 };
 
-class PythonAnalyzer final : public PythonModule<Analyzer> {
+class PythonAnalyzer : public PythonModule<Analyzer> {
  public:
   using PythonModule::PythonModule;
 
@@ -177,6 +173,33 @@ class PythonAnalyzer final : public PythonModule<Analyzer> {
     process("analyze", block, selected, [](const py::object&) {});
   }
 };
+
+/// The same for a module that has one of the messages.
+template <typename Kind>
+class Told final : public Kind, public Transitions {
+ public:
+  using Kind::Kind;
+  void begin_iov(std::uint32_t iov) override { this->tell("begin_iov", iov); }
+  void end_iov(std::uint32_t iov) override { this->tell("end_iov", iov); }
+  void begin_run(std::uint32_t run) override { this->tell("begin_run", run); }
+  void end_run(std::uint32_t run) override { this->tell("end_run", run); }
+  void begin_lumi(LumiId lumi) override { this->tell("begin_lumi", lumi.run, lumi.lumi); }
+  void end_lumi(LumiId lumi) override { this->tell("end_lumi", lumi.run, lumi.lumi); }
+};
+
+bool is_told(const py::object& module) {
+  static constexpr const char* messages[] = {"begin_iov", "end_iov",    "begin_run",
+                                             "end_run",   "begin_lumi", "end_lumi"};
+  return std::ranges::any_of(messages, [&](const char* name) { return py::hasattr(module, name); });
+}
+
+template <typename Kind>
+std::unique_ptr<Module> make(const py::object& module, PythonColumns columns) {
+  if (is_told(module)) {
+    return std::make_unique<Told<Kind>>(module, std::move(columns));
+  }
+  return std::make_unique<Kind>(module, std::move(columns));
+}
 
 PythonColumns declare(Construction& construction, const PythonDeclaration& declaration) {
   PythonColumns columns;
@@ -200,13 +223,13 @@ std::unique_ptr<Module> make_python_module(Construction& construction, const py:
   auto columns = declare(construction, declaration);
   construction.set_concurrency(Concurrency::unsafe);
   if (kind == "producer") {
-    return std::make_unique<PythonProducer>(module, std::move(columns));
+    return make<PythonProducer>(module, std::move(columns));
   }
   if (kind == "filter") {
-    return std::make_unique<PythonFilter>(module, std::move(columns));
+    return make<PythonFilter>(module, std::move(columns));
   }
   if (kind == "analyzer") {
-    return std::make_unique<PythonAnalyzer>(module, std::move(columns));
+    return make<PythonAnalyzer>(module, std::move(columns));
   }
   throw Error("a Python module is a producer, a filter or an analyzer, not \"" + kind + "\"");
 }

@@ -61,6 +61,7 @@ void register_block(py::module_& module) {
       .def_property_readonly("run", [](const PythonBlock& block) { return open(block).lumi().run; })
       .def_property_readonly("lumi",
                              [](const PythonBlock& block) { return open(block).lumi().lumi; })
+      .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
       .def_property_readonly("n_events",
                              [](const PythonBlock& block) { return open(block).n_events(); })
       .def_property_readonly(

@@ -33,7 +33,8 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
                                           const std::string& executor, std::size_t threads,
                                           std::size_t concurrent_blocks, std::size_t block_size,
                                           StatusBoard* board, std::size_t child, bool timing,
-                                          std::size_t n_trace_calls) {
+                                          std::size_t n_trace_calls, std::size_t concurrent_units,
+                                          std::size_t concurrent_iovs) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
   }
@@ -41,19 +42,45 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
     output->set_source(source.config());
   }
   const ProcessorConfig config{
-      executor_of(executor), threads, concurrent_blocks, block_size, false, timing, n_trace_calls};
+      executor_of(executor), threads,          concurrent_blocks, block_size, false, timing,
+      n_trace_calls,         concurrent_units, concurrent_iovs};
   return std::make_unique<Processor>(*job.schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
 
-UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
-                   std::uint32_t lumi, const std::vector<Range>& ranges,
-                   const std::map<std::string, std::string>& outputs) {
-  UnitOfWork unit{number, {run, lumi}, {}};
+using Paths = std::map<std::string, std::string>;
+
+UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
+                   const std::vector<Range>& ranges, const Paths& outputs, std::uint32_t iov,
+                   bool alone) {
+  UnitOfWork unit{number, {run, lumi}, {}, iov};
   for (const auto& [file, first, last] : ranges) {
     unit.ranges.push_back({file, first, last});
   }
-  return processor.process(unit, outputs);
+  return {unit, outputs, alone};
+}
+
+UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
+                   std::uint32_t lumi, const std::vector<Range>& ranges, const Paths& outputs,
+                   std::uint32_t iov) {
+  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false);
+  const py::gil_scoped_release release;
+  return processor.process(to_do.unit, to_do.outputs);
+}
+
+/// What the functions raise comes back out of `run`: the processor keeps it meanwhile.
+void run(Processor& processor, const py::function& next_unit, const py::function& commit) {
+  const NextUnit next = [&]() -> std::optional<UnitToDo> {
+    const py::gil_scoped_acquire acquire;
+    const auto unit = next_unit();
+    return unit.is_none() ? std::nullopt : std::optional{unit.cast<UnitToDo>()};
+  };
+  const CommitUnit commit_unit = [&](const UnitOfWork& unit, const UnitResult& result) {
+    const py::gil_scoped_acquire acquire;
+    commit(unit.number, result);
+  };
+  const py::gil_scoped_release release;
+  processor.run(next, commit_unit);
 }
 
 const Recorder& recorder_of(const Processor& processor) {
@@ -88,14 +115,20 @@ void register_processor(py::module_& module) {
       .def_readonly("cpu_s", &UnitResult::cpu_s)
       .def_readonly("read_calls", &UnitResult::read_calls)
       .def_readonly("read_bytes", &UnitResult::read_bytes);
+  py::class_<UnitToDo>(module, "UnitToDo")
+      .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false);
   py::class_<Processor>(module, "Processor")
       .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
            py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
            py::arg("board") = nullptr, py::arg("child") = 0, py::arg("timing") = false,
-           py::arg("n_trace_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::arg("n_trace_calls") = 0, py::arg("concurrent_units") = 1,
+           py::arg("concurrent_iovs") = 1, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
            py::keep_alive<1, 8>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::call_guard<py::gil_scoped_release>())
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0)
+      .def("run", &run, py::arg("next_unit"), py::arg("commit"))
+      .def("stop", &Processor::stop)
       .def("timing", &timing)
       .def("trace", &trace)
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());

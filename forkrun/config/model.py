@@ -147,6 +147,10 @@ class ThreadsConfig(Section):
     per_child: Positive = 1
     concurrent_blocks: Count = 0
     """Event blocks in work at the same time; 0: one per thread."""
+    concurrent_lumis: Count = 0
+    """Units of work (lumis, or parts of them) in work at the same time; 0: one per block."""
+    concurrent_iovs: Count = 0
+    """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
     block_size: Count = 0
     """Events per block; 0: the source chooses."""

@@ -186,10 +186,23 @@ def empty_modules(binary: Path) -> Iterator[Figure]:
     yield Figure("blocks of 100: tbb / loop by hand", many, 0.95)
 
 
+def small_lumis(binary: Path) -> Iterator[Figure]:
+    """From the C++ benchmark: how busy four threads are with lumis of one to three blocks."""
+    out = subprocess.run([binary], check=True, capture_output=True, text=True).stdout
+    rows = json.loads(out)
+    found = {
+        (row["concurrent_blocks"], row["concurrent_lumis"]): row["utilization"] for row in rows
+    }
+    for (blocks, lumis), utilization in found.items():
+        print(f"      {blocks} blocks, {lumis} lumis at a time: utilization {utilization:.3f}")
+    yield Figure("small lumis: 4 at a time / 1 at a time", found[4, 4] / found[4, 1], 2)
+    yield Figure("small lumis: 4 at a time, 8 blocks: utilization", found[8, 4], 0.9)
+
+
 def main() -> int:
     """Prints every figure as soon as it is there, then all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, help="bench_core, for the empty modules")
+    parser.add_argument("--binary", type=Path, help="bench_core, beside bench_units")
     parser.add_argument("--data", type=Path, help="folder of the public replay files")
     parser.add_argument("--only", nargs="*", help="names of parts")
     parser.add_argument("--long", action="store_true", help="20,000 events in flight: 5 minutes")
@@ -198,6 +211,9 @@ def main() -> int:
     bench = Bench(options.data)
     parts: dict[str, Callable[[], Iterator[Figure]]] = {
         "empty": lambda: empty_modules(options.binary) if options.binary else iter(()),
+        "small_lumis": lambda: (
+            small_lumis(options.binary.with_name("bench_units")) if options.binary else iter(())
+        ),
         "no_work": bench.no_work,
         "busy_wait": bench.busy_wait,
         "one_event": bench.one_event,

@@ -6,7 +6,7 @@ import gc
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,14 @@ class Job:
         self.builder.add_python_module(label, module.kind, module, module.consumes, module.produces)
 
     def run(
-        self, executor: Any = "serial", threads: int = 1, block_size: int = 16, **out: Path
+        self,
+        executor: Any = "serial",
+        threads: int = 1,
+        block_size: int = 16,
+        iovs: Sequence[int] = (),
+        **out: Path,
     ) -> int:
-        """All units in order; events read."""
+        """All units in order; events read. `iovs`: those of the units, if not all are 0."""
         source = _core.TreeSource(
             [self.file], "Events", *IDS, self.columns, [self.index["clusters"]]
         )
@@ -53,7 +58,8 @@ class Job:
         read = _core.EventDigest()
         for number, (run, lumi, first, last, _) in enumerate(self.index["ranges"]):
             outputs = {label: f"{path}.{number}" for label, path in out.items()}
-            read += processor.process(number, run, lumi, [(0, first, last)], outputs).read
+            iov = iovs[number] if iovs else 0
+            read += processor.process(number, run, lumi, [(0, first, last)], outputs, iov).read
         processor.finish()
         schedule.end_job()
         for path in out.values():

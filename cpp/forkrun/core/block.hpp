@@ -66,6 +66,8 @@ class EventBlock {
       : products_{products}, source_{source} {}
 
   [[nodiscard]] LumiId lumi() const { return lumi_; }
+  /// Number of the interval of validity of the conditions that the lumi belongs to.
+  [[nodiscard]] std::uint32_t iov() const { return iov_; }
   /// Event numbers, in entry order; (n_events,).
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_; }
   [[nodiscard]] std::size_t n_events() const { return events_.size(); }
@@ -129,6 +131,7 @@ class EventBlock {
   std::span<void* const> products_;
   SourceLane* source_;
   LumiId lumi_{};
+  std::uint32_t iov_{};
   EntryRange range_{};
   std::span<const std::uint64_t> events_;
   std::uint64_t sequence_{};

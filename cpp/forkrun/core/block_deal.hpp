@@ -24,6 +24,10 @@ class BlockDeal {
     auto& hand = hands_[lane];
     return hand.first < hand.last ? hand.first++ : take(hand);
   }
+  /// Lanes may still hold some that they have taken.
+  [[nodiscard]] bool is_over() const {
+    return next_.load(std::memory_order_relaxed) >= n_blocks_;  // It only grows.
+  }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace forkrun {
@@ -41,9 +42,12 @@ class GraphCompiler {
   std::uint32_t module_node(std::uint32_t module);
   std::uint32_t maker_node(std::uint32_t product);
   Numbers queues_of(std::uint32_t module);
+  Numbers shared_queues_of(std::uint32_t module);
+  void add_queues_between_units();
   std::uint32_t shared_queue(const std::string& resource);
   std::uint32_t column_node(std::uint32_t product);
   Node describe(std::uint32_t module) const;
+  void set_turn(std::uint32_t module, Node& node);
   Numbers input_nodes(const Numbers& products);
   Numbers columns_among(const Numbers& products) const;
   void add_path(const PathDescription& path);
@@ -68,6 +72,7 @@ class GraphCompiler {
   std::vector<Numbers> gate_children_;              ///< by gate
   std::vector<Numbers> gate_analyzers_;             ///< by gate
   std::map<std::string, std::uint32_t> resources_;  ///< queues, by name
+  std::vector<bool> reaches_turn_;                  ///< by node: it, or what it needs, is in turn
   Numbers lazy_nodes_;
 };
 
@@ -104,6 +109,7 @@ Graph GraphCompiler::compile() {
   }
   add_analyzers();
   add_outputs();
+  add_queues_between_units();
   for (std::size_t gate = 0; gate < graph_.gates.size(); ++gate) {
     graph_.gates[gate].children = add_links(gate_children_[gate]);
     graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
@@ -124,6 +130,7 @@ std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
     node.products = add_links(produced_[module]);
     node.columns = add_links(columns_among(produced_[module]));
     node.queues = add_links(queues_of(module));
+    set_turn(module, node);
     module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
   }
@@ -148,6 +155,18 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   return node;
 }
 
+/// A module that asks keeps its thread, or its own queue, while it waits. If what it waits for had
+/// to wait for an earlier unit, that unit might need the same: so it waits for the turn before.
+void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
+  const auto reaches_turn = [this](std::uint32_t input) { return reaches_turn_[input]; };
+  const bool asks_in_turn = std::ranges::any_of(input_nodes(asked_[module]), reaches_turn);
+  const bool is_told = dynamic_cast<const Transitions*>(node.record->module.get()) != nullptr;
+  node.in_turn =
+      is_told || asks_in_turn || node.kind == NodeKind::analyzer || node.kind == NodeKind::output;
+  reaches_turn_.push_back(node.in_turn ||
+                          std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
+}
+
 /// Its own first: those that are shared can be left while the others are kept.
 Numbers GraphCompiler::queues_of(std::uint32_t module) {
   const auto& record = job_.modules[module];
@@ -157,6 +176,13 @@ Numbers GraphCompiler::queues_of(std::uint32_t module) {
     queues.push_back(static_cast<std::uint32_t>(graph_.queues.size()));
     graph_.queues.push_back({is_one ? 1 : record.limit, false});
   }
+  std::ranges::copy(shared_queues_of(module), std::back_inserter(queues));
+  return queues;
+}
+
+/// In one order for all modules: they cannot block each other.
+Numbers GraphCompiler::shared_queues_of(std::uint32_t module) {
+  const auto& record = job_.modules[module];
   Numbers shared;
   if (record.concurrency() == Concurrency::unsafe) {
     shared.push_back(shared_queue(unsafe_resource));
@@ -164,9 +190,26 @@ Numbers GraphCompiler::queues_of(std::uint32_t module) {
   for (const auto& resource : record.resources) {
     shared.push_back(shared_queue(resource));
   }
-  std::ranges::sort(shared);  // One order for all modules: they cannot block each other.
-  queues.insert(queues.end(), shared.begin(), shared.end());
-  return queues;
+  std::ranges::sort(shared);
+  return shared;
+}
+
+/// What is done between units must not meet what modules do with blocks of the next.
+void GraphCompiler::add_queues_between_units() {
+  std::set<std::uint32_t> told;
+  std::set<std::uint32_t> outputs;
+  for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
+    const auto& record = job_.modules[module];
+    const auto shared = shared_queues_of(module);
+    if (dynamic_cast<const Transitions*>(record.module.get()) != nullptr) {
+      told.insert(shared.begin(), shared.end());
+    }
+    if (record.kind == ModuleKind::output) {
+      outputs.insert(shared.begin(), shared.end());
+    }
+  }
+  graph_.told_queues = add_links({told.begin(), told.end()});
+  graph_.output_queues = add_links({outputs.begin(), outputs.end()});
 }
 
 std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
@@ -208,6 +251,7 @@ std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
     node.name = &graph_.products[product].name;  // Stays where it is when the graph is moved.
     column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
+    reaches_turn_.push_back(false);
   }
   return column_nodes_[product];
 }

@@ -24,7 +24,8 @@ struct LinkRange {
 struct Node {
   NodeKind kind{};
   Concurrency concurrency = Concurrency::reentrant;
-  bool in_order{};               ///< sees the blocks in their order
+  bool in_order{};               ///< sees the blocks of a unit in their order
+  bool in_turn{};                ///< sees one unit after another: see UnitSequence
   bool is_coroutine{};           ///< waits for products without a thread
   bool asks{};                   ///< for products, while it runs
   bool may_wait{};               ///< for them: they are not made before
@@ -81,6 +82,8 @@ struct Graph {
   std::vector<std::uint32_t> makers;  ///< nodes, by product; none: nobody needs it
   std::vector<QueueDescription> queues;
   std::vector<Step> steps;
+  LinkRange told_queues;      ///< to be passed before modules with Transitions are told
+  LinkRange output_queues;    ///< to be passed before outputs are opened or closed
   std::uint32_t n_masks = 1;  ///< mask 0: all events
 
   [[nodiscard]] std::span<const std::uint32_t> at(LinkRange range) const {

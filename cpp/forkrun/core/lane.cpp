@@ -285,9 +285,12 @@ bool Lane::select(const Node& node) {
   return any;
 }
 
-EventDigest Lane::take_digest() {
+Lane::Share Lane::take_share() {
   status_.tell();
-  return std::exchange(digest_, {});
+  const auto now = source_->statistics();
+  const auto before = std::exchange(taken_, now);
+  return {std::exchange(digest_, {}),
+          {now.read_calls - before.read_calls, now.read_bytes - before.read_bytes}};
 }
 
 }  // namespace forkrun

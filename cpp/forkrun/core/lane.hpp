@@ -25,6 +25,7 @@ struct BlockToDo {
   LumiId lumi;
   EntryRange range;
   std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
+  std::uint32_t iov{};
 };
 
 /// What one concurrent block owns: its products, its masks, its part of the source. It is used
@@ -97,9 +98,12 @@ class alignas(cache_line_pair) Lane {
   /// if there are none.
   bool select(const Node& node);
 
-  /// Of all events loaded since the last call.
-  EventDigest take_digest();
-  [[nodiscard]] SourceLane::Statistics statistics() const { return source_->statistics(); }
+  /// What was read since the last call; between blocks.
+  struct Share {
+    EventDigest read;
+    SourceLane::Statistics statistics;
+  };
+  [[nodiscard]] Share take_share();
 
  private:
   struct NodeTimes {
@@ -137,12 +141,14 @@ class alignas(cache_line_pair) Lane {
   Recorder* recorder_;
   std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
   EventDigest digest_;
+  SourceLane::Statistics taken_;  ///< in shares
 };
 
 // What follows runs for every block, or every node of every block: inline.
 
 inline void Lane::begin(const BlockToDo& block) {
   block_.lumi_ = block.lumi;
+  block_.iov_ = block.iov;
   block_.range_ = block.range;
   block_.sequence_ = block.sequence;
   block_.events_ = {};

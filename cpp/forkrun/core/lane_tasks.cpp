@@ -5,18 +5,19 @@
 
 namespace forkrun {
 
-LaneTasks::LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks)
-    : unit_{unit},
-      graph_{unit.graph()},
+LaneTasks::LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool always_tasks)
+    : shared_{shared},
+      units_{units},
+      graph_{shared.graph()},
       lane_{lane},
       // Without tasks there is nobody who could go on when something outside has ended.
       always_tasks_{always_tasks || std::ranges::any_of(graph_.nodes, &Node::is_external)},
-      has_spare_threads_{unit.n_lanes() < unit.executor().n_threads()},
+      has_spare_threads_{shared.n_lanes() < shared.executor().n_threads()},
       begin_{*this},
-      course_{graph_, lane, unit.parallel(), LaneGuard{*this}} {
+      course_{graph_, lane, shared.parallel(), LaneGuard{*this}} {
   for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
-    const auto& entrance = unit.entrance(node);
-    const bool waits = entrance.order != nullptr || !entrance.queues.empty();
+    const auto& entrance = shared.entrance(node);
+    const bool waits = entrance.in_turn || entrance.order != nullptr || !entrance.queues.empty();
     is_simple_.push_back(waits || graph_.nodes[node].may_wait ? 0 : 1);
   }
   if (std::ranges::count(is_simple_, 0) != 0) {
@@ -28,30 +29,65 @@ LaneTasks::LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks)
 
 void LaneTasks::begin_blocks(ReadyTasks& ready) {
   ready_ = &ready;
-  while (const auto block = unit_.next_block(lane_.block().lane())) {
+  while (enter_unit(ready)) {
+    if (!run_blocks(*unit_, ready) || !leave_unit(ready)) {
+      return;
+    }
+  }
+}
+
+/// False if tasks have taken over: somebody else may be executing us now.
+bool LaneTasks::run_blocks(UnitInWork& unit, ReadyTasks& ready) {
+  while (const auto block = unit.next_block(lane_.block().lane())) {
     load(*block);
     course_.begin_block();
     if (begins_with_tasks(ready)) {
       take_over(ready);
-      return;
+      return false;
     }
     if (!course_.run_block()) {
-      return;
+      return false;
     }
     lane_.end_block();
     ready.note_progress(graph_.nodes.size());
   }
+  return true;
+}
+
+/// False if there is none now: somebody else may be executing us when there is.
+bool LaneTasks::enter_unit(ReadyTasks& ready) {
+  if (unit_ != nullptr) {  // The block before was ended by tasks.
+    return true;
+  }
+  auto* const unit = units_.enter(begin_, ready);
+  if (unit == nullptr) {
+    return false;
+  }
+  unit_ = unit;
+  return true;
+}
+
+/// False if there is something more urgent than the next unit.
+bool LaneTasks::leave_unit(ReadyTasks& ready) {
+  auto& unit = *std::exchange(unit_, nullptr);
+  auto* const urgent = units_.leave(unit, lane_.take_share());
+  if (urgent == nullptr) {
+    return true;
+  }
+  ready.push(begin_);
+  ready.push(*urgent);  // Last, to be executed next.
+  return false;
 }
 
 void LaneTasks::load(const BlockToDo& block) {
-  if (unit_.has_failed()) {
+  if (unit_->has_failed()) {
     lane_.skip(block);
     return;
   }
   try {
     lane_.load(block);
   } catch (...) {
-    unit_.fail(block.sequence, std::current_exception());
+    unit_->fail(UnitInWork::at_block(block.sequence), std::current_exception());
   }
 }
 
@@ -124,7 +160,7 @@ void LaneTasks::reset() {
   }
   n_outputs_begun_ = 0;
   // Relaxed, here and below: others learn of it with the tasks that are pushed later.
-  n_path_ends_left_.store(unit_.n_path_ends(), std::memory_order_relaxed);
+  n_path_ends_left_.store(shared_.n_path_ends(), std::memory_order_relaxed);
 }
 
 /// What the serial course has done is done.
@@ -166,9 +202,13 @@ void LaneTasks::end_call(std::uint32_t node) {
 
 bool LaneGuard::pass_by(std::uint32_t node) {
   auto& tasks = *tasks_;
-  auto* const order = tasks.unit_.entrance(node).order;
+  const auto& entrance = tasks.shared_.entrance(node);
+  auto* const order = entrance.order;
   if (order == nullptr) {
     return true;
+  }
+  if (!tasks.has_turn(entrance)) {
+    return false;
   }
   const auto sequence = tasks.lane_.block().sequence();
   if (!order->try_enter(sequence)) {

@@ -12,6 +12,7 @@
 #include <forkrun/core/lane.hpp>
 #include <forkrun/core/product_fetcher.hpp>
 #include <forkrun/core/serial_course.hpp>
+#include <forkrun/core/unit_sequence.hpp>
 #include <forkrun/core/unit_tasks.hpp>
 
 namespace forkrun {
@@ -52,8 +53,8 @@ class LaneGuard {
 /// becomes ready, waits for its turn in block order and for its queues, if it has such, and runs.
 class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public ExternalWaiter {
  public:
-  LaneTasks(UnitTasks& unit, Lane& lane, bool always_tasks);
-  /// Takes blocks until there are no more.
+  LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool always_tasks);
+  /// Takes blocks until there are no more now.
   [[nodiscard]] Task& begin_task() { return begin_; }
 
   void wait_for(std::uint32_t asker, std::uint32_t product) override;
@@ -99,11 +100,15 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     Stage stage = Stage::idle;
     bool is_skipped{};         ///< an analyzer without events: only its turn is taken
     std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
+    WaitingTaskList::Link turn_link{this, nullptr};  ///< in the list of its unit's turn
     WaitingTaskList done;
   };
 
   // Blocks
   void begin_blocks(ReadyTasks& ready);
+  [[nodiscard]] bool run_blocks(UnitInWork& unit, ReadyTasks& ready);
+  [[nodiscard]] bool enter_unit(ReadyTasks& ready);
+  [[nodiscard]] bool leave_unit(ReadyTasks& ready);
   void load(const BlockToDo& block);
   [[nodiscard]] bool begins_with_tasks(ReadyTasks& ready) const;
   void end_block(ReadyTasks& ready);
@@ -132,6 +137,10 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   void ask_for_inputs(NodeTask& task, ReadyTasks& ready);
   void advance(NodeTask& task, ReadyTasks& ready);
   [[nodiscard]] bool enter(NodeTask& task);
+  [[nodiscard]] bool enter_turn(NodeTask& task);
+  [[nodiscard]] bool has_turn(const Entrance& entrance) const {
+    return !entrance.in_turn || unit_->turn().is_done();
+  }
   [[nodiscard]] bool try_enter(NodeTask& task);
   /// Those that come next are to be pushed.
   [[nodiscard]] TaskChain leave(NodeTask& task);
@@ -141,9 +150,11 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   void note_failure(const std::exception_ptr& failure);
   void end(NodeTask& task, std::exception_ptr failure, ReadyTasks& ready);
 
-  UnitTasks& unit_;
+  UnitTasks& shared_;
+  UnitSequence& units_;
   const Graph& graph_;
   Lane& lane_;
+  UnitInWork* unit_{};  ///< of the block; null while idle
   bool always_tasks_;
   bool has_spare_threads_;
   BeginTask begin_;
@@ -171,7 +182,7 @@ inline bool LaneGuard::enter(std::uint32_t node) {
       return false;
     }
   }
-  if (tasks.unit_.has_failed()) [[unlikely]] {
+  if (tasks.unit_->has_failed()) [[unlikely]] {
     return false;
   }
   return tasks.is_simple_[node] != 0 || tasks.begin_call(node);

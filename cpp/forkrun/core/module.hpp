@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,6 +50,17 @@ class Module {
   virtual void post_fork(int /*child*/) {}
   virtual void begin_job() {}
   virtual void end_job() {}
+};
+
+/// A second base of a module that is told of the runs, lumis and IOVs of its child. Each begins
+/// before the first of its blocks and ends after the last; a lumi is in one run and one IOV, a run
+/// may be in several IOVs and an IOV in several runs. Messages and blocks of one lumi never mix
+/// with those of another.
+class Transitions {
+ public:
+  virtual ~Transitions() = default;
+  virtual void begin_iov(std::uint32_t /*iov*/) {}
+  virtual void end_iov(std::uint32_t /*iov*/) {}
   virtual void begin_run(std::uint32_t /*run*/) {}
   virtual void end_run(std::uint32_t /*run*/) {}
   virtual void begin_lumi(LumiId /*lumi*/) {}
@@ -237,8 +249,17 @@ void register_module_class(const std::string& class_name, ModuleFactory factory)
 /// Loads a plugin library (dlopen). \throws Error with the loader's message.
 void load_plugin(const std::string& path);
 
+/// Has a message of `Transitions` without that base: it would never be told.
+template <typename Class>
+concept MissesTransitions = !std::derived_from<Class, Transitions> &&
+                            (requires { &Class::begin_iov; } || requires { &Class::end_iov; } ||
+                             requires { &Class::begin_run; } || requires { &Class::end_run; } ||
+                             requires { &Class::begin_lumi; } || requires { &Class::end_lumi; });
+
 // NOLINTBEGIN(bugprone-macro-parentheses): the name of a class takes none.
 #define FORKRUN_REGISTER_MODULE(Class)                                                   \
+  static_assert(!::forkrun::MissesTransitions<Class>,                                    \
+                #Class " has begin or end messages: make forkrun::Transitions a base");  \
   static const bool forkrun_registered_##Class = [] {                                    \
     ::forkrun::register_module_class(#Class, [](::forkrun::Construction& construction) { \
       return std::unique_ptr<::forkrun::Module>{new Class{construction}};                \

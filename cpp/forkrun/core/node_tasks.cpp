@@ -44,7 +44,7 @@ void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
   std::exception_ptr failure;
   if (!task.is_skipped) {
     const bool has_work_outside =
-        graph_.nodes[task.number].is_external && task.stage == Stage::idle && !unit_.has_failed();
+        graph_.nodes[task.number].is_external && task.stage == Stage::idle && !unit_->has_failed();
     if (has_work_outside && !(acquire(task, ready) && enter(task))) {
       return;
     }
@@ -56,7 +56,11 @@ void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
 }
 
 bool LaneTasks::enter(NodeTask& task) {
-  const auto& [order, queues] = unit_.entrance(task.number);
+  const auto& entrance = shared_.entrance(task.number);
+  if (task.n_entered == 0 && !has_turn(entrance) && !enter_turn(task)) {
+    return false;
+  }
+  const auto& [in_turn, order, queues] = entrance;
   const auto n = task.is_skipped ? 1 : 1 + queues.size();
   while (task.n_entered < n) {
     const auto next = task.n_entered++;
@@ -69,8 +73,18 @@ bool LaneTasks::enter(NodeTask& task) {
   return true;
 }
 
+/// False if the turn of its unit has not come: we come back then.
+bool LaneTasks::enter_turn(NodeTask& task) {
+  task.expect(1);
+  return unit_->turn().add(task.turn_link) == WaitingTaskList::Added::done;
+}
+
 bool LaneTasks::try_enter(NodeTask& task) {
-  const auto& [order, queues] = unit_.entrance(task.number);
+  const auto& entrance = shared_.entrance(task.number);
+  if (!has_turn(entrance)) {
+    return false;
+  }
+  const auto& [in_turn, order, queues] = entrance;
   while (task.n_entered < 1 + queues.size()) {
     const auto next = task.n_entered;
     const bool is_in = next == 0 ? order == nullptr || order->try_enter(lane_.block().sequence())
@@ -84,7 +98,7 @@ bool LaneTasks::try_enter(NodeTask& task) {
 }
 
 TaskChain LaneTasks::leave(NodeTask& task) {
-  const auto& [order, queues] = unit_.entrance(task.number);
+  const auto& [in_turn, order, queues] = shared_.entrance(task.number);
   TaskChain next;
   while (task.n_entered > 0) {
     const auto last = --task.n_entered;
@@ -99,7 +113,7 @@ TaskChain LaneTasks::leave(NodeTask& task) {
 
 /// True if there were such.
 bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
-  const auto queues = unit_.entrance(task.number).queues;
+  const auto queues = shared_.entrance(task.number).queues;
   bool has_left = false;
   while (task.n_entered > 1 && queues[task.n_entered - 2]->is_shared()) {
     --task.n_entered;
@@ -115,7 +129,7 @@ bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
 bool LaneTasks::acquire(NodeTask& task, ReadyTasks& ready) {
   task.stage = Stage::outside;
   task.expect(2);  // The answer, and that `acquire` has returned.
-  unit_.executor().expect_outside();
+  shared_.executor().expect_outside();
   try {
     lane_.acquire(task.number, ExternalWork{*this, task.number});
   } catch (...) {
@@ -133,7 +147,7 @@ void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noe
       note_failure(std::current_exception());
     }
   }
-  auto& executor = unit_.executor();
+  auto& executor = shared_.executor();
   if (nodes_[node].arrive()) {
     executor.submit(nodes_[node]);
   } else {
@@ -144,12 +158,12 @@ void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noe
 /// False if it is a coroutine which waits: somebody else may be executing it now.
 bool LaneTasks::call(NodeTask& task, std::exception_ptr& failure) {
   // A coroutine that has begun must come to its end.
-  if (unit_.has_failed() && task.stage != Stage::waiting) {
+  if (unit_->has_failed() && task.stage != Stage::waiting) {
     failure = not_made();
     return true;
   }
   try {
-    return lane_.call(task.number, *this, unit_.parallel());
+    return lane_.call(task.number, *this, shared_.parallel());
   } catch (...) {
     failure = lane_.failure_of(task.number);
     note_failure(failure);
@@ -163,7 +177,7 @@ void LaneTasks::note_failure(const std::exception_ptr& failure) {
   } catch (const ProductNotMade&) {
     // Something else has failed before, and was noted.
   } catch (...) {
-    unit_.fail(lane_.block().sequence(), failure);
+    unit_->fail(UnitInWork::at_block(lane_.block().sequence()), failure);
   }
 }
 

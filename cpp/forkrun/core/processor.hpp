@@ -10,7 +10,7 @@
 #include <forkrun/core/schedule.hpp>
 #include <forkrun/core/source.hpp>
 #include <forkrun/core/status_board.hpp>
-#include <forkrun/core/unit_of_work.hpp>
+#include <forkrun/core/unit_steps.hpp>
 
 namespace forkrun {
 
@@ -24,6 +24,8 @@ struct ProcessorConfig {
   bool always_tasks = false;          ///< also where plain calls are quicker: for tests and studies
   bool records = false;               ///< when modules are called: see `recorder`
   std::size_t n_trace_calls = 0;      ///< of so many calls one by one
+  std::size_t concurrent_units = 1;   ///< at most so many in work; 1 for serial
+  std::size_t concurrent_iovs = 1;    ///< to which they belong
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.
@@ -33,18 +35,29 @@ class Processor {
   Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
   ~Processor();
 
-  /// Processes all events of a unit and closes its outputs; sends begin/end of run and lumi as
-  /// they change from the unit before. `outputs`: path of the temporary file by output label.
-  /// All blocks of the unit have ended when this returns or throws.
-  /// \throws Error with module label, (run, lumi, events first…last of the block) and cause; the
-  /// outputs of the unit are then abandoned. \throws Stopped, likewise, if the status has the order
-  /// to end after the present block and blocks are left.
-  UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
+  /// Processes units until `next` gives none. Sends begin and end of runs, lumis and IOVs as they
+  /// change, closes the outputs of each unit and has it committed, one unit after another; units
+  /// behind the one that is to be committed may be in work already.
+  ///
+  /// Both functions are called on any thread, `commit` by one at a time and in the order of the
+  /// units, `next` by one at a time, as late as possible, but before the `commit` of the unit
+  /// before. All blocks have ended when this returns or throws.
+  /// \throws Error with module label, (run, lumi, events first…last of the block) and cause, or
+  /// what `next` or `commit` throws. The outputs of that unit are then abandoned, those of units
+  /// behind it were never opened; units before it are committed. \throws Stopped, likewise, if the
+  /// status has the order to end after the present block and blocks are left.
+  void run(const NextUnit& next, const CommitUnit& commit);
+  /// From any thread, also in `next` and `commit`: `run` returns when the unit that is to be
+  /// committed next, or is just being committed, has ended.
+  void stop();
 
-  /// Ends the open lumi and run.
+  /// Runs one unit; the lumi, run and IOV stay open. `outputs`: path of the temporary file by
+  /// output label.
+  UnitResult process(const UnitOfWork& unit, const std::map<std::string, std::string>& outputs);
+  /// Ends the open lumi, run and IOV.
   void finish();
 
-  /// What was recorded, between units; null if nothing is. Nodes are those of the schedule's graph.
+  /// What was recorded, between runs; null if nothing is. Nodes are those of the schedule's graph.
   [[nodiscard]] const Recorder* recorder() const;
   [[nodiscard]] const Graph& graph() const;
 

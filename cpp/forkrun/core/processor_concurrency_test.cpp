@@ -21,7 +21,7 @@ struct Log {
   int n_begin_job{};
 };
 
-class Cloned final : public Producer {
+class Cloned final : public Producer, public Transitions {
  public:
   explicit Cloned(Log& log) : log_{log} {}
   [[nodiscard]] std::unique_ptr<Module> clone() const override {

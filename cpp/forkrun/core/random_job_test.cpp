@@ -38,7 +38,9 @@ ProcessorConfig serial_config(std::size_t block_size) {
 /// Number of blocks of one size, so what depends on it is left out.
 testing::Observation without_counts(testing::Observation observation) {
   observation.n_calls.clear();
-  observation.sequences.clear();
+  for (auto& unit : observation.units) {
+    unit.sequences.clear();
+  }
   return observation;
 }
 
@@ -46,8 +48,8 @@ TEST(RandomJobTest, tasks_on_threads_do_what_serial_does) {
   for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
     const auto job = RandomJob::draw(seed);
     for (const std::size_t block_size : {1, 3, 100}) {
-      const auto expected = observe(job, serial_config(block_size), unit_of(0, 250));
-      const auto found = observe(job, parallel_config(seed, block_size), unit_of(0, 250));
+      const auto expected = observe(job, serial_config(block_size), {unit_of(0, 250)});
+      const auto found = observe(job, parallel_config(seed, block_size), {unit_of(0, 250)});
       EXPECT_EQ(found, expected) << "seed " << seed << ", block size " << block_size;
       EXPECT_EQ(found.n_overlaps, 0) << "seed " << seed;
       EXPECT_EQ(found.error, "");
@@ -58,9 +60,9 @@ TEST(RandomJobTest, tasks_on_threads_do_what_serial_does) {
 TEST(RandomJobTest, block_size_changes_nothing) {
   for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
     const auto job = RandomJob::draw(seed);
-    const auto expected = without_counts(observe(job, serial_config(1), unit_of(0, 250)));
+    const auto expected = without_counts(observe(job, serial_config(1), {unit_of(0, 250)}));
     for (const std::size_t block_size : {3, 100}) {
-      const auto found = observe(job, serial_config(block_size), unit_of(0, 250));
+      const auto found = observe(job, serial_config(block_size), {unit_of(0, 250)});
       EXPECT_EQ(without_counts(found), expected) << "seed " << seed;
     }
   }
@@ -82,8 +84,8 @@ TEST(RandomJobTest, an_exception_anywhere_is_reported_alike_and_the_next_unit_is
     const auto job = RandomJob::draw(seed);
     for (const auto& label : labels_of(job)) {
       const Fault fault{label, 1000 + (seed * 37) % 250};
-      const auto expected = observe(job, serial_config(3), unit_of(0, 250), fault);
-      const auto found = observe(job, parallel_config(seed, 3), unit_of(0, 250), fault);
+      const auto expected = observe(job, serial_config(3), {unit_of(0, 250)}, fault);
+      const auto found = observe(job, parallel_config(seed, 3), {unit_of(0, 250)}, fault);
       EXPECT_EQ(found, expected) << "seed " << seed << ", fault in " << label;
       n_failed += found.error.empty() ? 0 : 1;
     }
@@ -97,7 +99,7 @@ TEST(RandomJobTest, every_executor_does_what_serial_does) {
     const auto job = RandomJob::draw(seed);
     const auto labels = labels_of(job);
     const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % 250};
-    const auto expected = observe(job, serial_config(3), unit_of(0, 250), fault);
+    const auto expected = observe(job, serial_config(3), {unit_of(0, 250)}, fault);
     for (const auto kind : {ExecutorKind::serial, ExecutorKind::thread, ExecutorKind::tbb}) {
       auto config = parallel_config(seed, 3);
       config.executor = kind;
@@ -107,10 +109,49 @@ TEST(RandomJobTest, every_executor_does_what_serial_does) {
       config.always_tasks = seed % 3 != 0;
       config.records = seed % 2 == 0;
       config.n_trace_calls = 100;
-      EXPECT_EQ(observe(job, config, unit_of(0, 250), fault), expected)
+      EXPECT_EQ(observe(job, config, {unit_of(0, 250)}, fault), expected)
           << "seed " << seed << ", executor " << static_cast<int>(kind);
     }
   }
+}
+
+/// So many units and IOVs at a time as the seed wishes, for every number of threads.
+ProcessorConfig overlapping_config(std::uint32_t seed) {
+  auto config = parallel_config(seed, 3);
+  config.concurrent_blocks = 1 + (seed / 2) % 8;
+  config.concurrent_units = 1 + (seed / 3) % 5;
+  config.concurrent_iovs = 1 + (seed / 5) % 3;
+  config.always_tasks = seed % 7 == 0;
+  config.records = seed % 2 == 0;
+  return config;
+}
+
+TEST(RandomJobTest, units_that_overlap_yield_what_they_yield_one_after_another) {
+  for (std::uint32_t seed = 0; seed < 4 * n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    const auto units = testing::draw_units(seed);
+    const auto expected = observe(job, serial_config(3), units);
+    EXPECT_EQ(expected.units.size(), units.size());
+    EXPECT_EQ(expected.n_misplaced, 0) << "seed " << seed;
+    EXPECT_EQ(observe(job, overlapping_config(seed), units), expected) << "seed " << seed;
+  }
+}
+
+TEST(RandomJobTest, a_failure_in_any_unit_leaves_those_before_it_committed_and_no_other) {
+  int n_failed = 0;
+  for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    const auto units = testing::draw_units(seed);
+    const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
+    const auto labels = labels_of(job);
+    const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % (n_events + 1)};
+    const auto expected = observe(job, serial_config(3), units, fault);
+    EXPECT_EQ(expected.units.size(), units.size());
+    EXPECT_EQ(observe(job, overlapping_config(seed), units, fault), expected)
+        << "seed " << seed << ", fault in " << fault.label;
+    n_failed += expected.error.empty() ? 0 : 1;
+  }
+  EXPECT_GT(n_failed, static_cast<int>(n_jobs()) / 4);
 }
 
 }  // namespace

@@ -43,23 +43,43 @@ void Schedule::end_job() {
   tell_all("end_job", [](Module& module) { module.end_job(); });
 }
 
+template <typename Call>
+void Schedule::tell_transition(const std::string& message, Call call) {
+  tell_all(message, [&call](Module& module) {
+    if (auto* const told = dynamic_cast<Transitions*>(&module)) {
+      call(*told);
+    }
+  });
+}
+
+void Schedule::begin_iov(std::uint32_t iov) {
+  tell_transition("begin_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& told) { told.begin_iov(iov); });
+}
+
+void Schedule::end_iov(std::uint32_t iov) {
+  tell_transition("end_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& told) { told.end_iov(iov); });
+}
+
 void Schedule::begin_run(std::uint32_t run) {
-  tell_all("begin_run of run " + std::to_string(run),
-           [run](Module& module) { module.begin_run(run); });
+  tell_transition("begin_run of run " + std::to_string(run),
+                  [run](Transitions& told) { told.begin_run(run); });
 }
 
 void Schedule::end_run(std::uint32_t run) {
-  tell_all("end_run of run " + std::to_string(run), [run](Module& module) { module.end_run(run); });
+  tell_transition("end_run of run " + std::to_string(run),
+                  [run](Transitions& told) { told.end_run(run); });
 }
 
 void Schedule::begin_lumi(LumiId lumi) {
-  tell_all("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-           [lumi](Module& module) { module.begin_lumi(lumi); });
+  tell_transition("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& told) { told.begin_lumi(lumi); });
 }
 
 void Schedule::end_lumi(LumiId lumi) {
-  tell_all("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-           [lumi](Module& module) { module.end_lumi(lumi); });
+  tell_transition("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& told) { told.end_lumi(lumi); });
 }
 
 void Schedule::make_clones(std::size_t n_clones) {

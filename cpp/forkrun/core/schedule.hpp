@@ -61,6 +61,9 @@ class Schedule {
   void post_fork(int child);
   void begin_job();
   void end_job();
+  /// Those below only to modules with Transitions.
+  void begin_iov(std::uint32_t iov);
+  void end_iov(std::uint32_t iov);
   void begin_run(std::uint32_t run);
   void end_run(std::uint32_t run);
   void begin_lumi(LumiId lumi);
@@ -79,6 +82,8 @@ class Schedule {
  private:
   template <typename Call>
   void tell_all(const std::string& message, Call call);
+  template <typename Call>
+  void tell_transition(const std::string& message, Call call);
 
   std::vector<ModuleRecord> modules_;
   std::unique_ptr<Graph> graph_;

@@ -191,7 +191,7 @@ TEST_F(ScheduleTest, paths_that_begin_alike_share_their_gates) {
 }
 
 TEST_F(ScheduleTest, message_that_fails_names_the_module) {
-  class Broken final : public Producer {
+  class Broken final : public Producer, public Transitions {
     void produce(const EventBlock&) override {}
     void begin_lumi(LumiId) override { throw std::runtime_error{"no table"}; }
   };

@@ -44,42 +44,62 @@ class FailureGuard {
 
 class SerialLoop final : public BlockLoop {
  public:
-  SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane, StopOrder stop)
-      : lane_{std::move(lane)},
-        course_{graph, *lane_, parallel_, FailureGuard{failure_}},
-        stop_{stop} {}
+  SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane)
+      : lane_{std::move(lane)}, course_{graph, *lane_, parallel_, FailureGuard{failure_}} {}
 
-  void run(LumiId lumi, std::span<const EntryRange> blocks) override {
-    std::uint64_t sequence = 0;
-    for (const auto& range : blocks) {
-      if (stop_.is_given()) {
-        throw Stopped{};
+  void run(UnitSteps& steps) override {
+    bool has_unit = steps.take(*unit_);
+    while (has_unit) {
+      steps.begin(*unit_);
+      if (!unit_->has_failed()) {
+        run_blocks();
       }
-      lane_->load({lumi, range, sequence++});
-      course_.begin_block();
-      if (!course_.run_block()) {
-        std::rethrow_exception(std::exchange(failure_, nullptr));
+      unit_->add(lane_->take_share());
+      has_unit = !unit_->has_failed() && steps.take(*next_);
+      steps.end(*unit_, has_unit ? next_.get() : nullptr);
+      steps.close(*unit_, parallel_);
+      steps.commit(*unit_);
+      if (unit_->has_failed()) {
+        std::rethrow_exception(unit_->failure());
       }
-      lane_->end_block();
+      has_unit = has_unit && !steps.is_stopped();
+      unit_.swap(next_);
+    }
+    steps.rethrow_failure();
+  }
+
+ private:
+  void run_blocks() {
+    std::uint32_t number = 0;
+    try {
+      for (; number < unit_->n_blocks(); ++number) {
+        if (unit_->is_stopped()) {
+          throw Stopped{};
+        }
+        lane_->load(unit_->block(number));
+        course_.begin_block();
+        if (!course_.run_block()) {
+          std::rethrow_exception(std::exchange(failure_, nullptr));
+        }
+        lane_->end_block();
+      }
+    } catch (...) {
+      unit_->fail(UnitInWork::at_block(number), std::current_exception());
     }
   }
 
-  [[nodiscard]] Parallel& parallel() override { return parallel_; }
-  [[nodiscard]] std::vector<Lane*> lanes() override { return {lane_.get()}; }
-
- private:
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<UnitInWork> unit_ = std::make_unique<UnitInWork>(1, true);
+  std::unique_ptr<UnitInWork> next_ = std::make_unique<UnitInWork>(1, true);
   SerialParallel parallel_;
   std::exception_ptr failure_;
   SerialCourse<FailureGuard> course_;
-  StopOrder stop_;
 };
 
 }  // namespace
 
-std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph, const MakeLane& make_lane,
-                                            StopOrder stop) {
-  return std::make_unique<SerialLoop>(graph, make_lane(0), stop);
+std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph, const MakeLane& make_lane) {
+  return std::make_unique<SerialLoop>(graph, make_lane(0));
 }
 
 }  // namespace forkrun

@@ -23,65 +23,47 @@ class ExecutorParallel final : public Parallel {
 
 class TaskLoop final : public BlockLoop {
  public:
-  TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes, bool always_tasks,
-           std::unique_ptr<Executor> executor, StopOrder stop)
+  TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes, UnitLimits limits,
+           bool always_tasks, std::unique_ptr<Executor> executor)
       : executor_{std::move(executor)},
         parallel_{*executor_},
-        unit_{graph, n_lanes, *executor_, parallel_, stop},
-        start_{*this} {
+        shared_{graph, n_lanes, *executor_, parallel_},
+        units_{shared_, limits} {
     for (std::size_t number = 0; number < n_lanes; ++number) {
       lanes_.push_back(make_lane(number));
-      lane_tasks_.push_back(std::make_unique<LaneTasks>(unit_, *lanes_.back(), always_tasks));
+      lane_tasks_.push_back(
+          std::make_unique<LaneTasks>(shared_, units_, *lanes_.back(), always_tasks));
     }
   }
 
-  void run(LumiId lumi, std::span<const EntryRange> blocks) override {
-    unit_.begin(lumi, blocks);
-    executor_->run(start_);
-    unit_.rethrow_failure();
-  }
-
-  [[nodiscard]] Parallel& parallel() override { return parallel_; }
-
-  [[nodiscard]] std::vector<Lane*> lanes() override {
-    std::vector<Lane*> lanes;
-    lanes.reserve(lanes_.size());
-    for (const auto& lane : lanes_) {
-      lanes.push_back(lane.get());
+  void run(UnitSteps& steps) override {
+    std::vector<Task*> lanes;
+    for (const auto& lane : lane_tasks_) {
+      lanes.push_back(&lane->begin_task());
     }
-    return lanes;
+    if (auto* const first = units_.start(steps, lanes)) {
+      executor_->run(*first);
+    }
+    units_.rethrow_failure();
+    steps.rethrow_failure();
   }
 
  private:
-  /// Sets the lanes going.
-  class Start final : public Task {
-   public:
-    explicit Start(TaskLoop& loop) : loop_{loop} {}
-    void execute(ReadyTasks& ready) noexcept override {
-      for (const auto& lane : loop_.lane_tasks_) {
-        ready.push(lane->begin_task());
-      }
-    }
-
-   private:
-    TaskLoop& loop_;
-  };
-
   std::unique_ptr<Executor> executor_;
   ExecutorParallel parallel_;
-  UnitTasks unit_;
+  UnitTasks shared_;
+  UnitSequence units_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<LaneTasks>> lane_tasks_;
-  Start start_;
 };
 
 }  // namespace
 
 std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph, const MakeLane& make_lane,
-                                          std::size_t n_lanes, bool always_tasks,
-                                          std::unique_ptr<Executor> executor, StopOrder stop) {
-  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, always_tasks, std::move(executor),
-                                    stop);
+                                          std::size_t n_lanes, UnitLimits limits, bool always_tasks,
+                                          std::unique_ptr<Executor> executor) {
+  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, limits, always_tasks,
+                                    std::move(executor));
 }
 
 }  // namespace forkrun

@@ -19,7 +19,8 @@ struct EntryRange {
 struct UnitOfWork {
   std::uint64_t number{};
   LumiId lumi{};
-  std::vector<EntryRange> ranges;
+  std::vector<EntryRange> ranges{};
+  std::uint32_t iov{};  ///< number of the IOV that the lumi belongs to
 };
 
 struct OutputSummary {

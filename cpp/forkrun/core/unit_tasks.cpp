@@ -1,8 +1,5 @@
 #include <forkrun/core/unit_tasks.hpp>
 
-#include <algorithm>
-#include <utility>
-
 namespace forkrun {
 
 namespace {
@@ -18,14 +15,12 @@ std::uint32_t count_path_ends(const Graph& graph) {
 }  // namespace
 
 UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor,
-                     Parallel& parallel, StopOrder stop)
+                     Parallel& parallel)
     : graph_{graph},
       executor_{executor},
       parallel_{parallel},
       n_lanes_{n_lanes},
-      stop_{stop},
-      n_path_ends_{count_path_ends(graph)},
-      deal_{n_lanes, std::ranges::any_of(graph.nodes, &Node::in_order)} {
+      n_path_ends_{count_path_ends(graph)} {
   for (const auto& description : graph.queues) {
     queues_.emplace_back(description);
   }
@@ -40,33 +35,14 @@ UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor
       queues_of_nodes_.push_back(&queues_[queue]);
     }
     auto* const order = node.in_order ? &orders_.emplace_back(n_lanes) : nullptr;
-    entrances_.push_back({order, {queues_of_nodes_.data() + first, node.queues.count}});
+    entrances_.push_back(
+        {node.in_turn, order, {queues_of_nodes_.data() + first, node.queues.count}});
   }
 }
 
-void UnitTasks::begin(LumiId lumi, std::span<const EntryRange> blocks) {
-  lumi_ = lumi;
-  blocks_ = blocks;
-  deal_.begin(static_cast<std::uint32_t>(blocks.size()));
-  has_failed_ = false;
-  failure_ = nullptr;
+void UnitTasks::reset_orders() {
   for (auto& order : orders_) {
     order.reset();
-  }
-}
-
-void UnitTasks::fail(std::uint64_t sequence, std::exception_ptr failure) {
-  const std::scoped_lock lock{failure_mutex_};
-  if (!failure_ || sequence < failed_sequence_) {
-    failed_sequence_ = sequence;
-    failure_ = std::move(failure);
-  }
-  has_failed_ = true;
-}
-
-void UnitTasks::rethrow_failure() {
-  if (failure_) {
-    std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 }
 

@@ -56,7 +56,7 @@ class FunctionCoroutineFilter : public CoroutineFilter {
   Function function_;
 };
 
-class FunctionAnalyzer final : public Analyzer {
+class FunctionAnalyzer : public Analyzer {
  public:
   using Function = std::function<void(const EventBlock&, Mask)>;
   explicit FunctionAnalyzer(Function function) : function_{std::move(function)} {}
@@ -82,7 +82,7 @@ class WithOutside : public Base, public External {
 };
 
 /// Keeps the numbers of the events it wrote, and what became of its units.
-class MemoryOutput final : public OutputModule {
+class MemoryOutput : public OutputModule {
  public:
   struct Record {
     std::vector<std::uint64_t> events{};

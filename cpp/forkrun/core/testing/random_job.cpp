@@ -1,6 +1,7 @@
 #include <forkrun/core/testing/random_job.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <forkrun/core/testing/random_modules.hpp>
 
@@ -23,7 +24,10 @@ std::vector<std::string> draw_names(Random& random, const std::vector<std::strin
 
 RandomJob::Part draw_part(Random& random, const std::string& label,
                           const std::vector<std::string>& products) {
-  return {label, draw_names(random, products, 4), static_cast<Concurrency>(below(random, 3))};
+  RandomJob::Part part{label, draw_names(random, products, 4),
+                       static_cast<Concurrency>(below(random, 3))};
+  part.is_told = below(random, 4) == 0;
+  return part;
 }
 
 /// A producer or filter: of these there are more kinds.
@@ -33,7 +37,7 @@ RandomJob::Part draw_rich_part(Random& random, const std::string& label,
   part.concurrency = static_cast<Concurrency>(below(random, 4));
   part.way = static_cast<RandomJob::Way>(below(random, 4));
   part.resource = below(random, 4) == 0 ? "library" + std::to_string(below(random, 2)) : "";
-  part.is_per_block = below(random, 4) == 0;
+  part.is_per_block = !part.is_told && below(random, 4) == 0;
   return part;
 }
 
@@ -57,23 +61,28 @@ ScheduleBuilder describe(const RandomJob& job, Witness& witness) {
   return builder;
 }
 
-void collect(const RandomJob& job, Witness& witness, const Schedule& schedule,
-             const MemorySource& source, Observation& into) {
+/// What is there when a unit is committed; makes room for the next.
+UnitObservation take_unit(const RandomJob& job, Witness& witness, const Schedule& schedule) {
+  UnitObservation unit;
   for (const auto& part : job.analyzers) {
     auto& seen = witness.seen[part.label];
     if (part.concurrency == Concurrency::reentrant) {
       std::ranges::sort(seen);
     }
-    into.seen[part.label] = seen;
+    unit.seen[part.label] = std::exchange(seen, {});
   }
   for (const auto& [module, histogram] : schedule.histograms()) {
-    into.histograms[*module].assign(histogram->values().begin(), histogram->values().end());
+    unit.histograms[*module].assign(histogram->values().begin(), histogram->values().end());
   }
-  for (const auto& [label, record] : witness.records) {
-    into.written[label] = record.events;
-    into.values[label] = record.values;
-    into.sequences[label] = record.sequences;
+  for (auto& [label, record] : witness.records) {
+    unit.written[label] = std::exchange(record.events, {});
+    unit.values[label] = std::exchange(record.values, {});
+    unit.sequences[label] = std::exchange(record.sequences, {});
   }
+  return unit;
+}
+
+void collect(Witness& witness, const MemorySource& source, Observation& into) {
   for (const auto& [label, n_calls] : witness.n_calls) {
     into.n_calls[label] = n_calls;
   }
@@ -86,6 +95,11 @@ void collect(const RandomJob& job, Witness& witness, const Schedule& schedule,
     into.n_overlaps += entrance.overlaps();
   }
   into.n_overlaps += witness.unsafe.overlaps();
+  into.n_misplaced = witness.n_misplaced;
+  for (const auto& [label, chronicle] : witness.chronicles) {
+    into.messages[label] = chronicle.messages();
+    into.n_misplaced += chronicle.n_misplaced();
+  }
 }
 
 void forget(Witness& witness, MemorySource& source) {
@@ -150,36 +164,96 @@ RandomJob RandomJob::draw(std::uint32_t seed) {
 }
 
 void PrintTo(const Observation& observation, std::ostream* stream) {
-  *stream << "error \"" << observation.error << "\", " << observation.read.count() << " events, "
-          << observation.n_overlaps << " overlaps";
+  *stream << "error \"" << observation.error << "\", " << observation.n_overlaps << " overlaps, "
+          << observation.n_misplaced << " misplaced";
   for (const auto& [label, n_calls] : observation.n_calls) {
     *stream << ", " << label << " called " << n_calls << " times";
   }
-  for (const auto& [label, events] : observation.written) {
-    *stream << ", " << label << " wrote " << events.size() << " events";
+  for (const auto& unit : observation.units) {
+    *stream << "; unit " << unit.number << " of " << unit.read.count() << " events";
+    for (const auto& [label, events] : unit.written) {
+      *stream << ", " << label << " wrote " << events.size() << " events";
+    }
+  }
+  for (const auto& [label, messages] : observation.messages) {
+    *stream << "\n" << label << " was told:";
+    for (const auto& message : messages) {
+      *stream << " " << message << ",";
+    }
   }
 }
 
-Observation observe(const RandomJob& job, const ProcessorConfig& config, const UnitOfWork& unit,
-                    const std::optional<Fault>& fault) {
+std::vector<UnitOfWork> draw_units(std::uint32_t seed) {
+  Random random{seed};
+  std::vector<UnitOfWork> units;
+  UnitOfWork unit{0, {1, 1}, {}, 0};
+  std::int64_t first = 0;
+  for (auto n = 1 + below(random, 9); n > 0; --n) {
+    const auto n_events = static_cast<std::int64_t>(below(random, 3) * below(random, 30));
+    unit.ranges = {{0, first, first + n_events}};
+    first += n_events;
+    units.push_back(unit);
+    ++unit.number;
+    const auto change = below(random, 4);
+    if (change > 0) {  // Else the next is another part of the same lumi.
+      ++unit.lumi.lumi;
+      unit.lumi.run += change == 3 ? 1 : 0;
+      unit.iov += static_cast<std::uint32_t>(below(random, 2));
+    }
+  }
+  return units;
+}
+
+namespace {
+
+/// Runs what is left of some units, and takes it from there.
+void run(const RandomJob& job, Witness& witness, const Schedule& schedule, Processor& processor,
+         std::vector<UnitOfWork>& left, std::vector<UnitObservation>& committed) {
+  std::size_t n_taken = 0;
+  const NextUnit next = [&]() -> std::optional<UnitToDo> {
+    if (n_taken == left.size()) {
+      return std::nullopt;
+    }
+    UnitToDo to_do{left[n_taken++], {}};
+    for (const auto& part : job.outputs) {
+      to_do.outputs[part.label] = name_of(to_do.unit.lumi);
+    }
+    return to_do;
+  };
+  std::size_t n_committed = 0;
+  const CommitUnit commit = [&](const UnitOfWork& unit, const UnitResult& result) {
+    committed.push_back(take_unit(job, witness, schedule));
+    committed.back().number = unit.number;
+    committed.back().read = result.read;
+    ++n_committed;
+  };
+  try {
+    processor.run(next, commit);
+  } catch (...) {
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(n_committed));
+    throw;
+  }
+}
+
+}  // namespace
+
+Observation observe(const RandomJob& job, const ProcessorConfig& config,
+                    const std::vector<UnitOfWork>& units, const std::optional<Fault>& fault) {
   Witness witness;
   MemorySource source;
   const auto schedule = describe(job, witness).compile();
   Processor processor{*schedule, source, config, nullptr};
-  std::map<std::string, std::string> paths;
-  for (const auto& part : job.outputs) {
-    paths[part.label] = "nowhere";
-  }
   Observation observation;
   set_fault(fault, witness, source);
+  auto left = units;
   try {
-    observation.read = processor.process(unit, paths).read;
+    run(job, witness, *schedule, processor, left, observation.units);
   } catch (const std::exception& error) {
     observation.error = error.what();
     forget(witness, source);
-    observation.read = processor.process(unit, paths).read;
+    run(job, witness, *schedule, processor, left, observation.units);
   }
-  collect(job, witness, *schedule, source, observation);
+  collect(witness, source, observation);
   return observation;
 }
 

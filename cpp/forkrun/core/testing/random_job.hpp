@@ -28,6 +28,7 @@ struct RandomJob {
     Way way{};               ///< `outside`: as `before`, but has work done outside
     std::string resource{};  ///< empty: none
     bool is_per_block{};
+    bool is_told{};  ///< of runs, lumis and IOVs
   };
   std::vector<Part> producers, filters, analyzers, outputs;
   std::map<std::string, std::vector<std::string>> paths;         ///< labels
@@ -43,18 +44,28 @@ struct Fault {
   std::uint64_t event{};
 };
 
-/// All that can be observed of processing one unit.
-struct Observation {
-  std::string error;  ///< empty: none
+/// All that can be observed of a unit when it is committed.
+struct UnitObservation {
+  std::uint64_t number{};
   std::map<std::string, std::vector<std::uint64_t>>
       seen;  ///< analyzers: event, mask, inputs, in order
   std::map<std::string, std::vector<double>> histograms;
   std::map<std::string, std::vector<std::uint64_t>> written;    ///< events, by output
   std::map<std::string, std::vector<std::int64_t>> values;      ///< of their products
   std::map<std::string, std::vector<std::uint64_t>> sequences;  ///< blocks, by output
-  std::map<std::string, int> n_calls;                           ///< by module, and by column
   EventDigest read;
-  int n_overlaps{};  ///< where more modules were inside than are allowed
+
+  bool operator==(const UnitObservation&) const = default;
+};
+
+/// All that can be observed of processing some units.
+struct Observation {
+  std::string error;  ///< empty: none
+  std::vector<UnitObservation> units;
+  std::map<std::string, int> n_calls;                        ///< by module, and by column
+  std::map<std::string, std::vector<std::string>> messages;  ///< by module that is told
+  int n_overlaps{};   ///< where more modules were inside than are allowed
+  int n_misplaced{};  ///< blocks outside their run, lumi or IOV, or not of the open outputs
 
   bool operator==(const Observation&) const = default;
 };
@@ -62,8 +73,13 @@ struct Observation {
 /// For the messages of failing tests.
 void PrintTo(const Observation& observation, std::ostream* stream);
 
-/// Processes `unit`; if it fails, as `fault` has it, once more without the fault.
+/// Units of all sizes, none included, of parts of lumis of several runs and IOVs.
+[[nodiscard]] std::vector<UnitOfWork> draw_units(std::uint32_t seed);
+
+/// Processes `units`; if one fails, as `fault` has it, what was not committed once more without the
+/// fault.
 [[nodiscard]] Observation observe(const RandomJob& job, const ProcessorConfig& config,
-                                  const UnitOfWork& unit, const std::optional<Fault>& fault = {});
+                                  const std::vector<UnitOfWork>& units,
+                                  const std::optional<Fault>& fault = {});
 
 }  // namespace forkrun::testing

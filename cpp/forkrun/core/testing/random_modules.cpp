@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 namespace forkrun::testing {
 
@@ -36,6 +37,7 @@ class Body {
         seed_{hash_of(part.label)} {
     construction.set_concurrency(part.concurrency);
     declare_entrances(construction);
+    chronicle_ = part.is_told ? &witness.chronicles[part.label] : nullptr;
     if (part.is_per_block) {
       construction.set_instances(Instances::per_block);
     }
@@ -52,6 +54,7 @@ class Body {
   /// `step` gets each event with its number.
   template <typename Step>
   void run(const EventBlock& block, const Step& step) const {
+    note_place(block);
     std::vector<Values> values;
     for (const auto input : inputs_) {
       values.push_back(block.get(input));
@@ -64,6 +67,7 @@ class Body {
 
   template <typename Step>
   Coroutine run_as_coroutine(const EventBlock& block, Step step) const {
+    note_place(block);
     std::vector<Values> values;
     for (const auto input : asked_of(block)) {
       values.push_back(co_await block.get(input));
@@ -73,6 +77,7 @@ class Body {
 
   /// Has nothing done outside, which may fail there, or here.
   void acquire(const EventBlock& block, ExternalWork work) const {
+    note_place(block);
     std::exception_ptr failure;
     if (is_told_to_fail(block) && seed_ % 3 == 0) {
       failure = std::make_exception_ptr(std::runtime_error{"told to fail outside"});
@@ -83,9 +88,23 @@ class Body {
     witness_.outside.give(std::move(work), failure);
   }
 
+  /// While nobody else is inside who may not be.
+  template <typename Tell>
+  void hear(const Tell& tell) const {
+    const Inside inside{*this};
+    tell(*chronicle_);
+  }
+
  private:
   /// Of what this module may not be in more than a given number of times.
   std::vector<Entrance*> entrances_{};
+  Chronicle* chronicle_{};  ///< null: it is not told
+
+  void note_place(const EventBlock& block) const {
+    if (chronicle_ != nullptr) {
+      chronicle_->note(block);
+    }
+  }
 
   void declare_entrances(Construction& construction) {
     if (part_.concurrency == Concurrency::limited) {
@@ -132,6 +151,7 @@ class Body {
   template <typename Step>
   void compute(const EventBlock& block, const std::vector<Values>& values, const Step& step) const {
     ++n_calls_;
+    note_place(block);
     const Inside inside{*this};
     if (is_told_to_fail(block)) {
       throw std::runtime_error{"told to fail"};
@@ -176,6 +196,45 @@ class Cloneable final : public Base {
   }
 };
 
+/// Is told, and tells its body.
+template <typename Base>
+class Told final : public Base, public Transitions {
+ public:
+  template <typename... Arguments>
+  explicit Told(const Body& body, Arguments&&... arguments)
+      : Base{std::forward<Arguments>(arguments)...}, body_{body} {}
+  void begin_iov(std::uint32_t iov) override {
+    body_.hear([&](auto& chronicle) { chronicle.begin_iov(iov); });
+  }
+  void end_iov(std::uint32_t iov) override {
+    body_.hear([&](auto& chronicle) { chronicle.end_iov(iov); });
+  }
+  void begin_run(std::uint32_t run) override {
+    body_.hear([&](auto& chronicle) { chronicle.begin_run(run); });
+  }
+  void end_run(std::uint32_t run) override {
+    body_.hear([&](auto& chronicle) { chronicle.end_run(run); });
+  }
+  void begin_lumi(LumiId lumi) override {
+    body_.hear([&](auto& chronicle) { chronicle.begin_lumi(lumi); });
+  }
+  void end_lumi(LumiId lumi) override {
+    body_.hear([&](auto& chronicle) { chronicle.end_lumi(lumi); });
+  }
+
+ private:
+  Body body_;
+};
+
+template <typename Base, typename... Arguments>
+std::unique_ptr<Module> make(const RandomJob::Part& part, const Body& body,
+                             Arguments&&... arguments) {
+  if (part.is_told) {
+    return std::make_unique<Told<Base>>(body, std::forward<Arguments>(arguments)...);
+  }
+  return std::make_unique<Cloneable<Base>>(std::forward<Arguments>(arguments)...);
+}
+
 }  // namespace
 
 std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& part,
@@ -189,18 +248,17 @@ std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& p
   };
   const auto run = [body, filling](const EventBlock& block) { body.run(block, filling(block)); };
   if (part.way == RandomJob::Way::coroutine) {
-    return std::make_unique<Cloneable<FunctionCoroutineProducer>>(
-        [body, filling](const EventBlock& block) {
-          return body.run_as_coroutine(block, filling(block));
-        });
+    return make<FunctionCoroutineProducer>(part, body, [body, filling](const EventBlock& block) {
+      return body.run_as_coroutine(block, filling(block));
+    });
   }
   if (part.way == RandomJob::Way::outside) {
-    return std::make_unique<Cloneable<WithOutside<FunctionProducer>>>(
-        run, [body](const EventBlock& block, ExternalWork work) {
-          body.acquire(block, std::move(work));
-        });
+    return make<WithOutside<FunctionProducer>>(part, body, run,
+                                               [body](const EventBlock& block, ExternalWork work) {
+                                                 body.acquire(block, std::move(work));
+                                               });
   }
-  return std::make_unique<Cloneable<FunctionProducer>>(run);
+  return make<FunctionProducer>(part, body, run);
 }
 
 std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& part,
@@ -216,18 +274,18 @@ std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& par
     body.run(block, deciding(accept));
   };
   if (part.way == RandomJob::Way::coroutine) {
-    return std::make_unique<Cloneable<FunctionCoroutineFilter>>(
-        [body, deciding](const EventBlock& block, Accept accept) {
-          return body.run_as_coroutine(block, deciding(accept));
-        });
+    return make<FunctionCoroutineFilter>(part, body,
+                                         [body, deciding](const EventBlock& block, Accept accept) {
+                                           return body.run_as_coroutine(block, deciding(accept));
+                                         });
   }
   if (part.way == RandomJob::Way::outside) {
-    return std::make_unique<Cloneable<WithOutside<FunctionFilter>>>(
-        run, [body](const EventBlock& block, ExternalWork work) {
-          body.acquire(block, std::move(work));
-        });
+    return make<WithOutside<FunctionFilter>>(part, body, run,
+                                             [body](const EventBlock& block, ExternalWork work) {
+                                               body.acquire(block, std::move(work));
+                                             });
   }
-  return std::make_unique<Cloneable<FunctionFilter>>(run);
+  return make<FunctionFilter>(part, body, run);
 }
 
 /// Ordered unless reentrant: then what is seen is a set, compared sorted.
@@ -238,8 +296,8 @@ std::unique_ptr<Module> make_analyzer(Witness& witness, const RandomJob::Part& p
   auto* histogram = ordered ? &construction.book("h", "", {{"n", 5, 0, 100}}) : nullptr;
   auto& seen = witness.seen[part.label];
   auto& mutex = witness.seen_mutex;
-  return std::make_unique<FunctionAnalyzer>(
-      [body, histogram, &seen, &mutex](const EventBlock& block, Mask selected) {
+  return make<FunctionAnalyzer>(
+      part, body, [body, histogram, &seen, &mutex](const EventBlock& block, Mask selected) {
         body.run(block, [&](std::size_t event, std::uint64_t number) {
           if (selected[event] == 0) {
             return;
@@ -262,7 +320,11 @@ std::unique_ptr<OutputModule> make_output(Witness& witness, const RandomJob::Par
   for (const auto& input : part.inputs) {
     inputs.push_back({construction.consume_any_column(input)});
   }
-  auto touch = [body](const EventBlock& block, Mask selected, Parallel& parallel) {
+  auto& opened = witness.records[part.label].opened;
+  auto& n_misplaced = witness.n_misplaced;
+  auto touch = [body, &opened, &n_misplaced](const EventBlock& block, Mask selected,
+                                             Parallel& parallel) {
+    n_misplaced += opened.back() == name_of(block.lumi()) ? 0 : 1;
     std::atomic<std::size_t> n_parts{};
     parallel.for_each(3, [&](std::size_t) { ++n_parts; });
     if (n_parts != 3) {
@@ -273,7 +335,11 @@ std::unique_ptr<OutputModule> make_output(Witness& witness, const RandomJob::Par
       body.run(block, [](std::size_t, std::uint64_t) {});
     }
   };
-  return std::make_unique<MemoryOutput>(witness.records[part.label], inputs, touch);
+  auto& record = witness.records[part.label];
+  if (part.is_told) {
+    return std::make_unique<Told<MemoryOutput>>(body, record, inputs, touch);
+  }
+  return std::make_unique<MemoryOutput>(record, inputs, touch);
 }
 
 }  // namespace forkrun::testing

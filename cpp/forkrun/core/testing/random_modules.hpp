@@ -61,6 +61,43 @@ class Outside {
   std::jthread thread_{[this](const std::stop_token& stop) { answer(stop); }};
 };
 
+/// What one module was told, and whether its blocks came in between.
+class Chronicle {
+ public:
+  void begin_iov(std::uint32_t iov) { begin(iov_, std::uint64_t{iov}, "iov"); }
+  void end_iov(std::uint32_t iov) { end(iov_, std::uint64_t{iov}, "iov"); }
+  void begin_run(std::uint32_t run) { begin(run_, std::uint64_t{run}, "run"); }
+  void end_run(std::uint32_t run) { end(run_, std::uint64_t{run}, "run"); }
+  void begin_lumi(LumiId lumi) { begin(lumi_, number_of(lumi), "lumi"); }
+  void end_lumi(LumiId lumi) { end(lumi_, number_of(lumi), "lumi"); }
+  void note(const EventBlock& block) {
+    const bool is_right =
+        iov_ == block.iov() && run_ == block.lumi().run && lumi_ == number_of(block.lumi());
+    n_misplaced_ += is_right ? 0 : 1;
+  }
+  [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
+  [[nodiscard]] int n_misplaced() const { return n_misplaced_; }
+
+ private:
+  using Number = std::atomic<std::uint64_t>;
+  static constexpr std::uint64_t nothing = ~std::uint64_t{0};
+  [[nodiscard]] static std::uint64_t number_of(LumiId lumi) {
+    return (std::uint64_t{lumi.run} << 32U) + lumi.lumi;
+  }
+  void begin(Number& open, std::uint64_t number, const std::string& what) {
+    n_misplaced_ += open.exchange(number) == nothing ? 0 : 1;
+    messages_.push_back("begin " + what + " " + std::to_string(number));
+  }
+  void end(Number& open, std::uint64_t number, const std::string& what) {
+    n_misplaced_ += open.exchange(nothing) == number ? 0 : 1;
+    messages_.push_back("end " + what + " " + std::to_string(number));
+  }
+
+  Number iov_{nothing}, run_{nothing}, lumi_{nothing};
+  std::atomic<int> n_misplaced_{};
+  std::vector<std::string> messages_;
+};
+
 /// What all modules of a job share while it is observed.
 struct Witness {
   std::optional<Fault> fault;
@@ -71,8 +108,15 @@ struct Witness {
   std::map<std::string, std::vector<std::uint64_t>> seen;
   std::map<std::string, MemoryOutput::Record> records;
   std::mutex seen_mutex;
+  std::map<std::string, Chronicle> chronicles;
+  std::atomic<int> n_misplaced;  ///< blocks that were written to the outputs of another unit
   Outside outside;
 };
+
+/// Stands for the path of an output of a unit of this lumi.
+inline std::string name_of(LumiId lumi) {
+  return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
+}
 
 /// The modules of a random job, by what part they have in it.
 std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& part,
