@@ -80,9 +80,8 @@ def parse_faults(text: str) -> list[PlannedFault]:
 def _do(fault: PlannedFault, folder: Path) -> None:
     match fault.fault:
         case "SIGKILL" | "SIGSEGV" | "SIGABRT":
-            _die(signal.Signals[fault.fault])
+            os.kill(os.getpid(), signal.Signals[fault.fault])
         case "SIGALRM":
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, fault.delay_s)
         case "exit":
             os._exit(0)
@@ -95,7 +94,7 @@ def _do(fault: PlannedFault, folder: Path) -> None:
         case "truncate":
             for file in folder.glob("*.root*"):
                 os.truncate(file, file.stat().st_size // 2)
-            _die(signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
         case "kill_parent":
             os.kill(os.getppid(), signal.SIGKILL)
             _wait_for_ever()  # this process goes with it
@@ -104,12 +103,6 @@ def _do(fault: PlannedFault, folder: Path) -> None:
 def _wait_for_ever() -> None:
     while True:
         time.sleep(3600)
-
-
-def _die(number: int) -> None:
-    if number != signal.SIGKILL:
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
 
 
 def _meet_full_disk() -> None:
