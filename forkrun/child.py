@@ -26,6 +26,7 @@ from forkrun.failure import FailureNote
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
+from forkrun.memory import ConditionGuard
 from forkrun.memory_guard import private_bytes
 from forkrun.merge import Commit, HistogramPart, OutputPart, SkippedEvent
 from forkrun.monitoring import Timeline, sample_self
@@ -51,6 +52,7 @@ class Work:
     failures: Sequence[FailureNote]
     """By child."""
     chaos: Chaos
+    guard: ConditionGuard
 
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
@@ -103,6 +105,7 @@ def process_units(
         commit = _process(work, processor, child, number, assignment.left_out.get(number, ()))
         if commit is None:
             break
+        work.guard.after_unit()
         ledger.append(commit)
         work.chaos.strike("after_ledger", number, work.folder.unit(number))
         work.board.beat(child)
@@ -132,6 +135,7 @@ def _end(work: Work, child: int, processor: _core.Processor) -> None:
     if work.config.monitoring.timing or work.config.monitoring.trace:
         write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
     work.schedule.core.end_job()
+    work.guard.check()
     work.board.set_state(child, "done")
 
 

@@ -26,6 +26,7 @@ class JobSchedule:
     source: _core.TreeSource
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
+    conditions: Mapping[str, Any]
 
     def make_processor(
         self, config: JobConfig, board: _core.StatusBoard, child: int
@@ -78,7 +79,7 @@ def build_schedule(
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_files(config, index, consumed, branches)
-    return JobSchedule(core, _source(config.source, index, columns), modules, consumed)
+    return JobSchedule(core, _source(config.source, index, columns), modules, consumed, conditions)
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
