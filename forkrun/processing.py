@@ -31,6 +31,7 @@ from forkrun.monitoring import Timeline
 from forkrun.observer import RunObserver
 from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob
+from forkrun.preparation_steps import step
 from forkrun.progress import make_progress
 from forkrun.recovery import Recovery
 from forkrun.run_directory import RunDirectory
@@ -104,9 +105,11 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
     """From here on the parent's memory stays as it is."""
     schedule, settings = work.schedule, work.config.memory
     if settings.warm_up:
-        warm_up(with_python=bool(schedule.modules))
+        with step("libraries were warmed up"):
+            warm_up(with_python=bool(schedule.modules))
     _core.write_stacks_on_signal()
-    schedule.core.pre_fork()
+    with step("modules got pre_fork()"):
+        schedule.core.pre_fork()
     check_safe_to_fork()
     work.guard.remember(schedule.modules)
     shared = [*schedule.conditions.values(), *schedule.modules.values()]

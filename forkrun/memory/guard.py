@@ -1,7 +1,7 @@
 """Conditions stay as the parent loaded them: who changes one is told so.
 
-Arrays are read-only, and a write to one is an error at once. Lists, dicts, sets and attributes cannot
-be locked; so they are compared with what they were before the fork."""
+Arrays are read-only, and a write to one is an error at once. Sets, attributes and what else cannot
+be locked are compared with what they were before the fork."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _METHODS = (
 
 
 class ConditionGuard:
-    """Remembers, in the parent, what conditions hold; compares in the children. What is reached from
-    two conditions counts as the first one's."""
+    """Remembers, in the parent, what conditions hold; compares in the children. What two conditions
+    have in common counts as the first one's."""
 
     def __init__(self, values: Iterable[tuple[str, object]], when: CheckConditions) -> None:
         """`values`: (label, value) of all that is loaded; a label may have several values."""
@@ -76,8 +76,8 @@ class ConditionGuard:
 
 def _explain(who: str, label: str, place: str, when: CheckConditions) -> str:
     text = (
-        f'condition "{label}": {who} changed {place}; conditions are shared by all children and stay'
-        " as the parent loaded them: change a copy (copy.deepcopy), and fill caches where the"
+        f'condition "{label}": {who} changed {place}; conditions are shared by all children and'
+        " stay as the parent loaded them: change a copy (copy.deepcopy), and fill caches where the"
         " condition is made"
     )
     if when is not CheckConditions.CALL:

@@ -1,5 +1,5 @@
-"""A job in miniature, done in the parent: what every child would load, look up and fill at its first
-event is then there, and shared."""
+"""A job in miniature, done in the parent: what every child would load, look up and fill at its
+first event is then there, and shared."""
 
 from __future__ import annotations
 
