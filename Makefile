@@ -8,8 +8,9 @@ WORKERS ?= auto
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-# A second Python, for what only newer ones can do; found on the path or under ~/.pyenv.
-PYTHON312 ?= $(firstword $(shell command -v python3.12) $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12))
+# A second Python, for what only newer ones can do: the first of these that runs.
+PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
+	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
 .PHONY: demo test test-python test-py312 test-cpp build bench bench-core bench-plan bench-memory chaos lint format asan tsan clean need
 
@@ -25,7 +26,7 @@ test-python: build
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 test-py312: ## pytest with Python 3.12, where reading Python objects keeps them shared, in an environment of its own
-	@if test -x "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \
+	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \
 	else echo "SKIPPED: there is no Python 3.12 here; name one with make test-py312 PYTHON312=/path/to/python3.12"; fi
 
 test-cpp: build
