@@ -26,13 +26,13 @@ from forkrun.failure import FailureNote
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
-from forkrun.memory import ConditionGuard
 from forkrun.memory_guard import private_bytes
 from forkrun.merge import Commit, HistogramPart, OutputPart, SkippedEvent
 from forkrun.monitoring import Timeline, sample_self
 from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
+from forkrun.sharing import ConditionGuard
 from forkrun.timing.record import write_timing
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)

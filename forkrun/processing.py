@@ -22,8 +22,6 @@ from forkrun.fork_safety import check_safe_to_fork
 from forkrun.forking import fork_process
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import HangWatch
-from forkrun.memory import ConditionGuard, prepare_memory
-from forkrun.memory.warm_up import warm_up
 from forkrun.memory_guard import MemoryGuard, find_limit
 from forkrun.merge import Commit
 from forkrun.messages import Messages
@@ -35,6 +33,8 @@ from forkrun.preparation_steps import step
 from forkrun.progress import make_progress
 from forkrun.recovery import Recovery
 from forkrun.run_directory import RunDirectory
+from forkrun.sharing import ConditionGuard, prepare_memory
+from forkrun.sharing.warm_up import warm_up
 from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.supervisor import Supervisor
 

@@ -20,8 +20,8 @@ import memory_conditions  # noqa: E402
 from forkrun import _core  # noqa: E402
 from forkrun.config import MemoryConfig  # noqa: E402
 from forkrun.forking import fork_process  # noqa: E402
-from forkrun.memory import prepare_memory  # noqa: E402
 from forkrun.monitoring.process_reading import read_process  # noqa: E402
+from forkrun.sharing import prepare_memory  # noqa: E402
 
 MILLION = 1_000_000
 

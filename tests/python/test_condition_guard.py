@@ -14,7 +14,7 @@ import pytest
 from forkrun import _core
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
-from forkrun.memory import ConditionGuard
+from forkrun.sharing import ConditionGuard
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, ledger_units, write_job
 

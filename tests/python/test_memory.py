@@ -20,9 +20,9 @@ import pytest
 from forkrun import _core
 from forkrun.config import MemoryConfig
 from forkrun.forking import fork_process
-from forkrun.memory import prepare_memory
-from forkrun.memory.warm_up import warm_up
 from forkrun.monitoring.process_reading import read_process
+from forkrun.sharing import prepare_memory
+from forkrun.sharing.warm_up import warm_up
 
 MB = 1_000_000
 N = 1_000_000

@@ -62,8 +62,8 @@ def _process(file: Path, output: Path, with_python: bool) -> None:
 
 def _add_modules(builder: _core.ScheduleBuilder) -> list[str]:
     """One of each kind. Gives the columns that they produce."""
-    from forkrun.memory.warm_up_modules import MODULES
     from forkrun.modules import PythonModule
+    from forkrun.sharing.warm_up_modules import MODULES
 
     for kind in MODULES:
         module = PythonModule(kind())

@@ -11,7 +11,7 @@ from typing import Any
 from forkrun import _core
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
-from forkrun.memory.places import place_of
+from forkrun.sharing.places import place_of
 
 _METHODS = (
     "produce", "filter", "analyze", "begin_job", "end_job", "begin_run", "end_run", "begin_lumi",
