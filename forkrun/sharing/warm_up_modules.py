@@ -38,13 +38,15 @@ class _Make(forkrun.Producer):
 
 
 class _Fill(forkrun.Analyzer):
-    consumes = ("Muon_pt", "HT")
+    consumes = ("Muon_pt", "HT", "GoodMuon_pt")
 
     def __init__(self) -> None:
         axis = hist.axis.Regular(10, 0, 10, name="n")
         self.n = self.book("n", hist.Hist(axis, storage=hist.storage.Weight()))
 
     def analyze(self, block: EventBlock) -> None:
+        ak.sum(block["GoodMuon_pt"], axis=1)
+        self.n.fill(block["HT"])
         self.n.fill(ak.to_numpy(ak.num(block.selected["Muon_pt"])))
 
 
