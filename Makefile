@@ -8,7 +8,11 @@ WORKERS ?= auto
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-.PHONY: demo test test-python test-cpp build bench bench-core bench-plan chaos lint format asan tsan clean need
+# A second Python, for what only newer ones can do: the first of these that runs.
+PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
+	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
+
+.PHONY: demo test test-python test-py312 test-cpp build bench bench-core bench-plan bench-memory chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -20,6 +24,10 @@ test: test-cpp test-python ## C++ tests, then pytest
 
 test-python: build
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+
+test-py312: ## pytest with Python 3.12, where reading Python objects keeps them shared, in an environment of its own
+	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \
+	else echo "SKIPPED: there is no Python 3.12 here; name one with make test-py312 PYTHON312=/path/to/python3.12"; fi
 
 test-cpp: build
 	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --output-on-failure; \
@@ -61,6 +69,9 @@ bench-core: build ## what scheduling costs and how far it scales: minutes, on a 
 chaos: build ## a job whose processes are killed, hang, raise and lose files, again and again
 	$(BIN)/python tests/chaos/chaos.py $(CHAOS_ARGS)
 
+bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
+	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)
+
 lint: $(VENV)/environment
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -85,4 +96,4 @@ tsan: $(VENV)/environment ## core tests under the thread sanitizer, without oneT
 	TSAN_OPTIONS=suppressions=cpp/tsan.supp FORKRUN_TEST_EXECUTOR=thread build/tsan/forkrun/core/core_test --gtest_filter='-*tbb*'
 
 clean: ## everything that was built, and the virtual environment
-	rm -rf build dist $(VENV) *.egg-info forkrun/lib forkrun/include forkrun/_core*.so
+	rm -rf build dist $(VENV) .venv312 *.egg-info forkrun/lib forkrun/include forkrun/_core*.so

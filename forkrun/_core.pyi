@@ -396,6 +396,38 @@ with flow bins), titles of the axes."""
 def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
     """Adds TH1D, TH2D or TH3D to a file, new or existing."""
 
+# --- memory that children share -------------------------------------------------------------------
+HAS_IMMORTAL_OBJECTS: bool
+"""From Python 3.12 on."""
+
+def count_objects(roots: list[Any]) -> tuple[int, int]:
+    """Python objects that can be reached from the roots, and the bytes of their blocks. Follows
+    items, keys, attributes, elements and bases of arrays, closures, constants, and what the classes
+    of instances define; not modules, their namespaces, or running code."""
+
+def make_immortal(roots: list[Any]) -> tuple[int, int]:
+    """The same objects are never freed again, and reading them writes nothing. Counts those that
+    were mortal. Only with HAS_IMMORTAL_OBJECTS."""
+
+class ContainerSnapshot:
+    """What each list, dict, set, bytearray, instance of a class written in Python, and header of an
+    array refers to, of all that can be reached. `roots`: (label, object)."""
+
+    def __init__(self, roots: list[tuple[str, Any]]) -> None: ...
+    def __len__(self) -> int: ...
+    def first_change(self) -> tuple[str, Any] | None:
+        """Label and container of the first that refers to something else. Writes nothing."""
+
+def take_free_blocks() -> int:
+    """Leaves no hole between Python's small objects; gives the bytes taken. For ever."""
+
+def trim_heap() -> None:
+    """Gives free pages of the C library's heap back to the operating system."""
+
+def join_pages() -> int:
+    """Joins this process's own pages to huge ones where nearly all of one are in use; gives their
+    bytes. 0 before Linux 6.1."""
+
 # --- process --------------------------------------------------------------------------------------
 def load_plugin(path: str) -> list[str]:
     """Loads a library of C++ modules; returns the class names it registered."""

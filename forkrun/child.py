@@ -33,6 +33,7 @@ from forkrun.monitoring import Timeline, sample_self
 from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
+from forkrun.sharing import ConditionGuard
 from forkrun.timing.record import write_timing
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -52,6 +53,7 @@ class Work:
     failures: Sequence[FailureNote]
     """By child."""
     chaos: Chaos
+    guard: ConditionGuard
 
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
@@ -125,6 +127,7 @@ def _end(work: Work, child: int, processor: _core.Processor) -> None:
     if work.config.monitoring.timing or work.config.monitoring.trace:
         write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
     work.schedule.core.end_job()
+    work.guard.check()
     work.board.set_state(child, "done")
 
 
@@ -179,6 +182,7 @@ class _Units:
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out = self._left_out(number)
         commit = _commit(self._work, self._child, number, left_out, result, begin_s)
+        self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
         self._work.chaos.strike("after_ledger", number, self._work.folder.unit(number))

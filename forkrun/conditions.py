@@ -14,6 +14,7 @@ import numpy as np
 from forkrun.config import ConditionConfig
 from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
+from forkrun.preparation_steps import step
 
 
 def load_conditions(configs: Sequence[ConditionConfig]) -> dict[str, Any]:
@@ -23,7 +24,8 @@ def load_conditions(configs: Sequence[ConditionConfig]) -> dict[str, Any]:
     problems: list[str] = []
     for config in configs:
         try:
-            conditions[config.label] = read_only(_load(config))
+            with step(f'condition "{config.label}" was loaded'):
+                conditions[config.label] = read_only(_load(config))
         except ConfigError as error:
             problems += error.problems
         except Exception as error:

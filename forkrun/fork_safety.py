@@ -1,88 +1,65 @@
-"""Whether this process may fork: it has one thread and no connection to another machine."""
+"""Whether this process may fork: it has one thread, no connection to another machine and no GPU."""
 
 from __future__ import annotations
 
-import os
-import re
-import threading
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 from forkrun.errors import ForkSafetyError
+from forkrun.fork_hazards import Hazard, find_hazards, is_of_python
+from forkrun.preparation_steps import origin_of
+from forkrun.thread_owner import owner_of
 
-_PROC = Path("/proc/self")
-_ESTABLISHED = "01"
-# 127.x.x.x, ::1 and ::ffff:127.x.x.x as /proc/net writes them.
-_LOOPBACK = re.compile(r"^([0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F):")
-
-
-def check_safe_to_fork(proc: Path = _PROC) -> None:
-    """Raises ForkSafetyError naming the culprits. A lock that another thread holds would stay
-    locked in the child for ever; a connection would be used by parent and children at once."""
-    threads = other_threads()
-    if threads:
-        raise ForkSafetyError(
-            f"cannot fork: the parent has {len(threads)} other thread(s): {', '.join(threads)};"
-            " find the module, condition or library that starts them and start them in"
-            " post_fork(child) or begin_job() instead"
-        )
-    peers = sorted(remote_peers(proc))
-    if peers:
-        raise ForkSafetyError(
-            f"cannot fork: the parent has open connections to {', '.join(peers)}; find the module,"
-            " condition or library that opens them and open them in post_fork(child) instead"
-        )
-
-
-def other_threads() -> list[str]:
-    """Names of all threads of this process but the first."""
-    tasks = [task for task in os.listdir(_PROC / "task") if int(task) != os.getpid()]
-    python = {str(thread.native_id): thread.name for thread in threading.enumerate()}
-    return sorted(python.get(task) or _comm(task) for task in tasks)
+_WHY = {
+    "thread": "a lock that it holds would stay locked in the children for ever",
+    "connection": "parent and children would all speak on it at once",
+    "gpu": "a GPU's context does not survive a fork",
+}
+_REMEDY = "start it in post_fork(child) or begin_job() of a module"
+# Libraries with threads of their own, and how each is told to wait.
+_REMEDIES = {
+    "libtorch": "torch.set_num_threads(1), or use the model first in begin_job()",
+    "onnxruntime": "SessionOptions with intra_op_num_threads = inter_op_num_threads = 1",
+    "libtensorflow": "load the model in begin_job()",
+    "libarrow": "set JE_ARROW_MALLOC_CONF=background_thread:false, and read with use_threads=False",
+    "libXrdCl": "close remote files before the fork; children open their own",
+    "libcuda": "make the GPU's context in post_fork(child)",
+    "libopenblas": "set OPENBLAS_NUM_THREADS=1",
+    "libscipy_openblas": "set OPENBLAS_NUM_THREADS=1",
+    "libmkl": "set MKL_NUM_THREADS=1",
+    "libgomp": "set OMP_NUM_THREADS=1",
+    "libiomp": "set OMP_NUM_THREADS=1",
+    "libomp": "set OMP_NUM_THREADS=1",
+    "libtbb": "call nothing that uses oneTBB before begin_job()",
+}
 
 
-def _comm(task: str) -> str:
-    try:
-        name = (_PROC / "task" / task / "comm").read_text().strip()
-    except OSError:
-        return "(ended)"
-    return f"{name} (a thread of a library)"
+def check_safe_to_fork(proc: Path = Path("/proc/self")) -> None:
+    """Raises ForkSafetyError with every thread, connection and GPU, where each came from, and what
+    to do about it."""
+    hazards = find_hazards(proc)
+    if hazards:
+        counts = Counter(hazard.kind for hazard in hazards)
+        what = " and ".join(_count(kind, n) for kind, n in counts.items())
+        lines = dict.fromkeys(_describe(hazard) for hazard in hazards)  # one for a whole pool
+        raise ForkSafetyError("\n".join([f"cannot fork: the parent has {what}", *lines]))
 
 
-def remote_peers(proc: Path = _PROC) -> Iterator[str]:
-    """Addresses of established TCP connections that this
-    process holds to other machines; those of stdin, stdout and stderr are the caller's."""
-    own = set(_socket_inodes(proc))
-    if not own:
-        return
-    for table in ("net/tcp", "net/tcp6"):
-        for line in _lines(proc / table)[1:]:
-            fields = line.split()
-            if fields[9] in own and fields[3] == _ESTABLISHED and not _LOOPBACK.match(fields[2]):
-                yield _address(fields[2])
+def _count(kind: str, n: int) -> str:
+    words = {
+        "thread": f"{n} other thread{'s' * (n > 1)}",
+        "connection": f"{n} connection{'s' * (n > 1)} to other machines",
+        "gpu": f"{n} open GPU device{'s' * (n > 1)}",
+    }
+    return words[kind]
 
 
-def _socket_inodes(proc: Path) -> Iterator[str]:
-    for fd in os.listdir(proc / "fd"):
-        if int(fd) > 2:
-            try:
-                match = re.match(r"socket:\[(\d+)\]", os.readlink(proc / "fd" / fd))
-            except OSError:  # closed meanwhile: the descriptor of this very listing
-                continue
-            if match:
-                yield match[1]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
-
-
-def _address(field: str) -> str:
-    """`0100A8C0:0035` is 192.168.0.1:53. IPv6 addresses stay as they are."""
-    host, port = field.split(":")
-    if len(host) == 8:
-        host = ".".join(str(byte) for byte in reversed(bytes.fromhex(host)))
-    return f"{host}:{int(port, 16)}"
+def _describe(hazard: Hazard) -> str:
+    """`thread worker of libgomp.so.1, since module "jets" was constructed: …; set …=1`."""
+    library = None
+    if hazard.kind == "thread" and not is_of_python(hazard):
+        library = owner_of(hazard.id) or "a library"
+    of = f" of {library}" if library else ""
+    origin = origin_of(hazard) or "the start of the program"
+    remedy = next((text for name, text in _REMEDIES.items() if name in (library or "")), _REMEDY)
+    return f"{hazard.kind} {hazard.name}{of}, since {origin}: {_WHY[hazard.kind]}; {remedy}"

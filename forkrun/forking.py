@@ -19,13 +19,6 @@ _PR_SET_PDEATHSIG = 1
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
-def freeze_memory() -> None:
-    """Keeps the garbage collector from writing to objects that children share with the parent."""
-    gc.collect()
-    gc.disable()
-    gc.freeze()
-
-
 def fork_process(body: Callable[[], int], log: Path) -> int:
     """Runs `body` in a child whose output goes to `log`; it ends with the code that `body` returns.
     Gives the pid, in the parent."""

@@ -19,7 +19,7 @@ from forkrun.ending import Ending
 from forkrun.errors import JobError
 from forkrun.failure import FailureNote
 from forkrun.fork_safety import check_safe_to_fork
-from forkrun.forking import fork_process, freeze_memory
+from forkrun.forking import fork_process
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import HangWatch
 from forkrun.memory_guard import MemoryGuard, find_limit
@@ -29,9 +29,12 @@ from forkrun.monitoring import Timeline
 from forkrun.observer import RunObserver
 from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob
+from forkrun.preparation_steps import step
 from forkrun.progress import make_progress
 from forkrun.recovery import Recovery
 from forkrun.run_directory import RunDirectory
+from forkrun.sharing import ConditionGuard, prepare_memory
+from forkrun.sharing.warm_up import warm_up
 from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.supervisor import Supervisor
 
@@ -61,7 +64,8 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     board = _core.StatusBoard(max(config.forking.children, 1))
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
-    work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos)
+    guard = ConditionGuard(schedule.conditions.items(), config.memory.check_conditions)
+    work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard)
     progress = make_progress(plan.n_events, "events", run.quiet)
     observer = RunObserver(
         run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also
@@ -80,11 +84,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     idle = work.config.forking.children - len(children)
     if idle:
         run.messages.say(f"{idle} of the children would have no unit of work and are not started")
-    _core.warm_up()
-    _core.write_stacks_on_signal()
-    work.schedule.core.pre_fork()
-    check_safe_to_fork()
-    freeze_memory()
+    _get_ready_to_fork(run, work)
     parent = os.getpid()
     ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
     crew = _make_crew(work, commits, observer, ending, children)
@@ -99,6 +99,23 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
     raise_for(ending, run.folder, work.board, commits, run.job.plan)
+
+
+def _get_ready_to_fork(run: Run, work: Work) -> None:
+    """From here on the parent's memory stays as it is."""
+    schedule, settings = work.schedule, work.config.memory
+    if settings.warm_up:
+        with step("libraries were warmed up"):
+            warm_up(with_python=bool(schedule.modules))
+    _core.write_stacks_on_signal()
+    with step("modules got pre_fork()"):
+        schedule.core.pre_fork()
+    check_safe_to_fork()
+    work.guard.remember(schedule.modules)
+    shared = [*schedule.conditions.values(), *schedule.modules.values()]
+    warning = prepare_memory(settings, shared, run.job.plan.children).warning()
+    if warning:
+        run.messages.say(warning)
 
 
 def _make_crew(
@@ -125,6 +142,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
         work.schedule.core.pre_fork()
+        work.guard.remember(work.schedule.modules)
         process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
     except Exception as error:
         raise as_forkrun_error(error) from error

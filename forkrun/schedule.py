@@ -13,6 +13,7 @@ from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
+from forkrun.preparation_steps import step
 
 if TYPE_CHECKING:
     from forkrun.modules import PythonModule
@@ -26,6 +27,7 @@ class JobSchedule:
     source: _core.TreeSource
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
+    conditions: Mapping[str, Any]
 
     def make_processor(
         self, config: JobConfig, board: _core.StatusBoard, child: int
@@ -80,7 +82,7 @@ def build_schedule(
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_files(config, index, consumed, branches)
-    return JobSchedule(core, _source(config.source, index, columns), modules, consumed)
+    return JobSchedule(core, _source(config.source, index, columns), modules, consumed, conditions)
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
@@ -97,7 +99,8 @@ def _load_plugins(config: JobConfig) -> list[str]:
     problems = []
     for plugin in config.job.plugins:
         try:
-            _core.load_plugin(plugin_path(plugin))
+            with step(f'plugin "{plugin}" was loaded'):
+                _core.load_plugin(plugin_path(plugin))
         except _core.Error as error:
             problems.append(f"job.plugins: {error}")
     return problems
@@ -121,14 +124,17 @@ def _add_modules(
     problems: list[str] = []
     for entry in config.modules:
         if entry.type.startswith("cpp:"):
-            problems += _add_cpp_module(builder, entry)
+            with step(f'module "{entry.label}" was constructed'):
+                problems += _add_cpp_module(builder, entry)
             continue
-        from forkrun.module_loading import load_module  # Awkward, hist: slow, and C++ needs neither
+        with step("Awkward Array and hist were imported"):  # slow, and C++ needs neither
+            from forkrun.module_loading import load_module
 
         try:
-            module = load_module(
-                entry.label, entry.type.removeprefix("python:"), entry.params, conditions
-            )
+            with step(f'module "{entry.label}" was constructed'):
+                module = load_module(
+                    entry.label, entry.type.removeprefix("python:"), entry.params, conditions
+                )
         except ConfigError as error:
             problems += error.problems
             continue

@@ -8,6 +8,7 @@ namespace forkrun::bindings {
 void register_errors(pybind11::module_& module);
 void register_digest(pybind11::module_& module);
 void register_files(pybind11::module_& module);
+void register_memory(pybind11::module_& module);
 void register_tree_writer(pybind11::module_& module);
 void register_status_board(pybind11::module_& module);
 void register_unit_counter(pybind11::module_& module);

@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, module) {
   register_errors(module);
   register_digest(module);
   register_files(module);
+  register_memory(module);
   register_tree_writer(module);
   register_status_board(module);
   register_unit_counter(module);

@@ -1,6 +1,7 @@
 """The job's description: one validated, frozen value."""
 
 from forkrun.config.model import (
+    CheckConditions,
     ConditionConfig,
     Distribution,
     Executor,
@@ -8,6 +9,7 @@ from forkrun.config.model import (
     JobConfig,
     JobSection,
     LimitsConfig,
+    MemoryConfig,
     MergeConfig,
     MergeOrder,
     ModuleConfig,
@@ -20,6 +22,7 @@ from forkrun.config.model import (
 from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
+    "CheckConditions",
     "ConditionConfig",
     "Distribution",
     "Executor",
@@ -27,6 +30,7 @@ __all__ = [
     "JobConfig",
     "JobSection",
     "LimitsConfig",
+    "MemoryConfig",
     "MergeConfig",
     "MergeOrder",
     "ModuleConfig",

@@ -42,6 +42,15 @@ class MergeOrder(StrEnum):
     LUMI = "lumi"
 
 
+class CheckConditions(StrEnum):
+    """How often children compare conditions with what the parent loaded."""
+
+    NEVER = "never"
+    CHILD = "child"
+    UNIT = "unit"
+    CALL = "call"
+
+
 def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -141,6 +150,25 @@ class LimitsConfig(Section):
     """Parent and children together ("16 GB")."""
 
 
+class MemoryConfig(Section):
+    """[memory]: what the parent does before the fork, so that children go on sharing its memory."""
+
+    immortal: Flag = True
+    """Take the reference counts from what conditions and modules hold (Python 3.12 or newer)."""
+    freeze: Flag = True
+    """Keep the garbage collector from the parent's objects."""
+    fill_holes: Flag = True
+    """Keep children from making objects in the holes between the parent's."""
+    warm_up: Flag = True
+    """Load libraries and fill caches in the parent that every child would load and fill."""
+    huge_pages: Flag | None = None
+    """Join the parent's pages to huge ones; not given: where there is much memory and many children
+    to share it."""
+    check_conditions: CheckConditions = CheckConditions.CHILD
+    """Compare conditions after a child's first unit and at its end ("child"), after every unit, or
+    after every call of a Python module, which names the module."""
+
+
 class ThreadsConfig(Section):
     """[threads]: inside each child."""
 
@@ -233,6 +261,7 @@ class JobConfig(Section):
     forking: ForkingConfig = ForkingConfig()
     recovery: RecoveryConfig = RecoveryConfig()
     limits: LimitsConfig = LimitsConfig()
+    memory: MemoryConfig = MemoryConfig()
     threads: ThreadsConfig = ThreadsConfig()
     conditions: tuple[ConditionConfig, ...] = ()
     modules: tuple[ModuleConfig, ...] = ()

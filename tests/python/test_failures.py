@@ -122,7 +122,7 @@ def test_a_thread_in_the_parent_is_an_error_that_names_it(events: Path, tmp_path
     job["paths"]["skim"].append("server")
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
     assert ended.code == 7
-    assert "1 other thread(s): jet-server" in ended.err
+    assert 'thread jet-server, since module "server" was constructed' in ended.err
 
 
 def test_an_existing_run_directory_is_replaced_only_by_force(events: Path, tmp_path: Path) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import mmap
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from forkrun.errors import ForkSafetyError
-from forkrun.fork_safety import check_safe_to_fork, remote_peers
 from forkrun.forking import fork_process
 from forkrun.once_crew import OnceCrew
 from forkrun.supervisor import Supervisor
@@ -196,38 +193,9 @@ def test_output_of_a_child_goes_to_its_log(
     assert capfd.readouterr().out == ""
 
 
-def test_a_second_thread_forbids_the_fork_and_is_named() -> None:
-    release = threading.Event()
-    thread = threading.Thread(target=release.wait, name="calibration-reader")
-    thread.start()
-    try:
-        with pytest.raises(ForkSafetyError, match=r"other thread.*calibration-reader"):
-            check_safe_to_fork()
-    finally:
-        release.set()
-        thread.join()
-
-
 @pytest.mark.parametrize(
     ("exit_code", "words"),
     [(0, "exit code 0"), (5, "exit code 5"), (-11, "killed by signal 11 (SIGSEGV)")],
 )
 def test_a_status_is_said_in_words(exit_code: int, words: str) -> None:
     assert describe_status(exit_code) == words
-
-
-def test_a_connection_to_another_machine_is_found_and_local_ones_are_not(tmp_path: Path) -> None:
-    """A /proc tree as of a process with three sockets."""
-    (tmp_path / "fd").mkdir()
-    for fd, target in ((1, "socket:[10]"), (3, "socket:[11]"), (4, "socket:[12]"), (5, "pipe:[9]")):
-        (tmp_path / "fd" / str(fd)).symlink_to(target)
-    (tmp_path / "net").mkdir()
-    row = "  0: 0F02000A:A0B4 {peer} {state} 0:0 00:0 0 0 0 {inode} 1"
-    rows = [
-        row.format(peer="0100A8C0:0438", state="01", inode=11),  # 192.168.0.1:1080
-        row.format(peer="0100007F:0438", state="01", inode=12),  # 127.0.0.1
-        row.format(peer="0200A8C0:0438", state="01", inode=10),  # stdout
-        row.format(peer="0300A8C0:0438", state="01", inode=99),  # of another process
-    ]
-    (tmp_path / "net" / "tcp").write_text("\n".join(["header", *rows]))
-    assert list(remote_peers(tmp_path)) == ["192.168.0.1:1080"]

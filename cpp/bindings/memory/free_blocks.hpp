@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+
+namespace forkrun::bindings {
+
+/// Takes every free block that is left between the objects of Python's small-object allocator, for
+/// ever, so that a child makes its objects on pages of its own instead of copying, for each, a page
+/// of the parent's. Gives the bytes taken. Does nothing with an allocator that it does not know.
+std::size_t take_free_blocks();
+
+/// Gives free pages of the C library's heap back to the operating system: a child that uses them
+/// gets empty pages instead of copies of the parent's rubbish.
+void trim_heap();
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,149 @@
+#include "object_walk.hpp"
+
+#include "object_array.hpp"
+
+namespace forkrun::bindings {
+
+namespace {
+
+bool is_running_code(PyObject* object) {
+  return PyFrame_Check(object) || PyGen_Check(object) || PyCoro_CheckExact(object) ||
+         PyAsyncGen_CheckExact(object) || PyTraceBack_Check(object);
+}
+
+bool is_border(PyObject* object) { return PyModule_Check(object) || is_running_code(object); }
+
+/// Of the values in a class: methods, and plain tables. Other objects (loggers, registries,
+/// validators) are of the program.
+bool belongs_to_class(PyObject* value) {
+  const auto* type = Py_TYPE(value);
+  return PyFunction_Check(value) || type == &PyStaticMethod_Type || type == &PyClassMethod_Type ||
+         type == &PyProperty_Type || PyDict_CheckExact(value) || PyList_CheckExact(value) ||
+         PyTuple_CheckExact(value) || PyAnySet_CheckExact(value) || PyUnicode_CheckExact(value) ||
+         PyBytes_CheckExact(value) || PyFloat_CheckExact(value) || PyLong_CheckExact(value) ||
+         is_array(value);
+}
+
+}  // namespace
+
+bool may_refer(PyObject* object) {
+  return (PyObject_IS_GC(object) && !PyType_Check(object)) || PyCode_Check(object) ||
+         is_array(object);
+}
+
+bool is_python_instance(PyObject* object) {
+  // All classes written in Python, and only these, share one way to free their instances.
+  static const auto dealloc = [] {
+    PyObject* probe =
+        PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "_");
+    const auto found = reinterpret_cast<PyTypeObject*>(probe)->tp_dealloc;
+    Py_DECREF(probe);
+    return found;
+  }();
+  return Py_TYPE(object)->tp_dealloc == dealloc;
+}
+
+ObjectWalk::ObjectWalk(Visit visit) : visit_{std::move(visit)} {
+  PyObject* modules = PyImport_GetModuleDict();
+  namespaces_.insert(modules);
+  Py_ssize_t position = 0;
+  PyObject* module = nullptr;
+  while (PyDict_Next(modules, &position, nullptr, &module) != 0) {
+    if (PyModule_Check(module)) {
+      namespaces_.insert(PyModule_GetDict(module));
+    }
+  }
+}
+
+void ObjectWalk::from(PyObject* root) {
+  meet(root);
+  while (!waiting_.empty()) {
+    PyObject* object = waiting_.back();
+    waiting_.pop_back();
+    expand(object);
+  }
+}
+
+void ObjectWalk::meet(PyObject* object) {
+  if (object == nullptr || is_border(object) ||
+      (PyDict_CheckExact(object) && namespaces_.contains(object))) {
+    return;
+  }
+  if (visit_(object) && may_refer(object)) {
+    waiting_.push_back(object);
+  }
+}
+
+void ObjectWalk::expand(PyObject* object) {
+  if (PyFunction_Check(object)) {
+    return expand_function(object);  // its namespace is the module's
+  }
+  if (PyCode_Check(object)) {
+    return expand_code(object);
+  }
+  if (is_array(object)) {
+    expand_array(object);
+  } else if (PyDict_Check(object)) {
+    expand_dict(object);
+  }
+  const auto* type = Py_TYPE(object);
+  if (!PyDict_CheckExact(object) && PyObject_IS_GC(object) && type->tp_traverse != nullptr) {
+    type->tp_traverse(object, &ObjectWalk::on_reference, this);
+  }
+  expand_class(Py_TYPE(object));
+}
+
+int ObjectWalk::on_reference(PyObject* object, void* walk) {
+  static_cast<ObjectWalk*>(walk)->meet(object);
+  return 0;
+}
+
+/// The garbage collector is not shown keys that are text.
+void ObjectWalk::expand_dict(PyObject* dict) {
+  Py_ssize_t position = 0;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  while (PyDict_Next(dict, &position, &key, &value) != 0) {
+    meet(key);
+    meet(value);
+  }
+}
+
+void ObjectWalk::expand_function(PyObject* function) {
+  meet(PyFunction_GetCode(function));
+  meet(PyFunction_GetDefaults(function));
+  meet(PyFunction_GetKwDefaults(function));
+  meet(PyFunction_GetClosure(function));
+  meet(reinterpret_cast<PyFunctionObject*>(function)->func_dict);
+}
+
+void ObjectWalk::expand_code(PyObject* code) {
+  meet(reinterpret_cast<PyCodeObject*>(code)->co_consts);
+  meet(reinterpret_cast<PyCodeObject*>(code)->co_names);
+}
+
+void ObjectWalk::expand_array(PyObject* array) {
+  for_each_reference(array, [this](PyObject* object) { meet(object); });
+}
+
+void ObjectWalk::expand_class(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || !classes_.insert(type)) {
+    return;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) {
+      continue;
+    }
+    meet(reinterpret_cast<PyObject*>(base));
+    Py_ssize_t position = 0;
+    PyObject* value = nullptr;
+    while (PyDict_Next(base->tp_dict, &position, nullptr, &value) != 0) {
+      if (belongs_to_class(value)) {
+        meet(value);
+      }
+    }
+  }
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,97 @@
+"""What makes a fork unsafe: other threads, connections to other machines, GPU contexts."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc/self")
+_ESTABLISHED = "01"
+# 127.x.x.x, ::1 and ::ffff:127.x.x.x as /proc/net writes them.
+_LOOPBACK = re.compile(r"^([0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F):")
+_GPU = re.compile(r"^/dev/(nvidia\w*|kfd|dri/render\w*)$")
+
+
+@dataclass(frozen=True)
+class Hazard:
+    """`kind`: "thread", "connection" or "gpu". `id`: what tells it from others of its kind: the
+    number of the thread, the inode of the socket, the device."""
+
+    kind: str
+    name: str
+    id: str
+
+
+def find_hazards(proc: Path = _PROC) -> list[Hazard]:
+    """Of this process; `proc` is its folder, an argument so that tests read recorded ones."""
+    files = dict(_open_files(proc))
+    return [*_threads(proc), *_connections(proc, files), *_gpus(files)]
+
+
+def _threads(proc: Path) -> Iterator[Hazard]:
+    """All but the first."""
+    python = {str(thread.native_id): thread.name for thread in threading.enumerate()}
+    for task in sorted(os.listdir(proc / "task"), key=int):
+        if task != str(os.getpid()):
+            yield Hazard("thread", python.get(task) or _comm(proc, task), task)
+
+
+def is_of_python(thread: Hazard) -> bool:
+    """Whether Python's threading module started it, rather than a library."""
+    return any(str(known.native_id) == thread.id for known in threading.enumerate())
+
+
+def _comm(proc: Path, task: str) -> str:
+    try:
+        return (proc / "task" / task / "comm").read_text().strip()
+    except OSError:
+        return "(ended)"
+
+
+def _connections(proc: Path, files: dict[str, str]) -> Iterator[Hazard]:
+    """Established TCP connections to other machines; those of stdin, stdout and stderr are the
+    caller's."""
+    own = {target[8:-1] for fd, target in files.items() if target.startswith("socket:[")}
+    if not own:
+        return
+    for table in ("net/tcp", "net/tcp6"):
+        for line in _lines(proc / table)[1:]:
+            fields = line.split()
+            if fields[9] in own and fields[3] == _ESTABLISHED and not _LOOPBACK.match(fields[2]):
+                yield Hazard("connection", _address(fields[2]), fields[9])
+
+
+def _gpus(files: dict[str, str]) -> Iterator[Hazard]:
+    """A driver that holds a device: its context does not survive a fork."""
+    for device in sorted(set(files.values())):
+        if _GPU.match(device):
+            yield Hazard("gpu", device, device)
+
+
+def _open_files(proc: Path) -> Iterator[tuple[str, str]]:
+    """Descriptor and what it is, of all from 3 on."""
+    for fd in os.listdir(proc / "fd"):
+        if int(fd) > 2:
+            try:
+                yield fd, os.readlink(proc / "fd" / fd)
+            except OSError:  # closed meanwhile: the descriptor of this very listing
+                continue
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _address(field: str) -> str:
+    """`0100A8C0:0035` is 192.168.0.1:53. IPv6 addresses stay as they are."""
+    host, port = field.split(":")
+    if len(host) == 8:
+        host = ".".join(str(byte) for byte in reversed(bytes.fromhex(host)))
+    return f"{host}:{int(port, 16)}"
