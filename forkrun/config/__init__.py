@@ -11,7 +11,11 @@ from forkrun.config.model import (
     MergeConfig,
     MergeOrder,
     ModuleConfig,
+<<<<<<< HEAD
     OnBadEvent,
+=======
+    MonitoringConfig,
+>>>>>>> affd704 (Looks at memory in slices that stop no child; which pages became private, and after what)
     OutputConfig,
     RecoveryConfig,
     SourceConfig,
@@ -30,7 +34,11 @@ __all__ = [
     "MergeConfig",
     "MergeOrder",
     "ModuleConfig",
+<<<<<<< HEAD
     "OnBadEvent",
+=======
+    "MonitoringConfig",
+>>>>>>> affd704 (Looks at memory in slices that stop no child; which pages became private, and after what)
     "OutputConfig",
     "RecoveryConfig",
     "SourceConfig",

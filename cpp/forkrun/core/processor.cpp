@@ -204,8 +204,8 @@ UnitResult Processor::Impl::process(const UnitOfWork& unit,
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
     : impl_{std::make_unique<Impl>(Impl{schedule, source, config, status})} {
   if (config.records) {
-    impl_->recorder =
-        std::make_unique<Recorder>(schedule.graph().nodes.size(), config.n_trace_calls);
+    impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
+                                                 config.n_trace_calls, config.on_call);
   }
   const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);

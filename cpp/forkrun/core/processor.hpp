@@ -24,6 +24,7 @@ struct ProcessorConfig {
   bool always_tasks = false;          ///< also where plain calls are quicker: for tests and studies
   bool records = false;               ///< when modules are called: see `recorder`
   std::size_t n_trace_calls = 0;      ///< of so many calls one by one
+  Recorder::OnCall on_call{};         ///< if it records; may be empty
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.
