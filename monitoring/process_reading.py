@@ -37,6 +37,9 @@ class ProcessReading:
     read_bytes: int
     anonymous_bytes: int = 0
     """Part of `rss`: no page of a file."""
+    pss_anonymous_bytes: int = 0
+    """Part of `pss`: no page of a file. Other programs on the machine, which may map the same
+    libraries, do not change it."""
     pss_is_exact: bool = True
     """False: of the memory that it shares, each process of the job was taken to have an equal part."""
 
@@ -102,6 +105,8 @@ class ProcessReader:
             "shared_bytes": shared,
             "private_bytes": pages.resident_private,
             "anonymous_bytes": pages.anonymous,
+            "pss_anonymous_bytes": pages.anonymous_private
+            + (pages.anonymous - pages.anonymous_private) // n_processes,
             "pss_is_exact": False,
         }
 
@@ -112,6 +117,7 @@ def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
 
 
 def _memory_of(fields: dict[str, int]) -> dict[str, int]:
+    anonymous = fields.get("Anonymous", 0)
     private = _sum(fields, "Private_Clean", "Private_Dirty", "Private_Hugetlb")
     return {
         "pss_bytes": fields["Pss"] * KIB,
@@ -119,7 +125,9 @@ def _memory_of(fields: dict[str, int]) -> dict[str, int]:
         "rss_bytes": fields["Rss"] * KIB,
         "shared_bytes": _sum(fields, "Shared_Clean", "Shared_Dirty", "Shared_Hugetlb") * KIB,
         "private_bytes": private * KIB,
-        "anonymous_bytes": fields.get("Anonymous", 0) * KIB,
+        "anonymous_bytes": anonymous * KIB,
+        # Linux 5.3; else all of PSS, up to what there is.
+        "pss_anonymous_bytes": fields.get("Pss_Anon", min(fields["Pss"], anonymous)) * KIB,
     }
 
 

@@ -15,5 +15,5 @@ PYBIND11_MODULE(_core, module) {
   register_processor(module);
   register_replay(module);
   register_process(module);
-  register_memory(module);
+  register_pages(module);
 }

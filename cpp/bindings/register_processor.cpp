@@ -5,7 +5,7 @@
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/core/processor.hpp>
-#include <forkrun/memory/page_watch.hpp>
+#include <forkrun/pages/page_watch.hpp>
 #include <forkrun/root_io/tree_source.hpp>
 
 #include "bindings.hpp"
@@ -20,7 +20,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-using memory::PageWatch;
+using pages::PageWatch;
 using root_io::TreeSource;
 /// What a page became private after: these and smaller numbers are the caller's.
 constexpr std::uint32_t core_border = 15;

@@ -109,7 +109,8 @@ def attribute(
     for (owner, kind, where), places in shares.groups.items():
         pages, weights = shares.page[places], shares.weight[places]
         by_border = {
-            label_of[border]: float(weights @ amounts[border][pages]) for border in range(len(label_of))
+            label_of[border]: float(weights @ amounts[border][pages])
+            for border in range(len(label_of))
         }
         after = dict(sorted(by_border.items(), key=lambda item: -item[1]))
         rows.append(
@@ -209,7 +210,9 @@ def _private_by_border(
     at_fork: Pages, private: Sequence[npt.NDArray[np.void]], borders: Mapping[int, str]
 ) -> tuple[list[npt.NDArray[np.float64]], list[str]]:
     """By border and page, the fraction of the children in which it became private; and the words."""
-    labels = sorted({borders.get(int(b), f"border {b}") for c in private for b in np.unique(c["border"])})
+    labels = sorted(
+        {borders.get(int(b), f"border {b}") for c in private for b in np.unique(c["border"])}
+    )
     amounts = [np.zeros(len(at_fork)) for _ in labels]
     for child in private:
         place = np.searchsorted(at_fork, child["page"])

@@ -21,6 +21,7 @@ class ProcessMemory:
     private_bytes: float
     shared_bytes: float
     anonymous_bytes: float
+    pss_anonymous_bytes: float
 
     @property
     def files_bytes(self) -> float:
@@ -30,10 +31,11 @@ class ProcessMemory:
 
 @dataclass(frozen=True)
 class Forked:
-    """A parent and all its children at one time. `children`: their mean."""
+    """A parent and all its children at one time. `children`: their mean; `anonymous_pss_bytes`: of
+    all together."""
 
     n_children: int
-    total_pss_bytes: float
+    anonymous_pss_bytes: float
     parent: ProcessMemory
     children: ProcessMemory
     min_private_bytes: float
@@ -79,12 +81,12 @@ def forked_memory(run_dir: Path, n_children: int) -> Forked:
             f"measure memory: the {n_children} children were not seen all at work together: the job"
             " is too short, or has too few lumis; give it more events, or ask for fewer children"
         )
-    look = max(looks, key=lambda samples: sum(sample.pss_bytes for sample in samples))
+    look = max(looks, key=_anonymous_pss)
     children = [sample for sample in look if sample.child is not None]
     private = [sample.private_bytes for sample in children]
     return Forked(
         n_children=n_children,
-        total_pss_bytes=sum(sample.pss_bytes for sample in look),
+        anonymous_pss_bytes=_anonymous_pss(look),
         parent=mean_memory([sample for sample in look if sample.child is None]),
         children=mean_memory(children),
         min_private_bytes=min(private),
@@ -92,17 +94,23 @@ def forked_memory(run_dir: Path, n_children: int) -> Forked:
     )
 
 
+def _anonymous_pss(look: Sequence[Sample]) -> int:
+    return sum(sample.pss_anonymous_bytes for sample in look)
+
+
 def _all_have_worked(look: Sequence[Sample], n_children: int) -> bool:
     children = [sample for sample in look if sample.child is not None]
     return len(children) == n_children and all(sample.n_events_done for sample in children)
 
 
-def largest_memory(run_dir: Path) -> ProcessMemory:
-    """Of a job in one process, at the time it needed most memory of its own."""
+def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
+    """Of a job in one process: when it began with its events, and when it had most memory of its
+    own."""
     samples = read_records(run_dir).samples
     if not samples:
         raise JobError(f"measure memory: nobody looked at the process of {run_dir}")
-    return mean_memory([max(samples, key=lambda sample: sample.anonymous_bytes)])
+    most = max(samples, key=lambda sample: sample.anonymous_bytes)
+    return mean_memory(samples[:1]), mean_memory([most])
 
 
 def memory_per_child(run_dir: Path) -> list[Moment]:

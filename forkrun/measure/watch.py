@@ -156,7 +156,11 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
     gc.unfreeze()
     pages.walk(INTERPRETER, gc.get_objects(), everything=True)
     np.savez(files.objects, parts=pages.parts())
-    names = {"owners": pages.owners, "types": pages.types, "nodes": work.schedule.core.node_labels()}
+    names = {
+        "owners": pages.owners,
+        "types": pages.types,
+        "nodes": work.schedule.core.node_labels(),
+    }
     write_json(files.names, names)
     return 0
 

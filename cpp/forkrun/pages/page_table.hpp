@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 /// Bytes of a page.
 [[nodiscard]] std::uint64_t page_size() noexcept;
@@ -63,4 +63,4 @@ bool for_each_piece(const PageTable& table, std::uint64_t first_page, std::uint6
   return true;
 }
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

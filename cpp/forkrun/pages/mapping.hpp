@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 /// A line of /proc/PID/maps: addresses [start, end).
 struct Mapping {
@@ -24,4 +24,4 @@ std::vector<Mapping> read_mappings(pid_t pid);
 /// "/proc/PID/NAME", with "self" for 0.
 std::string proc_file(pid_t pid, const char* name);
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

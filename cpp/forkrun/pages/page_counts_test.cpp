@@ -1,4 +1,4 @@
-#include <forkrun/memory/page_counts.hpp>
+#include <forkrun/pages/page_counts.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <system_error>
 
-#include <forkrun/memory/page_table.hpp>
+#include <forkrun/pages/page_table.hpp>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 namespace {
 
 constexpr std::size_t n_pages = 3000;
@@ -48,4 +48,4 @@ TEST(PageCountsTest, a_process_that_is_not_there_is_an_error) {
 }
 
 }  // namespace
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

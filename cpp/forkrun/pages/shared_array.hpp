@@ -7,7 +7,7 @@
 #include <span>
 #include <system_error>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 /// Zeros in memory that a process shares with the children it forks: what one writes, all see.
 template <typename T>
@@ -39,4 +39,4 @@ class SharedArray {
   std::span<T> values_;
 };
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 /// Sizes [bytes] of a process's memory, by its page table. Swapped pages do not count.
 struct PageCounts {
@@ -20,4 +20,4 @@ struct PageCounts {
 /// \throws std::system_error where the process has gone or may not be looked at
 PageCounts count_pages(pid_t pid);
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

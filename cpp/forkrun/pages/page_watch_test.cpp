@@ -1,4 +1,4 @@
-#include <forkrun/memory/page_watch.hpp>
+#include <forkrun/pages/page_watch.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 namespace {
 
 constexpr std::size_t n_pages = 2000;
@@ -107,4 +107,4 @@ TEST_F(PageWatchTest, all_pages_of_the_fork_are_known) {
 }
 
 }  // namespace
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

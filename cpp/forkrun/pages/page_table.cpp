@@ -1,4 +1,4 @@
-#include <forkrun/memory/page_table.hpp>
+#include <forkrun/pages/page_table.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <system_error>
 
-#include <forkrun/memory/mapping.hpp>
+#include <forkrun/pages/mapping.hpp>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 std::uint64_t page_size() noexcept {
   static const auto size = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -37,4 +37,4 @@ bool PageTable::read(std::uint64_t first_page, std::span<PageEntry> entries) con
   return true;
 }
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

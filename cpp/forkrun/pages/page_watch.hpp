@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include <forkrun/memory/page_table.hpp>
-#include <forkrun/memory/shared_array.hpp>
+#include <forkrun/pages/page_table.hpp>
+#include <forkrun/pages/shared_array.hpp>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 /// Finds out which pages that a child had in common with its parent at the fork it has for itself
 /// later, and since when. Made in the parent, just before it forks; a child looks at its own page
@@ -64,4 +64,4 @@ class PageWatch {
   std::mutex mutex_;
 };
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

@@ -1,14 +1,14 @@
-#include <forkrun/memory/page_counts.hpp>
+#include <forkrun/pages/page_counts.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
 
-#include <forkrun/memory/mapping.hpp>
-#include <forkrun/memory/page_table.hpp>
+#include <forkrun/pages/mapping.hpp>
+#include <forkrun/pages/page_table.hpp>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 namespace {
 
@@ -59,4 +59,4 @@ PageCounts count_pages(pid_t pid) {
   return counts;
 }
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

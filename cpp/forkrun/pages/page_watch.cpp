@@ -1,11 +1,11 @@
-#include <forkrun/memory/page_watch.hpp>
+#include <forkrun/pages/page_watch.hpp>
 
 #include <cerrno>
 #include <system_error>
 
-#include <forkrun/memory/mapping.hpp>
+#include <forkrun/pages/mapping.hpp>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 PageWatch::PageWatch(std::size_t n_children) {
   for (const auto& mapping : read_mappings(0)) {
@@ -96,4 +96,4 @@ std::vector<std::uint64_t> PageWatch::pages_at_fork() const {
   return pages;
 }
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages

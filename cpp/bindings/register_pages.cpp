@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <system_error>
 
-#include <forkrun/memory/page_counts.hpp>
-#include <forkrun/memory/page_watch.hpp>
+#include <forkrun/pages/page_counts.hpp>
+#include <forkrun/pages/page_watch.hpp>
 
 #include "bindings.hpp"
 #include "object_pages.hpp"
@@ -16,8 +16,8 @@ namespace forkrun::bindings {
 
 namespace {
 
-using memory::PageCounts;
-using memory::PageWatch;
+using pages::PageCounts;
+using pages::PageWatch;
 
 /// Flat, as NumPy has them.
 struct PrivateRecord {
@@ -77,7 +77,7 @@ void translate(std::exception_ptr raised) {
 
 }  // namespace
 
-void register_memory(py::module_& module) {
+void register_pages(py::module_& module) {
   py::register_exception_translator(&translate);
   py::class_<PageCounts>(module, "PageCounts")
       .def_readonly("resident", &PageCounts::resident)
@@ -85,8 +85,8 @@ void register_memory(py::module_& module) {
       .def_readonly("anonymous", &PageCounts::anonymous)
       .def_readonly("anonymous_private", &PageCounts::anonymous_private)
       .def_readonly("longest_read_ns", &PageCounts::longest_read_ns);
-  module.def("count_pages", &memory::count_pages, py::arg("pid") = 0);
-  module.def("page_size", &memory::page_size);
+  module.def("count_pages", &pages::count_pages, py::arg("pid") = 0);
+  module.def("page_size", &pages::page_size);
   py::class_<PageWatch>(module, "PageWatch")
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("look", &PageWatch::look, py::arg("child"), py::arg("border"))

@@ -1,11 +1,11 @@
-#include <forkrun/memory/mapping.hpp>
+#include <forkrun/pages/mapping.hpp>
 
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
-namespace forkrun::memory {
+namespace forkrun::pages {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::vector<Mapping> read_mappings(pid_t pid) {
   return mappings;
 }
 
-}  // namespace forkrun::memory
+}  // namespace forkrun::pages
