@@ -395,7 +395,7 @@ class PageWatch:
 
     def __init__(self, n_children: int) -> None: ...
     def look(self, child: int, border: int) -> None:
-        """In the child: notes `border` (1 to 65534) for pages that became private since last time."""
+        """In the child: notes `border` (1 to 65534) for pages that have become private."""
     def found(self, child: int) -> npt.NDArray[np.void]:
         """(n,) records: page (address / page size), border; in the order of addresses."""
     def pages_at_fork(self) -> npt.NDArray[np.uint64]:

@@ -31,7 +31,7 @@ class RunObserver:
         messages: Messages,
         n_events_before: int = 0,
         tick_also: Callable[[], None] = lambda: None,
-        monitoring: MonitoringConfig = MonitoringConfig(),
+        monitoring: MonitoringConfig | None = None,
     ) -> None:
         self._tick_also = tick_also
         self._n_events_before = n_events_before
@@ -39,7 +39,7 @@ class RunObserver:
         self._timeline = timeline
         self._progress = progress
         self._messages = messages
-        self._sampler = Sampler(folder.path, _sampler_settings(monitoring))
+        self._sampler = Sampler(folder.path, _sampler_settings(monitoring or MonitoringConfig()))
         self._trouble: OSError | None = None
 
     @contextlib.contextmanager

@@ -32,20 +32,20 @@ class JobSchedule:
 
     def make_processor(
         self, config: JobConfig, board: _core.StatusBoard, child: int
-    ) -> _core.Processor | WatchedProcessor:
+    ) -> _core.Processor:
         """Starts threads: call it in the child."""
         threads, monitoring = config.threads, config.monitoring
         serial = threads.executor.value == "serial"
         n_threads = 1 if serial else threads.per_child
         lanes = 1 if serial else threads.concurrent_blocks or n_threads
-        processor = _core.Processor(
+        settings: tuple[Any, ...] = (
             self.core, self.source, threads.executor.value, n_threads, lanes,
             threads.block_size, board, child, monitoring.timing or monitoring.trace,
             monitoring.trace_calls if monitoring.trace else 0, self.watch, N_WATCHED_CALLS,
         )  # fmt: skip
-        if self.watch is None:
-            return processor
-        return WatchedProcessor(processor, self.watch, child)
+        if self.watch is not None:
+            return WatchedProcessor(self.watch, child, *settings)
+        return _core.Processor(*settings)
 
     def take_histograms(self) -> list[Named]:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""

@@ -7,6 +7,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forkrun import _core
 
@@ -41,12 +42,12 @@ class ProcessReading:
     """Part of `pss`: no page of a file. Other programs on the machine, which may map the same
     libraries, do not change it."""
     pss_is_exact: bool = True
-    """False: of the memory that it shares, each process of the job was taken to have an equal part."""
+    """False: each process of the job was taken to have an equal part of what it shares."""
 
 
 class ProcessReader:
-    """Reads processes, and stops none of them for longer than `max_stop_s`. While the kernel adds up
-    `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows with its
+    """Reads processes, and stops none of them for longer than `max_stop_s`. While the kernel adds
+    up `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows with its
     memory. Where that would take too long, its page table is read piece by piece; it holds all but
     PSS. `longest_stop_s` is an upper limit of the longest stop so far."""
 
@@ -58,8 +59,8 @@ class ProcessReader:
         self.longest_stop_s = 0.0
 
     def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        """None if it ended meanwhile (a zombie has no memory to look at). `n_processes`: of the job,
-        which share what this one shares."""
+        """None if it ended meanwhile (a zombie has no memory to look at). `n_processes`: of the
+        job, which share what this one shares."""
         folder = f"{self._proc}/{pid}"
         try:
             if self._rollup_s(folder) <= self._max_stop_s:
@@ -82,7 +83,7 @@ class ProcessReader:
         """How long `smaps_rollup` will take, as the slowest of late did."""
         return _resident_bytes(_read(f"{folder}/stat")) * self._rollup_s_per_byte
 
-    def _read_rollup(self, folder: str) -> dict[str, int]:
+    def _read_rollup(self, folder: str) -> dict[str, Any]:
         start_s = time.perf_counter()
         text = _read(f"{folder}/smaps_rollup")
         stop_s = time.perf_counter() - start_s
@@ -93,7 +94,7 @@ class ProcessReader:
             self._rollup_s_per_byte = max(slow, 0.9 * self._rollup_s_per_byte)
         return memory
 
-    def _read_pages(self, pid: int, n_processes: int) -> dict[str, int]:
+    def _read_pages(self, pid: int, n_processes: int) -> dict[str, Any]:
         pages = _core.count_pages(pid)
         self.longest_stop_s = max(self.longest_stop_s, 1e-9 * pages.longest_read_ns)
         self._rollup_s_per_byte = max(SLOW_ROLLUP_S_PER_BYTE, 0.9 * self._rollup_s_per_byte)
@@ -116,7 +117,7 @@ def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
     return ProcessReader(proc, math.inf).read(pid)
 
 
-def _memory_of(fields: dict[str, int]) -> dict[str, int]:
+def _memory_of(fields: dict[str, int]) -> dict[str, Any]:
     anonymous = fields.get("Anonymous", 0)
     private = _sum(fields, "Private_Clean", "Private_Dirty", "Private_Hugetlb")
     return {

@@ -1,12 +1,13 @@
 """Samples memory, CPU time and reads of the parent and its children.
 
-The sampler has no thread, since the parent must have only one until it has forked: the supervisor's
-loop calls `tick` as often as it likes, and the sampler decides whom to read. Reading the memory of a
-process walks its page tables, which costs 10 to 20 ms per GB. So a look at all processes is done
-process by process, in slices of `slice_s` that keep the parent's loop free, and slices wait until
-all reading together costs less than `max_cost` of one CPU, whatever the memory. A short job gets
-`grant_s` of CPU time for its first samples: with the defaults the sum is below 1 % of a CPU from 8 s
-on. `ProcessReader` sees to it that no child is stopped for longer than `max_stop_s`.
+The sampler has no thread, since the parent must have only one until it has forked: the
+supervisor's loop calls `tick` as often as it likes, and the sampler decides whom to read. Reading
+the memory of a process walks its page tables, which costs 10 to 20 ms per GB. So a look at all
+processes is done process by process, in slices of `slice_s` that keep the parent's loop free, and
+slices wait until all reading together costs less than `max_cost` of one CPU, whatever the memory.
+A short job gets `grant_s` of CPU time for its first samples: with the defaults the sum is below 1 %
+of a CPU from 8 s on. `ProcessReader` sees to it that no child is stopped for longer than
+`max_stop_s`.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class Sampler:
         start_s = time.thread_time()
         if self._start_s is None:
             self._start_s = now_s
-        lines = []
+        lines: list[dict[str, Any]] = []
         while processes and (not lines or time.thread_time() < start_s + self._settings.slice_s):
             child, pid = processes.pop(0)
             reading = self._read(child, pid)

@@ -11,11 +11,8 @@ from forkrun.config.model import (
     MergeConfig,
     MergeOrder,
     ModuleConfig,
-<<<<<<< HEAD
-    OnBadEvent,
-=======
     MonitoringConfig,
->>>>>>> affd704 (Looks at memory in slices that stop no child; which pages became private, and after what)
+    OnBadEvent,
     OutputConfig,
     RecoveryConfig,
     SourceConfig,
@@ -34,11 +31,8 @@ __all__ = [
     "MergeConfig",
     "MergeOrder",
     "ModuleConfig",
-<<<<<<< HEAD
-    "OnBadEvent",
-=======
     "MonitoringConfig",
->>>>>>> affd704 (Looks at memory in slices that stop no child; which pages became private, and after what)
+    "OnBadEvent",
     "OutputConfig",
     "RecoveryConfig",
     "SourceConfig",

@@ -32,8 +32,8 @@ class MappedRange:
 @dataclass(frozen=True)
 class Unshared:
     """Memory of one owner, of one type, in one place. `at_fork_bytes`: in common with the parent;
-    `private_bytes`: mean over the children of what became their own. `after`: parts of it by what it
-    became private after, largest first. All in bytes."""
+    `private_bytes`: mean over the children of what became their own. `after`: parts of it by what
+    it became private after, largest first. All in bytes."""
 
     owner: str
     type: str
@@ -45,8 +45,8 @@ class Unshared:
 
 @dataclass(frozen=True)
 class Objects:
-    """Parts of pages that are Python objects: page (address / 4096), owner and type by number, bytes,
-    and whether pymalloc has the page. (n,) each."""
+    """Parts of pages that are Python objects: page (address / 4096), owner and type by number,
+    bytes, and whether pymalloc has the page. (n,) each."""
 
     page: Pages
     owner: npt.NDArray[np.int64]
@@ -97,8 +97,8 @@ def attribute(
 ) -> list[Unshared]:
     """Shares every page out to what is on it; largest private memory first. Bytes are conserved.
 
-    at_fork: numbers of the pages, sorted. private: by child, records of (page, border). names: owners
-    and types by number. borders: in words.
+    at_fork: numbers of the pages, sorted. private: by child, records of (page, border). names:
+    owners and types by number. borders: in words.
 
     The objects on a page have shares in proportion to their sizes. In pymalloc's arenas they share
     the whole page: what is free on it is there because of them. Elsewhere what is left counts as
@@ -209,7 +209,8 @@ def _groups(keys: npt.NDArray[np.int64]) -> dict[tuple[int, int, int], npt.NDArr
 def _private_by_border(
     at_fork: Pages, private: Sequence[npt.NDArray[np.void]], borders: Mapping[int, str]
 ) -> tuple[list[npt.NDArray[np.float64]], list[str]]:
-    """By border and page, the fraction of the children in which it became private; and the words."""
+    """By border and page, the fraction of the children in which it became private; and the
+    words."""
     labels = sorted(
         {borders.get(int(b), f"border {b}") for c in private for b in np.unique(c["border"])}
     )

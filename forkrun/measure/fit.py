@@ -35,7 +35,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Fit:
-    """The table that was chosen from, best first among what fits; `chosen`: None if nothing fits."""
+    """The table that was chosen from, best first among what fits; `chosen`: None if nothing
+    fits."""
 
     rows: Sequence[Choice]
     chosen: Choice | None

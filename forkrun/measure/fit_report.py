@@ -54,7 +54,8 @@ def _conclusion(fit: Fit, slot: Slot, model: JobModel) -> str:
         return f"nothing fits: the least is {megabytes(least)}; ask for a larger slot"
     chosen = fit.chosen
     return (
-        f"--children {chosen.n_children} --threads {chosen.n_threads}: memory with a margin of"
-        f" {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's time does not get shorter"
-        " with more threads; children do not slow each other down in this estimate"
+        f"--children {chosen.n_children} --threads {chosen.n_threads}\n"
+        f"memory has a margin of {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's time"
+        " does not get shorter with more threads;\n"
+        "how children slow each other down (memory bandwidth, disks) is not in this estimate"
     )

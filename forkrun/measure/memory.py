@@ -108,9 +108,9 @@ def measure_memory(
     say: Callable[[str], None],
     reference: Mix | None = None,
 ) -> MemoryMeasurement:
-    """Runs the job with its children, then `n_separate` processes at the same time that each do what
-    one child did. `folder` must be there; gets all run directories. Raises the job's errors, JobError
-    where memory runs out or the job is too short."""
+    """Runs the job with its children, then `n_separate` processes at the same time that each do
+    what one child did. `folder` must be there; gets all run directories. Raises the job's errors,
+    JobError where memory runs out or the job is too short."""
     n_children = config.forking.children
     if n_children < 1 or n_separate < 1:
         raise ConfigError("measure memory: at least one child and one separate process are needed")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -79,7 +78,7 @@ def _draw_total(measurement: MemoryMeasurement) -> Figure:
         f" arithmetic allows {percent(measurement.ideal_saving, 1)}"
     )
     figure, axes = new_figure(7, 4.2, "Memory of all processes", subtitle)
-    numbers = np.arange(1, n + 1)
+    numbers = range(1, n + 1)
     separate = [mix.separate_bytes(k) / _GB for k in numbers]
     ideal = [mix.forked_bytes(k) / _GB for k in numbers]
     axes.plot(numbers, separate, color=_PRIVATE, label="separate processes, added up")

@@ -66,18 +66,22 @@ def _how(measurement: MemoryMeasurement) -> str:
 def conclusions(measurement: MemoryMeasurement) -> list[str]:
     """In words."""
     forked = measurement.forked
-    points = 100 * (measurement.ideal_saving - measurement.saving)
+    reached, possible = measurement.saving, measurement.ideal_saving
+    points = 100 * (possible - reached)
+    least, most = megabytes(forked.min_private_bytes), megabytes(forked.max_private_bytes)
     lines = [
-        f"saving {percent(measurement.saving, 2)} of {percent(measurement.ideal_saving, 2)} possible:"
+        f"saving {percent(reached, 2)} of {percent(possible, 2)} possible:"
         f" {abs(points):.2f} points {'below' if points >= 0 else 'above'} the ideal",
-        f"private memory of a child: {megabytes(forked.min_private_bytes)} to"
-        f" {megabytes(forked.max_private_bytes)}; {megabytes(measurement.unshared_bytes)} more than it needs"
+        f"private memory of a child: {least} to {most};"
+        f" {megabytes(measurement.unshared_bytes)} more than it needs"
         " (forkrun measure unshared says which)",
     ]
     if measurement.reference is not None:
         mix = measurement.reference
+        conditions, private = megabytes(mix.shared_bytes), megabytes(mix.private_bytes)
+        allowed = percent(mix.ideal_saving(forked.n_children), 2)
         lines.append(
-            f"reference case: {megabytes(mix.shared_bytes)} of conditions and {megabytes(mix.private_bytes)}"
-            f" private alone would allow {percent(mix.ideal_saving(forked.n_children), 2)}"
+            f"reference case: {conditions} of conditions and {private} private alone would allow"
+            f" {allowed}"
         )
     return lines

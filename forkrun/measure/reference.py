@@ -35,7 +35,8 @@ class ReferenceSettings:
 
 
 def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
-    """Writes input and description of the conditions to `folder`; gives the job. Raises OutputError."""
+    """Writes input and description of the conditions to `folder`; gives the job. Raises
+    OutputError."""
     sizes, sample = folder / "conditions.toml", folder / "sample.root"
     with output_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -56,8 +56,8 @@ def _anonymous_bytes() -> int:
 
 class ReadConditions(Analyzer):
     """Takes `private_mb` of memory when the job begins, and reads every number and text of every
-    condition in every lumi. Then it waits for `pause_s`: so processes are there together, also where
-    they are many more than CPUs."""
+    condition in every lumi. Then it waits for `pause_s`: so processes are there together, also
+    where they are many more than CPUs."""
 
     consumes = ()
 

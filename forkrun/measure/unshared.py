@@ -14,7 +14,7 @@ from forkrun.errors import InputError
 from forkrun.measure.attribution import Objects, Unshared, attribute, parse_maps
 from forkrun.measure.watch import INTERPRETER, Border, UnsharedFiles, read_names
 
-_BORDERS = {
+_BORDERS: dict[int, str] = {
     Border.START: "start of the child",
     Border.BETWEEN_UNITS: "between units of work",
     Border.LATER: "later",
@@ -25,8 +25,8 @@ _BORDERS = {
 
 @dataclass(frozen=True)
 class Owner:
-    """All memory of one condition, one module, Python itself, or of nobody (""). Bytes; private: the
-    mean over the children."""
+    """All memory of one condition, one module, Python itself, or of nobody (""). Bytes; private:
+    the mean over the children."""
 
     owner: str
     at_fork_bytes: float
@@ -36,8 +36,8 @@ class Owner:
 
 @dataclass(frozen=True)
 class UnsharedMemory:
-    """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over the
-    children; `by_child_bytes`: of each."""
+    """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over
+    the children; `by_child_bytes`: of each."""
 
     n_children: int
     at_fork_bytes: int

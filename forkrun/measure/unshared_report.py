@@ -14,14 +14,13 @@ NOBODY = "(no Python object)"
 
 def print_unshared(unshared: UnsharedMemory, n_rows: int, console: Console) -> None:
     """Totals, a table by owner, and one by type and place."""
-    sizes = sorted(unshared.by_child_bytes.values())
+    sizes = sorted(unshared.by_child_bytes.values()) or [0]
+    part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)
     console.print(
         f"At the fork {unshared.n_children} children shared {megabytes(unshared.at_fork_bytes)} of"
-        f" anonymous memory with their parent; {megabytes(unshared.private_bytes)} of it"
-        f" ({percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)}) became private, on"
-        f" average; from {megabytes(sizes[0])} to {megabytes(sizes[-1])}"
-        if sizes
-        else "no child was watched"
+        f" anonymous memory with their parent.\n"
+        f"{megabytes(unshared.private_bytes)} of it ({part}) became private, on average;"
+        f" from {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
     console.print(_owners(unshared))
     console.print(_rows(unshared, n_rows))

@@ -2,9 +2,9 @@
 
 Before the children are forked, one process is forked that walks the Python objects and notes on
 which pages they lie, and another one that sleeps: it keeps the pages as they were at the fork, so
-that a page that only one process maps is certainly a copy of its own. Children look at their own page
-tables after every call of a module, as long as `N_WATCHED_CALLS` last, and between units of work.
-"""
+that a page that only one process maps is certainly a copy of its own. Children look at their own
+page tables after every call of a module, as long as `N_WATCHED_CALLS` last, and between units of
+work."""
 
 from __future__ import annotations
 
@@ -69,30 +69,25 @@ class UnsharedFiles:
         return self.run_dir / "monitoring" / "unshared-maps.txt"
 
 
-class WatchedProcessor:
-    """A processor that looks for private pages at borders. Its methods are those of the core's."""
+class WatchedProcessor(_core.Processor):
+    """A processor of a child that looks for private pages between units of work, too."""
 
-    def __init__(self, core: _core.Processor, watch: _core.PageWatch, child: int) -> None:
-        self._core = core
+    def __init__(self, watch: _core.PageWatch, child: int, *args: Any) -> None:
+        """`args`: of the core's processor."""
+        super().__init__(*args)
         self._watch = watch
         self._child = child
-        self._look(Border.START)
+        watch.look(child, Border.START)
 
-    def process(self, *args: Any) -> _core.UnitResult:
-        self._look(Border.BETWEEN_UNITS)
-        result = self._core.process(*args)
-        self._look(Border.LATER)
+    def process(self, *args: Any, **kwargs: Any) -> _core.UnitResult:
+        self._watch.look(self._child, Border.BETWEEN_UNITS)
+        result = super().process(*args, **kwargs)
+        self._watch.look(self._child, Border.LATER)
         return result
 
     def finish(self) -> None:
-        self._core.finish()
-        self._look(Border.END)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._core, name)
-
-    def _look(self, border: Border) -> None:
-        self._watch.look(self._child, border)
+        super().finish()
+        self._watch.look(self._child, Border.END)
 
 
 @contextlib.contextmanager
@@ -184,8 +179,9 @@ def _sleep() -> int:
 def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> None:
     children = work.plan.busy_children()
     found = {f"child_{child}": watch.found(child) for child in children}
+    at_fork = watch.pages_at_fork()
     with output_errors(files.pages):
-        np.savez_compressed(files.pages, at_fork=watch.pages_at_fork(), **found)
+        np.savez_compressed(files.pages, allow_pickle=False, at_fork=at_fork, **found)
 
 
 def read_names(files: UnsharedFiles) -> Mapping[str, Sequence[str]]:
