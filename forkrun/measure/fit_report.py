@@ -55,7 +55,7 @@ def _conclusion(fit: Fit, slot: Slot, model: JobModel) -> str:
     chosen = fit.chosen
     return (
         f"--children {chosen.n_children} --threads {chosen.n_threads}\n"
-        f"memory has a margin of {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's time"
-        " does not get shorter with more threads;\n"
+        f"memory has a margin of {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's"
+        " time does not get shorter with more threads;\n"
         "how children slow each other down (memory bandwidth, disks) is not in this estimate"
     )

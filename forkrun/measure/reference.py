@@ -12,6 +12,7 @@ from forkrun.run_directory import output_errors
 from forkrun.sample import SampleSettings, write_sample
 
 N_LUMIS_PER_CHILD = 4
+_LOOK_S_PER_BYTE = 5e-11
 _HERE = "python:forkrun.measure.synthetic"
 
 
@@ -31,7 +32,12 @@ class ReferenceSettings:
     conditions_mb: int = 700
     private_mb: int = 375
     n_children: int = 32
-    pause_s: float = 2.0
+
+    @property
+    def pause_s(self) -> float:
+        """In every lumi: long enough to look at all children once or twice."""
+        n_bytes = 1e6 * (self.conditions_mb + self.private_mb) * self.n_children
+        return 0.2 + _LOOK_S_PER_BYTE * n_bytes
 
 
 def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
