@@ -380,7 +380,7 @@ class PageCounts:
     resident_private: int  # no other process maps it
     anonymous: int  # no page of a file
     anonymous_private: int
-    longest_read_ns: int  # an upper limit of how long the process was stopped
+    longest_read_ns: int  # CPU time of one piece: how long the process was stopped
 
 def count_pages(pid: int = 0) -> PageCounts:
     """Of a process (0: this one), read in pieces that stop it for microseconds only. Raises OSError

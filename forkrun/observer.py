@@ -96,8 +96,10 @@ class RunObserver:
 
 
 def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
+    exact = monitoring.exact_pss
     return SamplerSettings(
         min_interval_s=monitoring.sampling_interval_s,
         max_cost=monitoring.sampling_cost,
-        max_stop_s=math.inf if monitoring.exact_pss else SamplerSettings.max_stop_s,
+        slice_s=math.inf if exact else SamplerSettings.slice_s,
+        max_stop_s=math.inf if exact else SamplerSettings.max_stop_s,
     )

@@ -49,7 +49,8 @@ class ProcessReader:
     """Reads processes, and stops none of them for longer than `max_stop_s`. While the kernel adds
     up `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows with its
     memory. Where that would take too long, its page table is read piece by piece; it holds all but
-    PSS. `longest_stop_s` is an upper limit of the longest stop so far."""
+    PSS. `longest_stop_s` is the longest time that a child's memory was locked so far; a reader
+    that waits for a CPU on a busy machine may keep it longer."""
 
     def __init__(self, proc: Path = PROC, max_stop_s: float = 0.005) -> None:
         """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
@@ -84,9 +85,9 @@ class ProcessReader:
         return _resident_bytes(_read(f"{folder}/stat")) * self._rollup_s_per_byte
 
     def _read_rollup(self, folder: str) -> dict[str, Any]:
-        start_s = time.perf_counter()
+        start_s = time.thread_time()
         text = _read(f"{folder}/smaps_rollup")
-        stop_s = time.perf_counter() - start_s
+        stop_s = time.thread_time() - start_s
         memory = _memory_of(_parse_rollup(text))
         self.longest_stop_s = max(self.longest_stop_s, stop_s)
         if memory["rss_bytes"] > LARGE_BYTES:

@@ -72,6 +72,7 @@ class Sampler:
         self._start_s: float | None = None
         self._due_s = 0.0
         self._cost_s = 0.0
+        self._last_cost_s = 0.0
         self._n_samples = 0
         _write_json(run_dir / "monitoring" / "host.json", describe_host())
 
@@ -107,10 +108,12 @@ class Sampler:
         return True
 
     def close(self, now_s: float | None = None) -> None:
-        """Takes a last sample of the parent and writes the sampler's own cost."""
+        """Takes a last sample of the parent, if that does not cost too much, and writes the
+        sampler's own cost."""
         now_s = time.time() if now_s is None else now_s
-        last = Look(self._look.number + 1, 1, [(None, self._parent_pid)])
-        self._sample(last.left, now_s, {}, last)
+        if self._affordable_s(now_s) <= now_s:
+            last = Look(self._look.number + 1, 1, [(None, self._parent_pid)])
+            self._sample(last.left, now_s, {}, last)
         self._lines.close()
         elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
         stop_s = self._reader.longest_stop_s
@@ -136,7 +139,8 @@ class Sampler:
                 lines.append(_line(now_s, child, pid, reading, n_events_done, look))
         self._lines.append(lines)
         self._n_samples += len(lines)
-        self._cost_s += time.thread_time() - start_s
+        self._last_cost_s = time.thread_time() - start_s
+        self._cost_s += self._last_cost_s
 
     def _read(self, child: int | None, pid: int) -> ProcessReading | None:
         if child is None:
@@ -146,10 +150,11 @@ class Sampler:
         return self._reader.read(pid, 1 + len(self._children))
 
     def _affordable_s(self, now_s: float) -> float:
-        """From when on `cost <= grant + max_cost * elapsed` holds."""
+        """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice."""
         settings = self._settings
         start_s = now_s if self._start_s is None else self._start_s
-        return start_s + (self._cost_s - settings.grant_s) / settings.max_cost
+        cost_s = self._cost_s + self._last_cost_s
+        return start_s + (cost_s - settings.grant_s) / settings.max_cost
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
@@ -169,7 +174,7 @@ def sampler_cost(
     cost_s: float, elapsed_s: float, n_samples: int, longest_stop_s: float
 ) -> dict[str, Any]:
     """The sampler's own cost: CPU time of the parent [s] and its fraction of one CPU; the longest
-    time for which a child may have been stopped [s]."""
+    time for which it kept the memory of a child locked [s]."""
     fraction = cost_s / elapsed_s if elapsed_s > 0 else None
     return {
         "cpu_s": cost_s,

@@ -224,7 +224,7 @@ class MonitoringConfig(Section):
     sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.0075
     """CPU time that these looks may take, as a fraction of one CPU."""
     exact_pss: Flag = False
-    """Read PSS even where that may stop a child for more than a few milliseconds."""
+    """Look at all processes at once, and read PSS whatever time that takes: for measurements."""
     unshared: Flag = False
     """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
 

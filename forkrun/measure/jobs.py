@@ -18,7 +18,7 @@ from forkrun.monitoring.quantities import size
 from forkrun.run_directory import output_errors
 from forkrun.wait_status import describe_status
 
-RESERVE_BYTES = 500_000_000
+RESERVE_BYTES = 1_500_000_000
 _INTERVAL_S = 0.2
 _GRACE_S = 10.0
 

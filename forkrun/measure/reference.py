@@ -53,7 +53,11 @@ def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
 
 
 def _job(settings: ReferenceSettings, sizes: Path, sample: Path) -> dict[str, Any]:
-    params = {"private_mb": settings.private_mb, "pause_s": settings.pause_s}
+    params = {
+        "private_mb": settings.private_mb,
+        "n_children": settings.n_children,
+        "pause_s": settings.pause_s,
+    }
     kind = f"{_HERE}:{settings.kind.value}"
     return {
         "job": {"name": "reference"},

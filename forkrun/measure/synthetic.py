@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import time
 import tomllib
@@ -15,6 +16,7 @@ from forkrun.modules import Analyzer, EventBlock
 
 MB = 1_000_000
 N_CHANNELS = 16
+MAX_WAIT_S = 120.0
 
 
 def arrays(file: str) -> dict[str, npt.NDArray[np.float64]]:
@@ -56,14 +58,20 @@ def _anonymous_bytes() -> int:
 
 class ReadConditions(Analyzer):
     """Takes `private_mb` of memory when the job begins, and reads every number and text of every
-    condition in every lumi. Then it waits for `pause_s`: so processes are there together, also
-    where they are many more than CPUs."""
+    condition in every lumi. Then children wait until all `n_children` have read them once, and for
+    `pause_s`: so they are seen together, also where they are many more than CPUs."""
 
     consumes = ()
 
-    def __init__(self, private_mb: int = 0, pause_s: float = 0.0) -> None:
+    def __init__(self, private_mb: int = 0, n_children: int = 1, pause_s: float = 0.0) -> None:
         self.private_mb = private_mb
         self.pause_s = pause_s
+        self.have_read = mmap.mmap(-1, max(n_children, 1))  # a byte for each
+        self.parent = os.getpid()
+        self.child = 0
+
+    def post_fork(self, child: int) -> None:
+        self.child = child
 
     def begin_job(self) -> None:
         self.private = np.ones(self.private_mb * MB // 8)
@@ -73,6 +81,11 @@ class ReadConditions(Analyzer):
         self.sum = sum(read_all(condition) for condition in self.conditions.values())
 
     def analyze(self, block: EventBlock) -> None:
+        self.have_read[self.child] = 1
+        end_s = time.monotonic() + MAX_WAIT_S
+        is_child = os.getpid() != self.parent
+        while is_child and 0 in self.have_read[:] and time.monotonic() < end_s:
+            time.sleep(0.05)
         time.sleep(self.pause_s)
 
 

@@ -1,8 +1,9 @@
 #include <forkrun/pages/page_counts.hpp>
 
+#include <time.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <system_error>
 
 #include <forkrun/pages/mapping.hpp>
@@ -12,7 +13,11 @@ namespace forkrun::pages {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+std::int64_t cpu_time_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 void add(PageCounts& counts, const PageEntry& page) {
   if (!page.is_present()) {
@@ -31,26 +36,24 @@ void add(PageCounts& counts, const PageEntry& page) {
 
 PageCounts count_pages(pid_t pid) {
   PageCounts counts;
-  auto start = Clock::now();
+  auto start_ns = cpu_time_ns();
   const auto note_read = [&] {
-    const std::chrono::nanoseconds time = Clock::now() - start;
-    counts.longest_read_ns = std::max<std::int64_t>(counts.longest_read_ns, time.count());
+    counts.longest_read_ns = std::max(counts.longest_read_ns, cpu_time_ns() - start_ns);
   };
   const auto mappings = read_mappings(pid);
-  note_read();
   const PageTable table{pid};
   for (const auto& mapping : mappings) {
     if (!mapping.is_accessible) {
       continue;
     }
-    start = Clock::now();
+    start_ns = cpu_time_ns();
     const auto is_alive = for_each_piece(table, mapping.start / page_size(),
                                          mapping.end / page_size(), [&](auto, auto entries) {
                                            note_read();
                                            for (const auto& page : entries) {
                                              add(counts, page);
                                            }
-                                           start = Clock::now();
+                                           start_ns = cpu_time_ns();
                                          });
     if (!is_alive) {
       throw std::system_error{ESRCH, std::generic_category(), proc_file(pid, "pagemap")};

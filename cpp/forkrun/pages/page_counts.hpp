@@ -12,7 +12,7 @@ struct PageCounts {
   std::uint64_t resident_private{};   ///< no other process maps it
   std::uint64_t anonymous{};          ///< part of `resident`: no page of a file
   std::uint64_t anonymous_private{};  ///< part of `anonymous`
-  std::int64_t longest_read_ns{};     ///< an upper limit of how long the process was stopped
+  std::int64_t longest_read_ns{};     ///< CPU time of one piece: how long the process was stopped
 };
 
 /// Reads the whole page table of a process in pieces, each of which holds its mmap lock for some
