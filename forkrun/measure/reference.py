@@ -12,7 +12,7 @@ from forkrun.run_directory import output_errors
 from forkrun.sample import SampleSettings, write_sample
 
 N_LUMIS_PER_CHILD = 4
-_LOOK_S_PER_BYTE = 5e-11
+_LOOK_S_PER_BYTE = 1.5e-10
 _HERE = "python:forkrun.measure.synthetic"
 
 
