@@ -65,7 +65,10 @@ std::array<PyObject*, 9> constants_of(const PyCodeObject& code) {
 void ObjectPages::walk(const std::string& owner, const py::object& root, bool everything) {
   owners_.push_back(owner);
   everything_ = everything;
-  to_enter_.push_back(root.ptr());  // Not marked: another object may have been at its place.
+  if (mark(root.ptr())) {
+    count(root.ptr());
+  }
+  to_enter_.push_back(root.ptr());  // In any case: another object may have been at its place.
   while (!to_enter_.empty()) {
     auto* object = to_enter_.back();
     to_enter_.pop_back();
@@ -99,13 +102,18 @@ void ObjectPages::meet(PyObject* object) {
   if (object == nullptr || is_border(object) || !mark(object)) {
     return;
   }
-  const auto header = PyObject_IS_GC(object) ? collector_header : 0;
-  const auto size = size_of(object) + header;
-  add(reinterpret_cast<const char*>(object) - header, size, type_of(object), size <= small_object);
+  count(object);
   const auto* type = Py_TYPE(object);
   if (type->tp_traverse != nullptr || type->tp_as_buffer != nullptr || PyCode_Check(object)) {
     to_enter_.push_back(object);
   }
+}
+
+/// The object itself.
+void ObjectPages::count(PyObject* object) {
+  const auto header = PyObject_IS_GC(object) ? collector_header : 0;
+  const auto size = size_of(object) + header;
+  add(reinterpret_cast<const char*>(object) - header, size, type_of(object), size <= small_object);
 }
 
 void ObjectPages::enter(PyObject* object) {

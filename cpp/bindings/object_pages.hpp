@@ -53,6 +53,7 @@ class ObjectPages {
   bool mark(const PyObject* object);
   bool is_border(PyObject* object) const;
   void meet(PyObject* object);
+  void count(PyObject* object);
   void enter(PyObject* object);
   void enter_array(PyObject* object);
   void enter_buffer(PyObject* object);

@@ -107,8 +107,8 @@ def watching(work: Work) -> Iterator[Work]:
 
 
 def check_page_tables() -> None:
-    """Raises JobError where /proc/PID/pagemap cannot say who has a page: tried on a page that is
-    written to after a fork."""
+    """Raises JobError where /proc/PID/pagemap cannot be read, or says of no page of this process
+    that it is its own."""
     try:
         counts = _core.count_pages()
     except OSError as error:
