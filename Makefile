@@ -8,7 +8,7 @@ WORKERS ?= auto
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
-.PHONY: demo test test-python test-cpp build bench bench-core bench-plan chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-cpp build bench bench-core bench-plan bench-sampling chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -60,6 +60,10 @@ bench-core: build ## what scheduling costs and how far it scales: minutes, on a 
 
 chaos: build ## a job whose processes are killed, hang, raise and lose files, again and again
 	$(BIN)/python tests/chaos/chaos.py $(CHAOS_ARGS)
+
+bench-sampling: build ## how much memory is shared, what looking at it costs, and how long that stops a child
+	$(BIN)/python tests/benchmarks/bench_sampling.py $(BENCH_ARGS)
+	$(BIN)/forkrun measure memory --reference arrays
 
 lint: $(VENV)/environment
 	$(BIN)/ruff check .

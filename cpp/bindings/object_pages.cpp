@@ -164,17 +164,26 @@ void ObjectPages::add_parts_of(PyObject* object, std::uint16_t type) {
     const auto& list = *reinterpret_cast<PyListObject*>(object);
     add(list.ob_item, static_cast<std::size_t>(list.allocated) * sizeof(PyObject*), type);
   } else if (PyDict_Check(object)) {
-    const auto& dict = *reinterpret_cast<PyDictObject*>(object);
-    const void* table = dict.ma_values == nullptr ? static_cast<const void*>(dict.ma_keys)
-                                                  : static_cast<const void*>(dict.ma_values);
-    const auto basic = static_cast<std::size_t>(Py_TYPE(object)->tp_basicsize);
-    const auto whole = whole_size_of(object);
-    add(table, whole - std::min(whole, basic), type);
+    add_dict(object, type);
   } else if (PyAnySet_Check(object)) {
     const auto& set = *reinterpret_cast<PySetObject*>(object);
     if (set.table != set.smalltable) {
       add(set.table, static_cast<std::size_t>(set.mask + 1) * sizeof(setentry), type);
     }
+  }
+}
+
+/// Its table, and its keys: the collector does not look at those that are texts.
+void ObjectPages::add_dict(PyObject* object, std::uint16_t type) {
+  const auto& dict = *reinterpret_cast<PyDictObject*>(object);
+  const void* table = dict.ma_values == nullptr ? static_cast<const void*>(dict.ma_keys)
+                                                : static_cast<const void*>(dict.ma_values);
+  const auto basic = static_cast<std::size_t>(Py_TYPE(object)->tp_basicsize);
+  const auto whole = whole_size_of(object);
+  add(table, whole - std::min(whole, basic), type);
+  PyObject* key = nullptr;
+  for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, nullptr) != 0;) {
+    meet(key);
   }
 }
 

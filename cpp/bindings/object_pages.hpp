@@ -58,6 +58,7 @@ class ObjectPages {
   void enter_array(PyObject* object);
   void enter_buffer(PyObject* object);
   void add_parts_of(PyObject* object, std::uint16_t type);
+  void add_dict(PyObject* object, std::uint16_t type);
   void add(const void* start, std::size_t n_bytes, std::uint16_t type, bool is_small = false);
   void add_to_page(std::uint64_t page, std::size_t n_bytes, std::uint16_t type, bool is_small);
   std::uint16_t number_of(const std::string& type);

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     config = _config(options)
     index = _index(options, config)
     if options.fit:
-        return run_fit(options, config)
+        return run_fit(options, config, index)
     if options.simulate:
         return simulate(options, config, index)
     with naming(options.config or "command line"):

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from forkrun.cli.options import naming
 from forkrun.config import JobConfig
 from forkrun.config.units import parse_size
 from forkrun.errors import ConfigError
+from forkrun.index import FileIndex
 
 
 def add_fit_options(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +32,7 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
     fit.add_argument("--memory", metavar="SIZE", help='of another slot than this one: "16 GB"')
 
 
-def run_fit(options: argparse.Namespace, config: JobConfig) -> int:
+def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
     """Probes, chooses and prints."""
     from rich.console import Console
 
@@ -38,8 +40,10 @@ def run_fit(options: argparse.Namespace, config: JobConfig) -> int:
     from forkrun.measure.fit_report import print_fit
     from forkrun.measure.probe import probe_job, probe_threads
     from forkrun.measure.slot import find_slot
-    from forkrun.preparation import index_input, plan_of
+    from forkrun.preparation import plan_of
 
+    if options.synthetic is not None:
+        raise ConfigError("plan --fit: a probe needs real input; leave out --synthetic")
     for flag, value in (("--fit-events", options.fit_events), ("--cores", options.cores)):
         if value is not None and value < 1:
             raise ConfigError(f"plan {flag} {value}: must be at least 1")
@@ -47,7 +51,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig) -> int:
     slot = find_slot(cores=options.cores, memory_bytes=memory)
     here = find_slot()
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
-        n_units = len(plan_of(config, index_input(config)).units)
+        n_units = len(plan_of(config, list(index)).units)
         threads = probe_threads(min(slot.n_cores, here.n_cores))
         probes = probe_job(config, options.fit_events, threads, Path(folder), _say)
     model = JobModel(probes)
