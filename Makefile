@@ -12,7 +12,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp build bench bench-core bench-plan bench-memory chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp build bench bench-core bench-plan bench-memory bench-sampling chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -71,6 +71,10 @@ chaos: build ## a job whose processes are killed, hang, raise and lose files, ag
 
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
 	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)
+
+bench-sampling: build ## how much memory is shared, what looking at it costs, and how long that stops a child
+	$(BIN)/python tests/benchmarks/bench_sampling.py $(BENCH_ARGS)
+	$(BIN)/forkrun measure memory --reference arrays
 
 lint: $(VENV)/environment
 	$(BIN)/ruff check .

@@ -104,6 +104,8 @@ class Schedule:
     def post_fork(self, child: int) -> None: ...
     def begin_job(self) -> None: ...
     def end_job(self) -> None: ...
+    def node_labels(self) -> list[str]:
+        """Labels of modules and names of input columns, as they are numbered in the schedule."""
     def histograms(self) -> list[Histogram]:
         """Of the C++ modules, in booking order; a snapshot."""
     def clear_histograms(self) -> None: ...
@@ -195,7 +197,11 @@ class Processor:
         n_trace_calls: int = 0,
         concurrent_units: int = 1,
         concurrent_iovs: int = 1,
-    ) -> None: ...
+        watch: PageWatch | None = None,
+        n_watched_calls: int = 0,
+    ) -> None:
+        """`watch` looks before and after each of the first `n_watched_calls` calls; the border is
+        15, and 16 + the node's number."""
     def run(
         self,
         next_unit: Callable[[], UnitToDo | None],
@@ -427,6 +433,48 @@ def trim_heap() -> None:
 def join_pages() -> int:
     """Joins this process's own pages to huge ones where nearly all of one are in use; gives their
     bytes. 0 before Linux 6.1."""
+
+# --- memory -------------------------------------------------------------------------------------
+class PageCounts:
+    """Sizes of a process's memory, by its page table."""
+
+    resident: int
+    resident_private: int  # no other process maps it
+    anonymous: int  # no page of a file
+    anonymous_private: int
+    longest_read_ns: int  # CPU time of one piece: how long the process was stopped
+
+def count_pages(pid: int = 0) -> PageCounts:
+    """Of a process (0: this one), read in pieces that stop it for microseconds only. Raises OSError
+    where it has gone or may not be looked at."""
+
+def page_size() -> int: ...
+
+class PageWatch:
+    """Finds pages that a child had in common with its parent at the fork and has for itself later.
+    Make it in the parent, just before the fork, and fork a process that sleeps and keeps the pages.
+    Raises OSError where the kernel does not show page tables."""
+
+    def __init__(self, n_children: int) -> None: ...
+    def look(self, child: int, border: int) -> None:
+        """In the child: notes `border` (1 to 65534) for pages that have become private."""
+    def found(self, child: int) -> npt.NDArray[np.void]:
+        """(n,) records: page (address / page size), border; in the order of addresses."""
+    def pages_at_fork(self) -> npt.NDArray[np.uint64]:
+        """(n,) all anonymous pages of the parent, in order."""
+
+class ObjectPages:
+    """Which Python objects lie on which pages. An object counts for the first owner walked."""
+
+    def __init__(self) -> None: ...
+    def walk(self, owner: str, root: object, everything: bool = False) -> None:
+        """`root` and all that it holds; not through classes, modules and functions, unless
+        `everything`."""
+    def parts(self) -> npt.NDArray[np.void]:
+        """(n,) records: page (address / 4096), owner and type (numbers), n_bytes, is_small (in one
+        of pymalloc's pools); in any order."""
+    owners: list[str]
+    types: list[str]
 
 # --- process --------------------------------------------------------------------------------------
 def load_plugin(path: str) -> list[str]:

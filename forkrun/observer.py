@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 
 from forkrun import _core
+from forkrun.config import MonitoringConfig
 from forkrun.messages import Messages
-from forkrun.monitoring import Sampler, Timeline
+from forkrun.monitoring import Sampler, SamplerSettings, Timeline
 from forkrun.progress import ProgressDisplay
 from forkrun.recovery import Death
 from forkrun.run_directory import RunDirectory
@@ -29,6 +31,7 @@ class RunObserver:
         messages: Messages,
         n_events_before: int = 0,
         tick_also: Callable[[], None] = lambda: None,
+        monitoring: MonitoringConfig | None = None,
     ) -> None:
         self._tick_also = tick_also
         self._n_events_before = n_events_before
@@ -36,7 +39,7 @@ class RunObserver:
         self._timeline = timeline
         self._progress = progress
         self._messages = messages
-        self._sampler = Sampler(folder.path)
+        self._sampler = Sampler(folder.path, _sampler_settings(monitoring or MonitoringConfig()))
         self._trouble: OSError | None = None
 
     @contextlib.contextmanager
@@ -90,3 +93,13 @@ class RunObserver:
             self._sampler.close()
         if self._trouble:
             print(f"forkrun: the job could not be watched: {self._trouble}", file=sys.stderr)
+
+
+def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
+    exact = monitoring.exact_pss
+    return SamplerSettings(
+        min_interval_s=monitoring.sampling_interval_s,
+        max_cost=monitoring.sampling_cost,
+        slice_s=math.inf if exact else SamplerSettings.slice_s,
+        max_stop_s=math.inf if exact else SamplerSettings.max_stop_s,
+    )

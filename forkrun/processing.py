@@ -22,6 +22,7 @@ from forkrun.fork_safety import check_safe_to_fork
 from forkrun.forking import fork_process
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import HangWatch
+from forkrun.measure.watch import watching
 from forkrun.memory_guard import MemoryGuard, find_limit
 from forkrun.merge import Commit
 from forkrun.messages import Messages
@@ -68,8 +69,9 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard)
     progress = make_progress(plan.n_events, "events", run.quiet)
     observer = RunObserver(
-        run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also
-    )
+        run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also,
+        config.monitoring,
+    )  # fmt: skip
     try:
         if config.forking.children:
             _process_in_children(run, work, commits, observer)
@@ -92,10 +94,11 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     def fork(child: int) -> int:
         log = run.folder.log(f"child-{child:03d}", parent)
         assignment = crew.assignments[child]
-        return fork_process(lambda: run_child(work, child, assignment), log)
+        return fork_process(lambda: run_child(watched, child, assignment), log)
 
     try:
-        Supervisor(fork, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
+        with watching(work) as watched:
+            Supervisor(fork, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
     raise_for(ending, run.folder, work.board, commits, run.job.plan)
@@ -141,7 +144,10 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
+        _core.warm_up()
         work.schedule.core.pre_fork()
+        _core.trim_heap()
+        observer.tick()
         work.guard.remember(work.schedule.modules)
         process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
     except Exception as error:

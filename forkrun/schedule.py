@@ -12,6 +12,7 @@ from forkrun.branches import all_branches, disagreements, kept, pattern_problems
 from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
+from forkrun.measure.watch import N_WATCHED_CALLS, WatchedProcessor
 from forkrun.merge.histograms import BookedHistogram, Named
 from forkrun.preparation_steps import step
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobSchedule:
-    """The compiled job with what a child needs to run it. `modules`: those in Python, by label."""
+    """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
+    `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
     conditions: Mapping[str, Any]
+    watch: _core.PageWatch | None = None
 
     def make_processor(
         self, config: JobConfig, board: _core.StatusBoard, child: int
@@ -38,12 +41,15 @@ class JobSchedule:
         n_threads = 1 if serial else threads.per_child
         lanes = 1 if serial else threads.concurrent_blocks or n_threads
         units = 1 if serial else threads.concurrent_lumis or lanes
-        return _core.Processor(
+        settings: tuple[Any, ...] = (
             self.core, self.source, threads.executor.value, n_threads, lanes,
             threads.block_size, board, child, monitoring.timing or monitoring.trace,
             monitoring.trace_calls if monitoring.trace else 0,
-            units, threads.concurrent_iovs or units,
+            units, threads.concurrent_iovs or units, self.watch, N_WATCHED_CALLS,
         )  # fmt: skip
+        if self.watch is not None:
+            return WatchedProcessor(self.watch, child, *settings)
+        return _core.Processor(*settings)
 
     def take_histograms(self) -> list[Named]:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""

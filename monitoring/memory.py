@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from forkrun.monitoring.records import RunRecords, Sample
 
@@ -36,18 +35,20 @@ class MemorySummary:
 
 
 def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
-    """One value per complete look at all processes: those that include the parent."""
-    ordered = sorted(samples, key=lambda sample: sample.time_s)
-    looks = (list(group) for _, group in groupby(ordered, key=lambda sample: sample.time_s))
-    return [add_up(look) for look in looks if any(sample.child is None for sample in look)]
+    """One value per complete look at all processes."""
+    looks: dict[int, list[Sample]] = {}
+    for sample in sorted(samples, key=lambda sample: sample.time_s):
+        if sample.look is not None:
+            looks.setdefault(sample.look, []).append(sample)
+    return [add_up(look) for look in looks.values() if len(look) == look[0].n_looked]
 
 
 def add_up(samples: Sequence[Sample]) -> MemoryTotals:
-    """Totals of processes looked at together."""
+    """Totals of processes looked at together; the time is that of the last one."""
     pss = sum(sample.pss_bytes for sample in samples)
     private = sum(sample.private_bytes for sample in samples)
     return MemoryTotals(
-        time_s=samples[0].time_s,
+        time_s=samples[-1].time_s,
         n_processes=len(samples),
         pss_bytes=pss,
         private_bytes=private,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from forkrun import _core
 
 PROC = Path("/proc")
 KIB = 1024
+# A slow machine needs 25 ms per GB; and small processes say little about large ones.
+SLOW_ROLLUP_S_PER_BYTE = 25e-12
+LARGE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -28,30 +36,101 @@ class ProcessReading:
     cpu_system_s: float
     read_calls: int
     read_bytes: int
+    anonymous_bytes: int = 0
+    """Part of `rss`: no page of a file."""
+    pss_anonymous_bytes: int = 0
+    """Part of `pss`: no page of a file. Other programs on the machine, which may map the same
+    libraries, do not change it."""
+    pss_is_exact: bool = True
+    """False: each process of the job was taken to have an equal part of what it shares."""
+
+
+class ProcessReader:
+    """Reads processes, and stops none of them for longer than `max_stop_s`. While the kernel adds
+    up `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows with its
+    memory. Where that would take too long, its page table is read piece by piece; it holds all but
+    PSS. `longest_stop_s` is the longest time that a child's memory was locked so far; a reader
+    that waits for a CPU on a busy machine may keep it longer."""
+
+    def __init__(self, proc: Path = PROC, max_stop_s: float = 0.005) -> None:
+        """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
+        self._proc = proc
+        self._max_stop_s = max_stop_s
+        self._rollup_s_per_byte = SLOW_ROLLUP_S_PER_BYTE
+        self.longest_stop_s = 0.0
+
+    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
+        """None if it ended meanwhile (a zombie has no memory to look at). `n_processes`: of the
+        job, which share what this one shares."""
+        folder = f"{self._proc}/{pid}"
+        try:
+            if self._rollup_s(folder) <= self._max_stop_s:
+                memory = self._read_rollup(folder)
+            else:
+                memory = self._read_pages(pid, n_processes)
+            user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
+            io = _parse_fields(_read(f"{folder}/io"))
+            return ProcessReading(
+                **memory,
+                cpu_user_s=user_s,
+                cpu_system_s=system_s,
+                read_calls=io["syscr"],
+                read_bytes=io["rchar"],
+            )
+        except (OSError, LookupError, ValueError):
+            return None
+
+    def _rollup_s(self, folder: str) -> float:
+        """How long `smaps_rollup` will take, as the slowest of late did."""
+        return _resident_bytes(_read(f"{folder}/stat")) * self._rollup_s_per_byte
+
+    def _read_rollup(self, folder: str) -> dict[str, Any]:
+        start_s = time.thread_time()
+        text = _read(f"{folder}/smaps_rollup")
+        stop_s = time.thread_time() - start_s
+        memory = _memory_of(_parse_rollup(text))
+        self.longest_stop_s = max(self.longest_stop_s, stop_s)
+        if memory["rss_bytes"] > LARGE_BYTES:
+            slow = stop_s / memory["rss_bytes"]
+            self._rollup_s_per_byte = max(slow, 0.9 * self._rollup_s_per_byte)
+        return memory
+
+    def _read_pages(self, pid: int, n_processes: int) -> dict[str, Any]:
+        pages = _core.count_pages(pid)
+        self.longest_stop_s = max(self.longest_stop_s, 1e-9 * pages.longest_read_ns)
+        self._rollup_s_per_byte = max(SLOW_ROLLUP_S_PER_BYTE, 0.9 * self._rollup_s_per_byte)
+        shared = pages.resident - pages.resident_private
+        return {
+            "pss_bytes": pages.resident_private + shared // n_processes,
+            "uss_bytes": pages.resident_private,
+            "rss_bytes": pages.resident,
+            "shared_bytes": shared,
+            "private_bytes": pages.resident_private,
+            "anonymous_bytes": pages.anonymous,
+            "pss_anonymous_bytes": pages.anonymous_private
+            + (pages.anonymous - pages.anonymous_private) // n_processes,
+            "pss_is_exact": False,
+        }
 
 
 def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
-    """Reads a process; None if it ended meanwhile (a zombie has no memory to look at)."""
-    folder = f"{proc}/{pid}"
-    try:
-        memory = _parse_rollup(_read(f"{folder}/smaps_rollup"))
-        user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
-        io = _parse_fields(_read(f"{folder}/io"))
-        read_calls, read_bytes = io["syscr"], io["rchar"]
-    except (OSError, LookupError, ValueError):
-        return None
-    private = _sum(memory, "Private_Clean", "Private_Dirty", "Private_Hugetlb")
-    return ProcessReading(
-        pss_bytes=memory["Pss"] * KIB,
-        uss_bytes=private * KIB,
-        rss_bytes=memory["Rss"] * KIB,
-        shared_bytes=_sum(memory, "Shared_Clean", "Shared_Dirty", "Shared_Hugetlb") * KIB,
-        private_bytes=private * KIB,
-        cpu_user_s=user_s,
-        cpu_system_s=system_s,
-        read_calls=read_calls,
-        read_bytes=read_bytes,
-    )
+    """Reads a process, with its exact PSS, whatever time that takes."""
+    return ProcessReader(proc, math.inf).read(pid)
+
+
+def _memory_of(fields: dict[str, int]) -> dict[str, Any]:
+    anonymous = fields.get("Anonymous", 0)
+    private = _sum(fields, "Private_Clean", "Private_Dirty", "Private_Hugetlb")
+    return {
+        "pss_bytes": fields["Pss"] * KIB,
+        "uss_bytes": private * KIB,
+        "rss_bytes": fields["Rss"] * KIB,
+        "shared_bytes": _sum(fields, "Shared_Clean", "Shared_Dirty", "Shared_Hugetlb") * KIB,
+        "private_bytes": private * KIB,
+        "anonymous_bytes": anonymous * KIB,
+        # Linux 5.3; else all of PSS, up to what there is.
+        "pss_anonymous_bytes": fields.get("Pss_Anon", min(fields["Pss"], anonymous)) * KIB,
+    }
 
 
 def _read(path: str) -> str:
@@ -80,6 +159,10 @@ def _parse_stat(text: str) -> tuple[float, float]:
     fields = text.rpartition(")")[2].split()
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     return int(fields[11]) / ticks_per_s, int(fields[12]) / ticks_per_s
+
+
+def _resident_bytes(stat: str) -> int:
+    return int(stat.rpartition(")")[2].split()[21]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _sum(fields: dict[str, int], *names: str) -> int:

@@ -14,18 +14,24 @@ from forkrun.monitoring.jsonl import read_json_lines
 from forkrun.monitoring.process_reading import ProcessReading
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sample(ProcessReading):
-    """One process at one time. `child` is None for the parent; `time_s` since the epoch."""
+    """One process at one time. `child` is None for the parent; `time_s` since the epoch. `look`:
+    samples of one number are a look at `n_looked` processes together; None: of this one alone.
+    `own_cost_s`: CPU time of the process itself, where it was its own look."""
 
     time_s: float
     child: int | None
     pid: int
     n_events_done: int
+    look: int | None = None
+    n_looked: int = 1
+    own_cost_s: float = 0.0
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Self:
-        return cls(**{field.name: line[field.name] for field in fields(cls)})
+        known = [field.name for field in fields(cls) if field.name in line]
+        return cls(**{name: line[name] for name in known})
 
     @property
     def cpu_s(self) -> float:

@@ -1,10 +1,13 @@
 """Samples memory, CPU time and reads of the parent and its children.
 
-The sampler has no thread, since the parent must have only one until it has forked: the supervisor's
-loop calls `tick` as often as it likes, and the sampler decides when to look. Reading
-`smaps_rollup` walks a process's page tables, which costs about 10 ms per GB; so the interval grows
-until all samples together cost less than `max_cost` of one CPU. A short job gets `grant_s` of CPU
-time for its first samples: with the defaults the sum is below 1 % of a CPU from 8 s on.
+The sampler has no thread, since the parent must have only one until it has forked: the
+supervisor's loop calls `tick` as often as it likes, and the sampler decides whom to read. Reading
+the memory of a process walks its page tables, which costs 10 to 20 ms per GB. So a look at all
+processes is done process by process, in slices of `slice_s` that keep the parent's loop free, and
+slices wait until all reading together costs less than `max_cost` of one CPU, whatever the memory.
+A short job gets `grant_s` of CPU time for its first samples: with the defaults the sum is below 1 %
+of a CPU from 8 s on. `ProcessReader` sees to it that no child is stopped for longer than
+`max_stop_s`.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.jsonl import JsonLines
-from forkrun.monitoring.process_reading import PROC, read_process
+from forkrun.monitoring.process_reading import PROC, ProcessReader, ProcessReading, read_process
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,17 @@ class SamplerSettings:
     min_interval_s: float = 0.1
     max_cost: float = 0.0075
     grant_s: float = 0.02
+    slice_s: float = 0.02
+    max_stop_s: float = 0.005
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look at all processes. `left`: those still to be read."""
+
+    number: int
+    n_looked: int
+    left: list[tuple[int | None, int]]
 
 
 class Sampler:
@@ -49,14 +63,16 @@ class Sampler:
         """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
         self._run_dir = run_dir
         self._settings = settings or SamplerSettings()
-        self._proc = proc
+        self._parent = ProcessReader(proc, max_stop_s=float("inf"))  # It waits for itself.
+        self._reader = ProcessReader(proc, self._settings.max_stop_s)
         self._parent_pid = os.getpid() if parent_pid is None else parent_pid
-        self._children: dict[int | None, int] = {}
+        self._children: dict[int, int] = {}
         self._lines = JsonLines(_samples_path(run_dir))
+        self._look = Look(-1, 0, [])
         self._start_s: float | None = None
-        self._last_s = 0.0
         self._due_s = 0.0
         self._cost_s = 0.0
+        self._last_cost_s = 0.0
         self._n_samples = 0
         _write_json(run_dir / "monitoring" / "host.json", describe_host())
 
@@ -67,75 +83,105 @@ class Sampler:
 
     def add_child(self, child: int, pid: int, now_s: float | None = None) -> None:
         """Follows a new child (or the next process of the same number) and takes its
-        first sample."""
+        first sample, unless there are so many that this would cost too much."""
         self._children[child] = pid
-        self._sample({child: pid}, time.time() if now_s is None else now_s, {})
+        now_s = time.time() if now_s is None else now_s
+        if self._affordable_s(now_s) <= now_s:
+            self._sample([(child, pid)], now_s, {}, look=None)
 
     def remove_child(self, child: int) -> None:
         """Stops following a child."""
         self._children.pop(child, None)
 
     def tick(self, now_s: float, n_events_done: Mapping[int, int] | None = None) -> bool:
-        """Takes a sample of every process if one is due; says whether it did.
+        """Begins a look at every process if one is due, or goes on with it; says whether it did.
 
         now_s: seconds since the epoch. n_events_done: by child, from the status board."""
         if now_s < self._due_s:
             return False
-        self._sample({None: self._parent_pid, **self._children}, now_s, n_events_done or {})
-        self._due_s = self._next_s(now_s)
+        if not self._look.left:
+            processes = [(None, self._parent_pid), *self._children.items()]
+            self._look = Look(self._look.number + 1, len(processes), processes)
+        self._sample(self._look.left, now_s, n_events_done or {}, self._look)
+        pause_s = 0.0 if self._look.left else self._settings.min_interval_s
+        self._due_s = max(now_s + pause_s, self._affordable_s(now_s))
         return True
 
     def close(self, now_s: float | None = None) -> None:
-        """Takes a last sample of the parent and writes the sampler's own cost."""
+        """Takes a last sample of the parent, if that does not cost too much, and writes the
+        sampler's own cost."""
         now_s = time.time() if now_s is None else now_s
-        self._sample({None: self._parent_pid}, now_s, {})
+        if self._affordable_s(now_s) <= now_s:
+            last = Look(self._look.number + 1, 1, [(None, self._parent_pid)])
+            self._sample(last.left, now_s, {}, last)
         self._lines.close()
-        cost = sampler_cost(self._cost_s, self._elapsed_s(now_s), self._n_samples)
+        elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
+        stop_s = self._reader.longest_stop_s
+        cost = sampler_cost(self._cost_s, elapsed_s, self._n_samples, stop_s)
         _write_json(self._run_dir / "monitoring" / "sampler.json", cost)
 
     def _sample(
-        self, processes: Mapping[int | None, int], now_s: float, n_events_done: Mapping[int, int]
+        self,
+        processes: list[tuple[int | None, int]],
+        now_s: float,
+        n_events_done: Mapping[int, int],
+        look: Look | None,
     ) -> None:
+        """Reads processes, and takes them from the list, until the slice is used up."""
         start_s = time.thread_time()
         if self._start_s is None:
             self._start_s = now_s
-        lines = [
-            line
-            for child, pid in processes.items()
-            if (line := _line(now_s, child, pid, self._proc, _done(n_events_done, child)))
-        ]
+        lines: list[dict[str, Any]] = []
+        while processes and (not lines or time.thread_time() < start_s + self._settings.slice_s):
+            child, pid = processes.pop(0)
+            reading = self._read(child, pid)
+            if reading:
+                lines.append(_line(now_s, child, pid, reading, n_events_done, look))
         self._lines.append(lines)
         self._n_samples += len(lines)
-        self._cost_s += time.thread_time() - start_s
+        self._last_cost_s = time.thread_time() - start_s
+        self._cost_s += self._last_cost_s
 
-    def _next_s(self, now_s: float) -> float:
-        """When the next sample may be taken: `cost <= grant + max_cost * elapsed` holds then."""
+    def _read(self, child: int | None, pid: int) -> ProcessReading | None:
+        if child is None:
+            return self._parent.read(pid)
+        if self._children.get(child) != pid:  # It has ended since the look began.
+            return None
+        return self._reader.read(pid, 1 + len(self._children))
+
+    def _affordable_s(self, now_s: float) -> float:
+        """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice."""
         settings = self._settings
         start_s = now_s if self._start_s is None else self._start_s
-        affordable_s = start_s + (self._cost_s - settings.grant_s) / settings.max_cost
-        return max(now_s + settings.min_interval_s, affordable_s)
-
-    def _elapsed_s(self, now_s: float) -> float:
-        return 0.0 if self._start_s is None else now_s - self._start_s
+        cost_s = self._cost_s + self._last_cost_s
+        return start_s + (cost_s - settings.grant_s) / settings.max_cost
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
     """Called by a child just before it exits: the last look at its memory, which the parent could
     only take by luck. The samples file is opened anew; one short append needs no lock."""
-    line = _line(time.time(), child, os.getpid(), PROC, n_events_done)
-    if line:
+    start_s = time.thread_time()
+    pid = os.getpid()
+    reading = read_process(pid)
+    if reading:
+        line = _line(time.time(), child, pid, reading, {child: n_events_done}, None)
+        line["own_cost_s"] = time.thread_time() - start_s
         with JsonLines(_samples_path(run_dir)) as lines:
             lines.append([line])
 
 
-def sampler_cost(cost_s: float, elapsed_s: float, n_samples: int) -> dict[str, Any]:
-    """The sampler's own cost: CPU time of the parent [s] and its fraction of one CPU."""
+def sampler_cost(
+    cost_s: float, elapsed_s: float, n_samples: int, longest_stop_s: float
+) -> dict[str, Any]:
+    """The sampler's own cost: CPU time of the parent [s] and its fraction of one CPU; the longest
+    time for which it kept the memory of a child locked [s]."""
     fraction = cost_s / elapsed_s if elapsed_s > 0 else None
     return {
         "cpu_s": cost_s,
         "elapsed_s": elapsed_s,
         "cpu_fraction": fraction,
         "n_samples": n_samples,
+        "longest_stop_s": longest_stop_s,
     }
 
 
@@ -147,15 +193,21 @@ def _samples_path(run_dir: Path) -> Path:
     return run_dir / "monitoring" / "samples.jsonl"
 
 
-def _done(n_events_done: Mapping[int, int], child: int | None) -> int:
-    return 0 if child is None else n_events_done.get(child, 0)
-
-
 def _line(
-    now_s: float, child: int | None, pid: int, proc: Path, n_events_done: int
-) -> dict[str, Any] | None:
-    reading = read_process(pid, proc)
-    if reading is None:
-        return None
-    who = {"time_s": now_s, "role": "parent" if child is None else "child", "child": child}
-    return {**who, "pid": pid, **asdict(reading), "n_events_done": n_events_done}
+    now_s: float,
+    child: int | None,
+    pid: int,
+    reading: ProcessReading,
+    n_events_done: Mapping[int, int],
+    look: Look | None,
+) -> dict[str, Any]:
+    return {
+        "time_s": now_s,
+        "role": "parent" if child is None else "child",
+        "child": child,
+        "pid": pid,
+        **asdict(reading),
+        "n_events_done": 0 if child is None else n_events_done.get(child, 0),
+        "look": look and look.number,
+        "n_looked": look.n_looked if look else 1,
+    }

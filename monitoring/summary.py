@@ -163,8 +163,14 @@ def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, .
         read_calls=calls,
         read_bytes=read_bytes,
         mean_read_bytes=_ratio(read_bytes, calls),
-        sampler=records.sampler,
+        sampler=_sampler(records),
     )
+
+
+def _sampler(records: RunRecords) -> dict[str, Any] | None:
+    if records.sampler is None:
+        return None
+    return {**records.sampler, "children_cpu_s": sum(s.own_cost_s for s in records.samples)}
 
 
 def _ratio(numerator: float, denominator: float | None) -> float | None:

@@ -235,7 +235,9 @@ def _cost(totals: Totals) -> list[str]:
     sampler = totals.sampler
     if sampler:
         cost = f"{seconds(sampler['cpu_s'])} s, {percent(sampler['cpu_fraction'], 2)} of a CPU"
-        lines.append(_row("Sampler", f"{plural(sampler['n_samples'], 'sample')} took {cost}"))
+        stop = f"no look stopped a child for more than {1e3 * sampler['longest_stop_s']:.1f} ms"
+        samples = plural(sampler["n_samples"], "sample")
+        lines.append(_row("Sampler", f"{samples} took {cost}; {stop}"))
     return lines
 
 

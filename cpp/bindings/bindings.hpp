@@ -18,5 +18,6 @@ void register_schedule(pybind11::module_& module);
 void register_processor(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
 void register_process(pybind11::module_& module);
+void register_pages(pybind11::module_& module);
 
 }  // namespace forkrun::bindings

@@ -16,4 +16,5 @@ PYBIND11_MODULE(_core, module) {
   register_processor(module);
   register_replay(module);
   register_process(module);
+  register_pages(module);
 }

@@ -1,7 +1,11 @@
 #include <pybind11/stl.h>
 
+#include <atomic>
+#include <memory>
+
 #include <forkrun/core/errors.hpp>
 #include <forkrun/core/processor.hpp>
+#include <forkrun/pages/page_watch.hpp>
 #include <forkrun/root_io/tree_source.hpp>
 
 #include "bindings.hpp"
@@ -16,7 +20,11 @@ namespace forkrun::bindings {
 
 namespace {
 
+using pages::PageWatch;
 using root_io::TreeSource;
+/// What a page became private after: these and smaller numbers are the caller's.
+constexpr std::uint32_t core_border = 15;
+constexpr std::uint32_t first_node_border = 16;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
 std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
@@ -29,21 +37,44 @@ std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters});
 }
 
+/// Looks for pages that have become private before and after each of the first calls of modules.
+Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls) {
+  if (watch == nullptr) {
+    return {};
+  }
+  return [=, n_left = std::make_shared<std::atomic<std::size_t>>(2 * n_calls)](std::uint32_t node,
+                                                                               bool has_ended) {
+    if (*n_left > 0) {
+      --*n_left;
+      const auto border = has_ended ? first_node_border + node : core_border;
+      watch->look(child, static_cast<PageWatch::Border>(border));
+    }
+  };
+}
+
 std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
                                           const std::string& executor, std::size_t threads,
                                           std::size_t concurrent_blocks, std::size_t block_size,
                                           StatusBoard* board, std::size_t child, bool timing,
                                           std::size_t n_trace_calls, std::size_t concurrent_units,
-                                          std::size_t concurrent_iovs) {
+                                          std::size_t concurrent_iovs, PageWatch* watch,
+                                          std::size_t n_watched_calls) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
   }
   for (auto* output : job.outputs) {
     output->set_source(source.config());
   }
-  const ProcessorConfig config{
-      executor_of(executor), threads,          concurrent_blocks, block_size, false, timing,
-      n_trace_calls,         concurrent_units, concurrent_iovs};
+  const ProcessorConfig config{executor_of(executor),
+                               threads,
+                               concurrent_blocks,
+                               block_size,
+                               false,
+                               timing || watch != nullptr,
+                               n_trace_calls,
+                               concurrent_units,
+                               concurrent_iovs,
+                               looker(watch, child, n_watched_calls)};
   return std::make_unique<Processor>(*job.schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
@@ -123,8 +154,9 @@ void register_processor(py::module_& module) {
            py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
            py::arg("board") = nullptr, py::arg("child") = 0, py::arg("timing") = false,
            py::arg("n_trace_calls") = 0, py::arg("concurrent_units") = 1,
-           py::arg("concurrent_iovs") = 1, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
-           py::keep_alive<1, 8>())
+           py::arg("concurrent_iovs") = 1, py::arg("watch") = nullptr,
+           py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::keep_alive<1, 8>(), py::keep_alive<1, 14>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0)
       .def("run", &run, py::arg("next_unit"), py::arg("commit"))

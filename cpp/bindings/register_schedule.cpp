@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/core/errors.hpp>
+#include <forkrun/core/graph.hpp>
 #include <forkrun/core/nearest_name.hpp>
 
 #include "bindings.hpp"
@@ -142,6 +143,15 @@ void register_histogram(py::module_& module) {
           "variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
 }
 
+/// Of modules, and names of input columns, by node.
+Strings node_labels(const JobSchedule& job) {
+  Strings labels;
+  for (const auto& node : job.schedule->graph().nodes) {
+    labels.push_back(*node.name);
+  }
+  return labels;
+}
+
 }  // namespace
 
 void register_schedule(py::module_& module) {
@@ -153,6 +163,7 @@ void register_schedule(py::module_& module) {
           py::arg("child"))
       .def("begin_job", [](JobSchedule& job) { job.schedule->begin_job(); })
       .def("end_job", [](JobSchedule& job) { job.schedule->end_job(); })
+      .def("node_labels", &node_labels)
       .def("histograms", &histograms)
       .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")

@@ -20,6 +20,7 @@ _COMMANDS = (
     "replay",
     "estimate",
     "workload",
+    "measure",
 )
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
+from forkrun.cli.plan_fit import add_fit_options, run_fit
 from forkrun.cli.simulation import add_simulation_options, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
@@ -36,6 +37,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--json", action="store_true", help="as in plan.json of a run directory")
     parser.add_argument("--units", type=int, default=40, metavar="N", help="show so many (40)")
     add_simulation_options(parser)
+    add_fit_options(parser)
     parser.set_defaults(run=run)
 
 
@@ -43,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     """Needs neither modules nor conditions."""
     config = _config(options)
     index = _index(options, config)
+    if options.fit:
+        return run_fit(options, config, index)
     if options.simulate:
         return simulate(options, config, index)
     with naming(options.config or "command line"):

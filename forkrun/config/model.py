@@ -251,6 +251,14 @@ class MonitoringConfig(Section):
     """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
     trace_calls: Positive = 200_000
     """Calls that each child keeps at most."""
+    sampling_interval_s: Annotated[float, Field(ge=0.01)] = 0.1
+    """Between looks at the memory of all processes, at least."""
+    sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.0075
+    """CPU time that these looks may take, as a fraction of one CPU."""
+    exact_pss: Flag = False
+    """Look at all processes at once, and read PSS whatever time that takes: for measurements."""
+    unshared: Flag = False
+    """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
 
 
 class JobConfig(Section):

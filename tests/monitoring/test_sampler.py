@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from forkrun.monitoring import Sampler, SamplerSettings, Timeline, sample_self
 from forkrun.monitoring.jsonl import read_json_lines
-from forkrun.monitoring.process_reading import read_process
+from forkrun.monitoring.memory import memory_against_time
+from forkrun.monitoring.process_reading import ProcessReader, read_process
+from forkrun.monitoring.records import Sample
 
 # As recorded from a Python process with a name that holds spaces and parentheses.
 ROLLUP = """5583e82b8000-7ffea4a98000 ---p 00000000 00:00 0                          [rollup]
@@ -49,6 +51,10 @@ def record_process(tmp_path: Path) -> RecordProcess:
 
 def samples(run_dir: Path) -> list[dict[str, Any]]:
     return read_json_lines(run_dir / "monitoring" / "samples.jsonl")
+
+
+def read_samples(run_dir: Path) -> list[Sample]:
+    return [Sample.from_json(line) for line in samples(run_dir)]
 
 
 def test_a_recorded_process_is_read_to_the_last_digit(record_process: RecordProcess) -> None:
@@ -169,3 +175,65 @@ def test_shared_and_private_add_up_to_rss(
     reading = read_process(1, proc)
     assert reading is not None
     assert reading.shared_bytes + reading.private_bytes == reading.rss_bytes
+
+
+def test_a_look_at_many_processes_is_done_piece_by_piece(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    for pid in (1, 2):
+        record_process(pid)
+    proc = record_process(3)
+    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=proc)
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=0.0)
+    for tick in range(4):
+        sampler.tick(1.0 + tick)
+    looks = [(s["look"], s["n_looked"], s["child"], s["time_s"]) for s in samples(tmp_path)[2:]]
+    assert looks == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
+
+
+def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    record_process(1)
+    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.tick(1.0)
+    sampler.remove_child(0)
+    sampler.tick(2.0)
+    assert [s["child"] for s in samples(tmp_path)] == [0, None]
+    assert memory_against_time(read_samples(tmp_path)) == []
+
+
+def test_first_samples_of_many_children_do_not_exceed_the_cost(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    settings = SamplerSettings(max_cost=1e-9, grant_s=1e-9)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
+    for child in range(50):
+        sampler.add_child(child, 2, now_s=0.0)
+    assert len(samples(tmp_path)) == 1
+
+
+def test_a_process_too_large_for_a_rollup_is_read_in_pieces() -> None:
+    exact, reader = read_process(os.getpid()), ProcessReader(max_stop_s=0.0)
+    pieces = reader.read(os.getpid())
+    assert exact is not None
+    assert pieces is not None
+    assert (exact.pss_is_exact, pieces.pss_is_exact) == (True, False)
+    assert pieces.rss_bytes == pytest.approx(exact.rss_bytes, rel=0.05)
+    assert pieces.anonymous_bytes == pytest.approx(exact.anonymous_bytes, rel=0.05)
+    assert pieces.uss_bytes == pytest.approx(exact.uss_bytes, rel=0.05)
+    assert pieces.shared_bytes + pieces.private_bytes == pieces.rss_bytes
+    assert 0 < reader.longest_stop_s < 0.1
+
+
+def test_what_processes_share_is_divided_among_them() -> None:
+    reader = ProcessReader(max_stop_s=0.0)
+    one, four = reader.read(os.getpid(), 1), reader.read(os.getpid(), 4)
+    assert one is not None
+    assert four is not None
+    assert one.pss_bytes == one.rss_bytes
+    assert four.pss_bytes == four.private_bytes + four.shared_bytes // 4

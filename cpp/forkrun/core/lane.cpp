@@ -100,6 +100,7 @@ std::int64_t thread_cpu_ns() {
 }  // namespace
 
 bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  recorder_->note_begin(node);
   const bool wants_cpu = recorder_->wants_cpu_time(node);
   Recorder::Call call{node,
                       static_cast<std::uint32_t>(block_.lane()),

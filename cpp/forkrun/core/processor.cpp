@@ -58,8 +58,8 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
     : impl_{new Impl{schedule, {schedule, source, config.block_size, status}}} {
   check(config);
   if (config.records) {
-    impl_->recorder =
-        std::make_unique<Recorder>(schedule.graph().nodes.size(), config.n_trace_calls);
+    impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
+                                                 config.n_trace_calls, config.on_call);
   }
   const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);

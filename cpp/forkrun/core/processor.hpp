@@ -26,6 +26,7 @@ struct ProcessorConfig {
   std::size_t n_trace_calls = 0;      ///< of so many calls one by one
   std::size_t concurrent_units = 1;   ///< at most so many in work; 1 for serial
   std::size_t concurrent_iovs = 1;    ///< to which they belong
+  Recorder::OnCall on_call{};         ///< if it records; may be empty
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.

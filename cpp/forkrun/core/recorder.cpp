@@ -40,8 +40,9 @@ struct Recorder::OfThread {
   std::map<Pair, Stall> stalls;  ///< by node and what it waited for
 };
 
-Recorder::Recorder(std::size_t n_nodes, std::size_t n_trace_calls)
+Recorder::Recorder(std::size_t n_nodes, std::size_t n_trace_calls, OnCall on_call)
     : n_nodes_{n_nodes},
+      on_call_{std::move(on_call)},
       number_{++n_recorders},
       n_trace_left_{static_cast<std::int64_t>(n_trace_calls)} {}
 
@@ -87,6 +88,9 @@ void Recorder::note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexc
     mine.calls.push_back(call);
   } else {
     n_not_traced_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (has_ended && on_call_) {
+    on_call_(call.node, true);
   }
 }
 

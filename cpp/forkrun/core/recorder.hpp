@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,8 +14,11 @@ namespace forkrun {
 /// all of them have noted is put together when nobody notes any more.
 class Recorder {
  public:
+  /// Told of each call on its thread: before it, and when it has ended.
+  using OnCall = std::function<void(std::uint32_t node, bool has_ended)>;
+
   /// `n_trace_calls`: so many calls are kept one by one, the first of the process; 0: none.
-  Recorder(std::size_t n_nodes, std::size_t n_trace_calls);
+  Recorder(std::size_t n_nodes, std::size_t n_trace_calls, OnCall on_call = {});
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -31,6 +35,12 @@ class Recorder {
     std::int64_t start_ns{};
     std::int64_t end_ns{};
   };
+  /// A call begins.
+  void note_begin(std::uint32_t node) noexcept {
+    if (on_call_) {
+      on_call_(node, false);
+    }
+  }
   /// `cpu_ns`: of the thread, in this call; negative: not measured. `has_ended`: false for a piece
   /// of a call of a coroutine that goes on later.
   void note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept;
@@ -80,6 +90,7 @@ class Recorder {
   OfThread& of_this_thread();
 
   std::size_t n_nodes_;
+  OnCall on_call_;        ///< may be empty
   std::uint64_t number_;  ///< of the recorder in this process: none has been at its place before
   std::atomic<std::int64_t> n_trace_left_;
   std::atomic<std::uint64_t> n_not_traced_{};

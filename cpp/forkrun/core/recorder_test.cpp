@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace forkrun {
@@ -11,6 +12,17 @@ namespace {
 
 Recorder::Call call_of(std::uint32_t node, std::int64_t start_ns, std::int64_t end_ns) {
   return {node, 0, 1, 1, 0, start_ns, end_ns};
+}
+
+TEST(RecorderTest, whoever_wants_to_know_is_told_of_every_call_before_and_after_it) {
+  std::vector<std::pair<std::uint32_t, bool>> told;
+  Recorder recorder{2, 0, [&](auto node, auto has_ended) { told.emplace_back(node, has_ended); }};
+  recorder.note_begin(1);
+  recorder.note(call_of(1, 1000, 1100), -1, false);
+  recorder.note_begin(0);
+  recorder.note(call_of(0, 1000, 1100), -1, true);
+  const std::vector<std::pair<std::uint32_t, bool>> expected{{1, false}, {0, false}, {0, true}};
+  EXPECT_EQ(told, expected);
 }
 
 TEST(RecorderTest, counts_and_times_of_all_threads_are_summed) {

@@ -1,0 +1,104 @@
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include <forkrun/pages/page_counts.hpp>
+#include <forkrun/pages/page_watch.hpp>
+
+#include "bindings.hpp"
+#include "object_pages.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using pages::PageCounts;
+using pages::PageWatch;
+
+/// Flat, as NumPy has them.
+struct PrivateRecord {
+  std::uint64_t page;
+  std::uint16_t border;
+};
+struct PartRecord {
+  std::uint64_t page;
+  std::uint16_t owner, type, n_bytes;
+  bool is_small;
+};
+
+/// Once: NumPy is asked for only when it is needed.
+void describe_records() {
+  static const bool is_done = [] {
+    PYBIND11_NUMPY_DTYPE(PrivateRecord, page, border);
+    PYBIND11_NUMPY_DTYPE(PartRecord, page, owner, type, n_bytes, is_small);
+    return true;
+  }();
+  static_cast<void>(is_done);
+}
+
+py::array found(const PageWatch& watch, std::size_t child) {
+  describe_records();
+  const auto pages = watch.found(child);
+  py::array_t<PrivateRecord> records(static_cast<py::ssize_t>(pages.size()));
+  std::ranges::transform(pages, records.mutable_data(),
+                         [](const auto& page) { return PrivateRecord{page.page, page.border}; });
+  return records;
+}
+
+py::array_t<std::uint64_t> pages_at_fork(const PageWatch& watch) {
+  const auto pages = watch.pages_at_fork();
+  return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(pages.size()), pages.data());
+}
+
+py::array parts(const ObjectPages& pages) {
+  describe_records();
+  std::vector<PartRecord> records;
+  pages.for_each([&](std::uint64_t page, const ObjectPages::Part& part) {
+    records.push_back({page, part.owner, part.type, part.n_bytes, part.is_small});
+  });
+  return py::array_t<PartRecord>(static_cast<py::ssize_t>(records.size()), records.data());
+}
+
+/// As OSError, with its number.
+void translate(std::exception_ptr raised) {
+  try {
+    if (raised) {
+      std::rethrow_exception(std::move(raised));
+    }
+  } catch (const std::system_error& error) {
+    errno = error.code().value();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, error.what());
+  }
+}
+
+}  // namespace
+
+void register_pages(py::module_& module) {
+  py::register_exception_translator(&translate);
+  py::class_<PageCounts>(module, "PageCounts")
+      .def_readonly("resident", &PageCounts::resident)
+      .def_readonly("resident_private", &PageCounts::resident_private)
+      .def_readonly("anonymous", &PageCounts::anonymous)
+      .def_readonly("anonymous_private", &PageCounts::anonymous_private)
+      .def_readonly("longest_read_ns", &PageCounts::longest_read_ns);
+  module.def("count_pages", &pages::count_pages, py::arg("pid") = 0);
+  module.def("page_size", &pages::page_size);
+  py::class_<PageWatch>(module, "PageWatch")
+      .def(py::init<std::size_t>(), py::arg("n_children"))
+      .def("look", &PageWatch::look, py::arg("child"), py::arg("border"))
+      .def("found", &found, py::arg("child"))
+      .def("pages_at_fork", &pages_at_fork);
+  py::class_<ObjectPages>(module, "ObjectPages")
+      .def(py::init())
+      .def("walk", &ObjectPages::walk, py::arg("owner"), py::arg("root"),
+           py::arg("everything") = false)
+      .def("parts", &parts)
+      .def_property_readonly("owners", &ObjectPages::owners)
+      .def_property_readonly("types", &ObjectPages::types);
+}
+
+}  // namespace forkrun::bindings

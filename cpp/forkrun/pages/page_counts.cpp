@@ -1,0 +1,65 @@
+#include <forkrun/pages/page_counts.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <forkrun/pages/mapping.hpp>
+#include <forkrun/pages/page_table.hpp>
+
+namespace forkrun::pages {
+
+namespace {
+
+std::int64_t cpu_time_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void add(PageCounts& counts, const PageEntry& page) {
+  if (!page.is_present()) {
+    return;
+  }
+  const auto size = page_size();
+  counts.resident += size;
+  counts.resident_private += page.is_exclusive() ? size : 0;
+  if (!page.is_file()) {
+    counts.anonymous += size;
+    counts.anonymous_private += page.is_exclusive() ? size : 0;
+  }
+}
+
+}  // namespace
+
+PageCounts count_pages(pid_t pid) {
+  PageCounts counts;
+  auto start_ns = cpu_time_ns();
+  const auto note_read = [&] {
+    counts.longest_read_ns = std::max(counts.longest_read_ns, cpu_time_ns() - start_ns);
+  };
+  const auto mappings = read_mappings(pid);
+  const PageTable table{pid};
+  for (const auto& mapping : mappings) {
+    if (!mapping.is_accessible) {
+      continue;
+    }
+    start_ns = cpu_time_ns();
+    const auto is_alive = for_each_piece(table, mapping.start / page_size(),
+                                         mapping.end / page_size(), [&](auto, auto entries) {
+                                           note_read();
+                                           for (const auto& page : entries) {
+                                             add(counts, page);
+                                           }
+                                           start_ns = cpu_time_ns();
+                                         });
+    if (!is_alive) {
+      throw std::system_error{ESRCH, std::generic_category(), proc_file(pid, "pagemap")};
+    }
+  }
+  return counts;
+}
+
+}  // namespace forkrun::pages

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace forkrun::pages {
+
+/// Bytes of a page.
+[[nodiscard]] std::uint64_t page_size() noexcept;
+
+/// What /proc/PID/pagemap says of a page (Linux 4.2; Documentation/admin-guide/mm/pagemap.rst).
+/// Frame numbers are hidden from users without privileges; these bits are not.
+struct PageEntry {
+  std::uint64_t bits{};
+
+  [[nodiscard]] bool is_present() const noexcept { return (bits >> 63U & 1U) != 0; }
+  /// Of a file, or shared memory: not copied by a fork.
+  [[nodiscard]] bool is_file() const noexcept { return (bits >> 61U & 1U) != 0; }
+  /// No other process maps it.
+  [[nodiscard]] bool is_exclusive() const noexcept { return (bits >> 56U & 1U) != 0; }
+};
+
+/// The page table of a process. The kernel holds the process's mmap lock for 512 pages at a time,
+/// so that reading stops nobody for long, however much memory there is.
+class PageTable {
+ public:
+  static constexpr std::size_t n_pages_at_a_time = 512;
+
+  /// `pid` 0: this process, also after a fork of the one that opened another.
+  /// \throws std::system_error where the process has gone or may not be looked at
+  explicit PageTable(pid_t pid);
+  ~PageTable();
+  PageTable(const PageTable&) = delete;
+  PageTable& operator=(const PageTable&) = delete;
+
+  /// Entries of consecutive pages from number `first_page` (address / page_size()) on; 0 where the
+  /// process has no memory. False if it cannot be read (the process has ended).
+  [[nodiscard]] bool read(std::uint64_t first_page, std::span<PageEntry> entries) const noexcept;
+
+ private:
+  int file_;
+};
+
+/// Calls `visit(first_page, entries)` for pages [first_page, last_page), not more at a time than
+/// n_pages_at_a_time and none across a multiple of it. Allocates nothing. False: ended meanwhile.
+template <typename Visit>
+bool for_each_piece(const PageTable& table, std::uint64_t first_page, std::uint64_t last_page,
+                    const Visit& visit) {
+  PageEntry entries[PageTable::n_pages_at_a_time];
+  while (first_page < last_page) {
+    const auto n_left = PageTable::n_pages_at_a_time - first_page % PageTable::n_pages_at_a_time;
+    const auto n = last_page - first_page < n_left ? last_page - first_page : n_left;
+    const std::span piece{entries, n};
+    if (!table.read(first_page, piece)) {
+      return false;
+    }
+    visit(first_page, std::span<const PageEntry>{piece});
+    first_page += n;
+  }
+  return true;
+}
+
+}  // namespace forkrun::pages

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <forkrun/pages/page_table.hpp>
+#include <forkrun/pages/shared_array.hpp>
+
+namespace forkrun::pages {
+
+/// Finds out which pages that a child had in common with its parent at the fork it has for itself
+/// later, and since when. Made in the parent, just before it forks; a child looks at its own page
+/// table, and notes what it finds in memory that the parent sees.
+///
+/// A page is a copy of the child's own when it is anonymous and no other process maps it. This
+/// holds only while another process keeps the pages as they were at the fork, and writes to none:
+/// fork one that sleeps as long as the children live.
+class PageWatch {
+ public:
+  /// What a page became private after: any number of the caller's from 1 to `last_border`.
+  using Border = std::uint16_t;
+  static constexpr Border last_border = 0xFFFE;
+
+  /// Takes the pages of this process as they are now.
+  /// \throws std::system_error where the kernel does not show them
+  explicit PageWatch(std::size_t n_children);
+
+  /// Notes `border` for pages that have become the child's own since the last look. In the child.
+  /// Does nothing while another thread of it looks. Allocates nothing.
+  void look(std::size_t child, Border border);
+
+  struct Private {
+    std::uint64_t page{};
+    Border border{};
+  };
+  /// Pages that a child was seen to have for itself, in the order of addresses.
+  [[nodiscard]] std::vector<Private> found(std::size_t child) const;
+  /// Numbers of all pages that were there at the fork, in order.
+  [[nodiscard]] std::vector<std::uint64_t> pages_at_fork() const;
+
+ private:
+  /// Consecutive pages and their place in the arrays.
+  struct Range {
+    std::uint64_t first_page{};
+    std::uint64_t last_page{};
+    std::size_t place{};
+  };
+  /// A page that the child has freed: what is there now is something else.
+  static constexpr Border gone = 0xFFFF;
+
+  template <typename Visit>
+  void for_each_page(const Visit& visit) const;
+  void note(std::size_t child, Border border, std::size_t place, const PageEntry& page);
+
+  std::vector<Range> ranges_;
+  std::size_t n_places_{};
+  std::unique_ptr<SharedArray<std::uint8_t>> at_fork_;
+  std::unique_ptr<SharedArray<Border>> borders_;  ///< by child and place; 0: in common
+  std::optional<PageTable> table_;  ///< the child's own: the parent's file shows the parent
+  std::mutex mutex_;
+};
+
+}  // namespace forkrun::pages

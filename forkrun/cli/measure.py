@@ -1,0 +1,180 @@
+"""`forkrun measure`: how well memory is shared."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.errors import ConfigError
+from forkrun.run_directory import RunDirectory, output_errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from forkrun.config import JobConfig
+    from forkrun.measure.sharing import Mix
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_WIDTH = 140
+_SERIAL = ("threads.executor=serial", "threads.per_child=1")
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Of this command."""
+    parser = subparsers.add_parser(
+        "measure",
+        help="how well memory is shared, and which memory is not",
+        description="Runs a job to find out how well its memory is shared.",
+    )
+    kinds = parser.add_subparsers(title="what to measure", required=True, metavar="WHAT")
+    _add_memory(kinds)
+    _add_unshared(kinds)
+
+
+def _add_memory(kinds: Subparsers) -> None:
+    parser = kinds.add_parser(
+        "memory",
+        help="forked children against separate processes of the same job",
+        description="Runs the job with forked children, then some separate processes that each do"
+        " what one child did and load everything themselves: shared and private memory of each,"
+        " what all need together, the saving, and the saving that arithmetic allows.",
+    )
+    add_config_options(parser, needs_config=False)
+    parser.add_argument(
+        "--processes", type=int, metavar="M", default=2,
+        help="separate processes to run at the same time; their memory adds up (%(default)s)",
+    )  # fmt: skip
+    reference = parser.add_argument_group("the reference case, instead of CONFIG")
+    reference.add_argument(
+        "--reference", choices=("arrays", "objects"), help="synthetic conditions, read in full"
+    )
+    for flag, default, words in (
+        ("conditions", 700, "size of the conditions"),
+        ("private", 375, "memory that each child takes for itself"),
+    ):
+        reference.add_argument(
+            f"--{flag}-mb", type=int, default=default, metavar="MB", help=f"{words} (%(default)s)"
+        )
+    _add_output_options(parser)
+    parser.set_defaults(run=run_memory)
+
+
+def _add_unshared(kinds: Subparsers) -> None:
+    parser = kinds.add_parser(
+        "unshared",
+        help="which memory became private in children, and why",
+        description="Of a run with [monitoring] unshared = true; or runs CONFIG so, with one thread"
+        " per child, unless --threads says otherwise.",
+    )
+    add_config_options(parser)
+    parser.add_argument("--rows", type=int, default=25, metavar="N", help="of the table (25)")
+    _add_output_options(parser)
+    parser.set_defaults(run=run_unshared)
+
+
+def _add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the runs there")
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
+    parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+
+
+def run_memory(options: argparse.Namespace) -> int:
+    """`forkrun measure memory`."""
+    from forkrun.measure.memory import measure_memory
+    from forkrun.measure.memory_report import print_memory
+
+    with _folder(options.output) as folder:
+        config, reference = _job(options, Path(folder))
+        say = (lambda _: None) if options.quiet else (lambda text: print(text, file=sys.stderr))
+        with naming(options.config or "--reference"):
+            measurement = measure_memory(config, Path(folder), options.processes, say, reference)
+    print_memory(measurement, _console())
+    _write_json(options.json, measurement.to_json())
+    if options.plots is not None:
+        from forkrun.measure.memory_plots import write_plots  # matplotlib
+
+        print(*write_plots(measurement, options.plots), sep="\n")
+    return 0
+
+
+def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | None]:
+    """The user's, or the reference case with its mix."""
+    if (options.config is None) == (options.reference is None):
+        raise ConfigError("measure memory: name a CONFIG, or --reference arrays or objects")
+    if options.reference is None:
+        return config_of(options), None
+    from forkrun.measure.reference import Kind, ReferenceSettings, write_reference
+    from forkrun.measure.sharing import Mix
+
+    settings = ReferenceSettings(
+        Kind(options.reference), options.conditions_mb, options.private_mb, options.children or 32
+    )
+    mix = Mix(1e6 * settings.conditions_mb, 1e6 * settings.private_mb)
+    return write_reference(folder, settings), mix
+
+
+def run_unshared(options: argparse.Namespace) -> int:
+    """`forkrun measure unshared`."""
+    from forkrun.measure.unshared import read_unshared
+    from forkrun.measure.unshared_report import print_unshared
+
+    with _folder(options.output) as folder:
+        run_dir = Path(options.config)
+        if not run_dir.is_dir():
+            run_dir = _run_watched(options, Path(folder))
+        elif not RunDirectory(run_dir).is_run_directory():
+            raise ConfigError(f"measure unshared: {run_dir} is not a run directory")
+        unshared = read_unshared(run_dir)
+    print_unshared(unshared, options.rows, _console())
+    _write_json(options.json, unshared.to_json())
+    if options.plots is not None:
+        from forkrun.measure.unshared_plots import write_plots  # matplotlib
+
+        print(*write_plots(unshared, options.plots), sep="\n")
+    return 0
+
+
+def _run_watched(options: argparse.Namespace, folder: Path) -> Path:
+    from forkrun.measure.jobs import RunningJob, run_jobs
+
+    config = config_of(options)
+    if config.forking.children < 1:
+        raise ConfigError("measure unshared: at least one child is needed")
+    settings = ["monitoring.unshared=true", *(_SERIAL if options.threads is None else ())]
+    job = RunningJob(config, folder / "unshared", settings)
+    if not options.quiet:
+        print(f"{config.forking.children} children, watched …", file=sys.stderr)
+    with naming(options.config):
+        run_jobs([job], "the job")
+    return job.folder
+
+
+def _folder(output: Path | None) -> Any:
+    """Where the runs go: kept if the user names it."""
+    if output is None:
+        return tempfile.TemporaryDirectory(prefix="forkrun-measure-")
+    with output_errors(output):
+        output.mkdir(parents=True, exist_ok=True)
+    return nullcontext(output.absolute())
+
+
+def _console() -> Console:
+    """Wide enough for the tables, also in a file."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.width >= _WIDTH else Console(highlight=False, width=_WIDTH)
+
+
+def _write_json(file: Path | None, value: dict[str, Any]) -> None:
+    if file is not None:
+        with output_errors(file):
+            file.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

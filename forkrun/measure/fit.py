@@ -1,0 +1,135 @@
+"""Children × threads for a slot, from what a probe of the job measured. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+# What limits of a slot count beside anonymous memory (page tables, buffers of files), and what
+# grows later than a probe sees.
+MARGIN = 0.1
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One child with some threads: events per second of its event loop, and memory [bytes] of its
+    parent that children share, and of the child's own."""
+
+    n_threads: int
+    events_per_s: float
+    shared_bytes: float
+    private_bytes: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Children × threads: what they need and what they may do."""
+
+    n_children: int
+    n_threads: int
+    memory_bytes: float
+    events_per_s: float
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The table that was chosen from, best first among what fits; `chosen`: None if nothing
+    fits."""
+
+    rows: Sequence[Choice]
+    chosen: Choice | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows": [asdict(row) for row in self.rows],
+            "chosen": self.chosen and asdict(self.chosen),
+        }
+
+
+class JobModel:
+    """A job of any number of threads, from probes at some. Between and beyond them: private memory
+    is a straight line in the number of threads; a child's speed follows Amdahl's law."""
+
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        """At least one probe; the first is with one thread."""
+        self.probes = sorted(probes, key=lambda probe: probe.n_threads)
+        self.shared_bytes = max(probe.shared_bytes for probe in probes)
+        threads = [probe.n_threads for probe in self.probes]
+        memory = [probe.private_bytes for probe in self.probes]
+        self.bytes_per_thread = max(_slope(threads, memory), 0.0)
+        first = self.probes[0]
+        self.serial_part = _serial_part({p.n_threads: p.events_per_s for p in self.probes})
+        self._one_thread_per_s = first.events_per_s * _amdahl_time(
+            self.serial_part, first.n_threads
+        )
+        self._private_bytes = max(
+            m - self.bytes_per_thread * t for t, m in zip(threads, memory, strict=True)
+        )
+
+    def private_bytes(self, n_threads: int) -> float:
+        """Of a child. No probe was larger."""
+        return self._private_bytes + self.bytes_per_thread * n_threads
+
+    def events_per_s(self, n_threads: int) -> float:
+        """Of a child; as it was measured, where it was."""
+        for probe in self.probes:
+            if probe.n_threads == n_threads:
+                return probe.events_per_s
+        return self._one_thread_per_s / _amdahl_time(self.serial_part, n_threads)
+
+    def memory_bytes(self, n_children: int, n_threads: int) -> float:
+        """Of parent and children, with the margin."""
+        exact = self.shared_bytes + n_children * self.private_bytes(n_threads)
+        return exact * (1.0 + MARGIN)
+
+
+def choose(model: JobModel, n_cores: int, memory_bytes: float, max_children: int) -> Fit:
+    """Every number of threads with as many children as cores allow, and as many as memory allows.
+    Chosen is the most events per second that fit; of equals the one that needs least memory.
+    `max_children`: more would have no unit of work."""
+    shapes = set()
+    for n_threads in range(1, n_cores + 1):
+        by_cores = min(n_cores // n_threads, max_children)
+        per_child = model.private_bytes(n_threads) * (1.0 + MARGIN)
+        room = memory_bytes - model.shared_bytes * (1.0 + MARGIN)
+        by_memory = max(int(room // per_child), 0) if per_child > 0 else by_cores
+        shapes |= {(by_cores, n_threads), (min(by_cores, max(by_memory, 1)), n_threads)}
+    rows = [_row(model, *shape, memory_bytes) for shape in shapes]
+    rows.sort(key=lambda row: (not row.fits, -row.events_per_s, row.memory_bytes, row.n_children))
+    return Fit(rows, rows[0] if rows[0].fits else None)
+
+
+def _row(model: JobModel, n_children: int, n_threads: int, memory_bytes: float) -> Choice:
+    needed = model.memory_bytes(n_children, n_threads)
+    speed = n_children * model.events_per_s(n_threads)
+    return Choice(n_children, n_threads, needed, speed, needed <= memory_bytes)
+
+
+def _slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """Of the straight line nearest to the points; 0 of one point."""
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    width = sum((a - mean_x) ** 2 for a in x)
+    return (
+        sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / width
+        if width
+        else 0.0
+    )
+
+
+def _amdahl_time(serial_part: float, n_threads: int) -> float:
+    """Time of an event, as a multiple of that with one thread."""
+    return serial_part + (1.0 - serial_part) / n_threads
+
+
+def _serial_part(events_per_s: Mapping[int, float]) -> float:
+    """The part that more threads do not make faster: mean of what each probe with more than one
+    thread says; 0 if there is none."""
+    one = events_per_s.get(1)
+    parts = [
+        (one / speed - 1.0 / n) / (1.0 - 1.0 / n)
+        for n, speed in events_per_s.items()
+        if n > 1 and one and speed > 0
+    ]
+    return min(max(sum(parts) / len(parts), 0.0), 1.0) if parts else 0.0

@@ -1,0 +1,141 @@
+"""What the samples of a run say about memory per process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from forkrun.errors import JobError
+from forkrun.monitoring.records import Sample, read_records
+
+
+@dataclass(frozen=True)
+class ProcessMemory:
+    """Memory of a process [bytes], or the mean over several. `private`: USS."""
+
+    pss_bytes: float
+    rss_bytes: float
+    private_bytes: float
+    shared_bytes: float
+    anonymous_bytes: float
+    pss_anonymous_bytes: float
+
+    @property
+    def files_bytes(self) -> float:
+        """Pages of files: code and constants of libraries."""
+        return self.rss_bytes - self.anonymous_bytes
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A parent and all its children at one time. `children`: their mean; `anonymous_pss_bytes`: of
+    all together."""
+
+    n_children: int
+    anonymous_pss_bytes: float
+    parent: ProcessMemory
+    children: ProcessMemory
+    min_private_bytes: float
+    max_private_bytes: float
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Mean memory of the processes that were there. `time_s` since the first sample."""
+
+    time_s: float
+    n_processes: int
+    private_bytes: float
+    shared_bytes: float
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
+    """Over processes."""
+    return ProcessMemory(
+        *(fmean(getattr(sample, name) for sample in samples)
+          for name in ProcessMemory.__dataclass_fields__)
+    )  # fmt: skip
+
+
+def whole_looks(run_dir: Path) -> list[list[Sample]]:
+    """Looks that saw the parent and all children that were there, in order of time."""
+    looks: dict[int, list[Sample]] = {}
+    for sample in read_records(run_dir).samples:
+        if sample.look is not None:
+            looks.setdefault(sample.look, []).append(sample)
+    return [look for look in looks.values() if len(look) == look[0].n_looked]
+
+
+def forked_memory(run_dir: Path, n_children: int) -> Forked:
+    """When all children were there and had processed events, at the time they needed most. Raises
+    JobError if nobody looked then: the job is too short."""
+    looks = [look for look in whole_looks(run_dir) if _all_have_worked(look, n_children)]
+    if not looks:
+        raise JobError(
+            f"measure memory: the {n_children} children were not seen all at work together: the job"
+            " is too short, or has too few lumis; give it more events, or ask for fewer children"
+        )
+    look = max(looks, key=_anonymous_pss)
+    children = [sample for sample in look if sample.child is not None]
+    private = [sample.private_bytes for sample in children]
+    return Forked(
+        n_children=n_children,
+        anonymous_pss_bytes=_anonymous_pss(look),
+        parent=mean_memory([sample for sample in look if sample.child is None]),
+        children=mean_memory(children),
+        min_private_bytes=min(private),
+        max_private_bytes=max(private),
+    )
+
+
+def _anonymous_pss(look: Sequence[Sample]) -> int:
+    return sum(sample.pss_anonymous_bytes for sample in look)
+
+
+def _all_have_worked(look: Sequence[Sample], n_children: int) -> bool:
+    children = [sample for sample in look if sample.child is not None]
+    return len(children) == n_children and all(sample.n_events_done for sample in children)
+
+
+def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
+    """Of a job in one process: when it began with its events, and when it had most memory of its
+    own."""
+    samples = read_records(run_dir).samples
+    if not samples:
+        raise JobError(f"measure memory: nobody looked at the process of {run_dir}")
+    most = max(samples, key=lambda sample: sample.anonymous_bytes)
+    return mean_memory(samples[:1]), mean_memory([most])
+
+
+def memory_per_child(run_dir: Path) -> list[Moment]:
+    """Mean over the children of each look."""
+    looks = whole_looks(run_dir)
+    start_s = min((sample.time_s for look in looks for sample in look), default=0.0)
+    moments = []
+    for look in looks:
+        children = [sample for sample in look if sample.child is not None]
+        if children:
+            memory = mean_memory(children)
+            moments.append(
+                Moment(
+                    look[-1].time_s - start_s,
+                    len(children),
+                    memory.private_bytes,
+                    memory.shared_bytes,
+                )
+            )
+    return moments
+
+
+def memory_of_process(run_dir: Path) -> list[Moment]:
+    """Of a job in one process."""
+    samples = read_records(run_dir).samples
+    return [
+        Moment(s.time_s - samples[0].time_s, 1, s.private_bytes, s.shared_bytes) for s in samples
+    ]

@@ -1,0 +1,33 @@
+"""The arithmetic of sharing: what forked children need, and as many separate processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Memory [bytes] of a job: what each process has that forked children can share, what it needs
+    for itself, and pages of files (libraries), which separate processes share, too."""
+
+    shared_bytes: float
+    private_bytes: float
+    files_bytes: float = 0.0
+
+    def separate_bytes(self, n_processes: int) -> float:
+        """Of separate processes."""
+        return n_processes * (self.shared_bytes + self.private_bytes) + self.files_bytes
+
+    def forked_bytes(self, n_children: int) -> float:
+        """Of children that share everything that can be shared."""
+        return self.shared_bytes + n_children * self.private_bytes + self.files_bytes
+
+    def ideal_saving(self, n_children: int) -> float:
+        """The largest possible saving, as a fraction of what separate processes need. Without pages
+        of files it is (N - 1) shared / (N (shared + private))."""
+        return saving(self.forked_bytes(n_children), self.separate_bytes(n_children))
+
+
+def saving(forked_bytes: float, separate_bytes: float) -> float:
+    """Fraction that forking saves."""
+    return 1.0 - forked_bytes / separate_bytes if separate_bytes > 0 else 0.0

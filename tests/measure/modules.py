@@ -1,0 +1,28 @@
+"""Modules and conditions of the jobs that are measured."""
+
+import numpy as np
+
+import forkrun
+
+
+def numbers():
+    """Objects of Python, 20 MB of them, and an array."""
+    return {"objects": [float(i) for i in range(600_000)], "array": np.ones(1_000_000)}
+
+
+class Reads(forkrun.Analyzer):
+    """Reads every number of its conditions."""
+
+    def analyze(self, block):
+        numbers = self.conditions["numbers"]
+        self.sum = sum(numbers["objects"]) + float(numbers["array"].sum())
+
+
+class Writes(forkrun.Analyzer):
+    """Has a table from before the fork, and writes to a half of it."""
+
+    def __init__(self):
+        self.table = np.ones(1_000_000)
+
+    def analyze(self, block):
+        self.table[:500_000] += 1.0
