@@ -12,7 +12,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp build bench bench-core bench-plan bench-memory bench-sampling chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp build bench bench-conditions bench-core bench-plan bench-memory bench-sampling chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -60,6 +60,9 @@ bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
 
 bench-plan: build ## a plan of a million lumis, and the constants of the guided distribution
 	$(BIN)/python tests/benchmarks/planning.py
+
+bench-conditions: build ## what reading a condition costs, and the memory of children that share it
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/conditions.py
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core bench_units

@@ -1,6 +1,7 @@
 """Prints what pyproject.toml asks for: the run-time dependencies and the named groups, one a line.
 
-`build` is what the build backend needs; other names are extras."""
+`build` is what the build backend needs; other names are extras. An extra that contains another one
+("forkrun[conditions]") prints what that has."""
 
 from __future__ import annotations
 
@@ -9,8 +10,12 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text())
+extras = project["project"]["optional-dependencies"]
 wanted = list(project["project"]["dependencies"])
 for group in sys.argv[1:]:
-    extras = project["project"]["optional-dependencies"]
     wanted += project["build-system"]["requires"] if group == "build" else extras[group]
+for name, group in extras.items():
+    if f"forkrun[{name}]" in wanted:
+        wanted.remove(f"forkrun[{name}]")
+        wanted += group
 print("\n".join(wanted))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forkrun.api import Job, load, merge_files
+    from forkrun.conditions import BinnedTable, ConditionsProvider, Iov, OnnxModel
     from forkrun.errors import (
         ConfigError,
         ForkrunError,
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "forkrun.api": ("Job", "load", "merge_files"),
+    "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
     "forkrun.errors": (
         "ConfigError",
         "ForkSafetyError",
@@ -48,14 +50,18 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Analyzer",
+    "BinnedTable",
+    "ConditionsProvider",
     "ConfigError",
     "EventBlock",
     "Filter",
     "ForkSafetyError",
     "ForkrunError",
     "InputError",
+    "Iov",
     "Job",
     "JobError",
+    "OnnxModel",
     "OutputError",
     "Producer",
     "Result",

@@ -51,9 +51,37 @@ def read_columns(
 ) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:
     """Columns of a tree: values for scalar columns, (offsets, values) for jagged ones."""
 
+# --- conditions as C++ modules see them -----------------------------------------------------------
+class Conditions:
+    """Filled before modules are constructed."""
+
+    def __init__(self, n_iovs: int) -> None: ...
+    def add_label(self, label: str, payload_of: Sequence[int]) -> None:
+        """`payload_of`: (n_iovs,) number of the payload that holds."""
+    def add_payload(
+        self,
+        label: str,
+        number: int,
+        arrays: Mapping[str, npt.NDArray[Any]],
+        attributes: Mapping[str, str],
+        file: str,
+    ) -> None:
+        """Arrays are looked at where they are, and held; those of other types than columns have are
+        left out."""
+    def set_load(self, load: Callable[[str, int], None]) -> None:
+        """`load(label, number)` adds a payload that is not there."""
+    def prepare(self, iov: int) -> None:
+        """Call it before blocks of an IOV are processed: what is not there is loaded."""
+    def drop(self, label: str, number: int) -> None: ...
+
 # --- describing a job -----------------------------------------------------------------------------
 class ScheduleBuilder:
-    def __init__(self, source_columns: Sequence[tuple[str, str]], seed: int = 0) -> None:
+    def __init__(
+        self,
+        source_columns: Sequence[tuple[str, str]],
+        seed: int = 0,
+        conditions: Conditions | None = None,
+    ) -> None:
         """Name and type ("float32[]") of each column the input offers; `seed` of random numbers."""
     def add_cpp_module(
         self,
@@ -387,6 +415,9 @@ def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) ->
 def tree_digest(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str
 ) -> EventDigest: ...
+def read_histogram(path: str, name: str) -> dict[str, Any]:
+    """A TH1, TH2 or TH3: title; edges, a (n_bins + 1,) array per axis; values and variances,
+    float64 with flow bins, a dimension per axis; axis_titles. Raises InputError."""
 
 HistogramContent = tuple[
     str,

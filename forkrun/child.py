@@ -173,8 +173,9 @@ class _Units:
         self._work.chaos.strike("begin", number, folder)
         ranges = without(unit.ranges, self._left_out(number))
         alone = number in self._assignment.first
+        iov = self._work.schedule.conditions.enter_unit(number)
         return _core.UnitToDo(
-            number, unit.run, unit.lumi, ranges, _places(self._work, folder), alone=alone
+            number, unit.run, unit.lumi, ranges, _places(self._work, folder), iov, alone
         )
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
@@ -235,7 +236,8 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
         unit = work.plan.units[number]._replace(ranges=assignment.entries)
         work.chaos.strike("begin", number, folder)
         places = _places(work, folder)
-        processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places)
+        iov = work.schedule.conditions.enter_unit(number)
+        processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)
         processor.finish()
         work.schedule.core.end_job()
     except _core.Stopped:

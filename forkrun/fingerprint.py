@@ -17,7 +17,7 @@ from forkrun.config.anchor import is_url
 from forkrun.index import FileIndex
 from forkrun.plan import Plan
 
-_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring"}
+_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
 """Sections that may change: what of them matters is in the plan."""
 
 Fingerprint = dict[str, Any]
@@ -25,9 +25,14 @@ Fingerprint = dict[str, Any]
 
 
 def fingerprint(
-    config: JobConfig, index: Sequence[FileIndex], plan: Plan, plugins: Sequence[str]
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    plan: Plan,
+    plugins: Sequence[str],
+    payloads: Sequence[str] = (),
 ) -> Fingerprint:
-    """Of a job whose modules have been loaded. `plugins`: paths of their libraries."""
+    """Of a job whose modules have been loaded. `plugins`: paths of their libraries; `payloads`:
+    files of conditions, also of those that are named in index files."""
     described = config.model_dump(mode="json", exclude=_FREE)
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
@@ -36,7 +41,9 @@ def fingerprint(
         "input": {file.path: _digest(_identity(file)) for file in index},
         "units of work": plan.borders_digest(),
         "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))},
-        "conditions": {path: _file_digest(Path(path)) for path in _condition_files(described)},
+        "conditions": {
+            path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
+        },
     }
 
 
@@ -89,9 +96,9 @@ def _home(name: str) -> Path:
     return Path(str(sys.modules[name].__file__)).resolve()
 
 
-def _condition_files(described: Mapping[str, Any]) -> Iterator[str]:
+def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:
     """Every local file that a condition names, wherever in its description."""
-    seen = dict.fromkeys(_texts(described.get("conditions", [])))
+    seen = dict.fromkeys([*_texts(described.get("conditions", [])), *payloads])
     yield from (text for text in seen if not is_url(text) and Path(text).is_file())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from forkrun.books import lumis_to_json, write_books
 from forkrun.chaos import Chaos
+from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
 from forkrun.deadline import find_deadline
 from forkrun.errors import ForkrunError, OutOfTimeError, OutputError, StoppedError
@@ -48,7 +49,7 @@ def run_job(
     chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
-    job = prepare(config)
+    job = prepare(config, quiet)
     if goes_on:
         check_same_job(folder, job.fingerprint)
         if folder.is_finished():
@@ -99,6 +100,8 @@ def _describe(folder: RunDirectory, job: PreparedJob) -> None:
     write_json(folder.fingerprint, job.fingerprint)
     write_json(folder.input_lumis, lumis_to_json(job.input_lumis), indent=None)
     write_json(folder.plan, job.plan.to_json(), indent=None)
+    if job.config.conditions:
+        write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
 
 
 def _process_and_report(run: Run, before: Sequence[Commit], plots: bool) -> None:
@@ -122,6 +125,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"
         f" {len(plan.units):,} units of work for {plan.children} children ({plan.distribution})"
     )
+    if job.config.conditions:
+        run.messages.say(summary(job.schedule.conditions))
     if before:
         run.timeline.record("resume", pid=pid, n_units=len(before))
         n_events = sum(commit.n_events for commit in before)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -13,8 +14,10 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.columns import jagged_array
+from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.random import BlockRandom
 
+T = TypeVar("T")
 H = TypeVar("H", bound=hist.BaseHist)
 Kind = Literal["producer", "filter", "analyzer"]
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
@@ -106,8 +109,9 @@ class Module:
     consumes: Sequence[str] = ()
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
-    conditions: Mapping[str, Any] = MappingProxyType({})
-    """By label; there before the fork, and read-only."""
+    conditions: Any = None
+    """Of a class: the labels of the conditions that it reads, if it declares them. Of a module: the
+    conditions by label, read-only; those that are valid for the events that it is called with."""
 
 
 class Producer(Module):
@@ -151,6 +155,8 @@ class Analyzer(Module):
         return booked
 
 
+OF_JOB = {"pre_fork", "post_fork", "begin_job", "end_job"}
+MESSAGES = OF_JOB | {"begin_iov", "end_iov", "begin_run", "end_run", "begin_lumi", "end_lumi"}
 KINDS: tuple[tuple[Kind, type[Module]], ...] = (
     ("producer", Producer),
     ("filter", Filter),
@@ -159,10 +165,14 @@ KINDS: tuple[tuple[Kind, type[Module]], ...] = (
 
 
 class PythonModule:
-    """A user's module as the core calls it: with the core's blocks, returning plain arrays."""
+    """A user's module as the core calls it: with the core's blocks, returning plain arrays. The
+    module sees the conditions of the events that it is called with."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self._conditions = module.conditions
+        if not isinstance(self._conditions, ModuleConditions):
+            self._conditions = ModuleConditions(Conditions.of_values({}))
         self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
         self.consumes = list(module.consumes)
         self.produces = dict(module.produces) if isinstance(module, Producer) else {}
@@ -170,11 +180,33 @@ class PythonModule:
 
     def __getattr__(self, name: str) -> Any:
         """Messages, where the user's module has them."""
-        return getattr(self.module, name)
+        method = getattr(self.module, name)
+        return partial(self._tell, name, method) if name in MESSAGES else method
+
+    def enter_iov(self, iov: int) -> None:
+        """The next message is of a run or lumi in this IOV, or of the IOV itself."""
+        self._conditions.enter_iov(iov)
+
+    def _tell(self, message: str, method: Callable[..., None], *arguments: int) -> None:
+        if message in OF_JOB:
+            self._conditions.leave()
+        try:
+            method(*arguments)
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
+
+    def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
+        self._conditions.enter_iov(block.iov)
+        try:
+            return method(EventBlock(block))
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
-        columns = self.module.produce(EventBlock(block))
+        columns = self._call(self.module.produce, block)
         if not isinstance(columns, Mapping):
             what = type(columns).__name__
             raise TypeError(f"produce() returns a dict of columns, not {what}")
@@ -182,11 +214,11 @@ class PythonModule:
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
-        return np.asarray(self.module.filter(EventBlock(block)))
+        return np.asarray(self._call(self.module.filter, block))
 
     def analyze(self, block: _core.Block) -> None:
         assert isinstance(self.module, Analyzer)
-        self.module.analyze(EventBlock(block))
+        self._call(self.module.analyze, block)
 
     def histograms(self) -> dict[str, hist.BaseHist]:
         return self.module.booked() if isinstance(self.module, Analyzer) else {}

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from forkrun.books import Lumi, count_lumis
-from forkrun.conditions import load_conditions
+from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.fingerprint import Fingerprint, fingerprint
 from forkrun.index import (
@@ -18,7 +18,7 @@ from forkrun.index import (
     only_events,
 )
 from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask
-from forkrun.schedule import JobSchedule, build_schedule, plugin_paths
+from forkrun.schedule import JobSchedule, build_schedule, in_work, plugin_paths
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,21 @@ class PreparedJob:
     modules_built_s: float
 
 
-def prepare(config: JobConfig) -> PreparedJob:
+def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
     in_input = count_lumis(index, mask_of(config))
     plan = plan_of(config, index)
     index_done_s = time.time()
-    schedule = build_schedule(config, index, load_conditions(config.conditions))
+    *_, n_iovs = in_work(config.threads)
+    conditions = prefetch_conditions(config.conditions, config.prefetch, plan, n_iovs, quiet)
+    schedule = build_schedule(config, index, conditions)
     return PreparedJob(
         config,
         plan,
         schedule,
-        fingerprint(config, index, plan, plugin_paths(config)),
+        fingerprint(config, index, plan, plugin_paths(config), conditions.files()),
         in_input,
         start_s,
         index_done_s,

@@ -65,7 +65,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     board = _core.StatusBoard(max(config.forking.children, 1))
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
-    guard = ConditionGuard(schedule.conditions.items(), config.memory.check_conditions)
+    guard = ConditionGuard(schedule.conditions.loaded(), config.memory.check_conditions)
     work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard)
     progress = make_progress(plan.n_events, "events", run.quiet)
     observer = RunObserver(
@@ -115,7 +115,8 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
         schedule.core.pre_fork()
     check_safe_to_fork()
     work.guard.remember(schedule.modules)
-    shared = [*schedule.conditions.values(), *schedule.modules.values()]
+    conditions = [value for _, value in schedule.conditions.loaded()]
+    shared = [*conditions, *schedule.modules.values()]
     warning = prepare_memory(settings, shared, run.job.plan.children).warning()
     if warning:
         run.messages.say(warning)

@@ -14,9 +14,10 @@ from typing import Any
 from forkrun.errors import OutputError
 
 _ENTRIES = {
-    "config.json", "plan.json", "ledger", "units", "logs", "monitoring", "output",
-    "report.json", "report.txt", "plots", "timing.json", "trace.json", "fingerprint.json",
-    "lumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
+    "config.json", "plan.json", "conditions.json", "ledger", "units", "logs", "monitoring",
+    "output", "report.json", "report.txt", "plots", "timing.json", "trace.json",
+    "fingerprint.json", "lumis.json", "processedLumis.json", "failedLumis.json",
+    "notFinishedLumis.json", "lock",
 }  # fmt: skip
 _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
@@ -35,6 +36,10 @@ class RunDirectory:
     @property
     def plan(self) -> Path:
         return self.path / "plan.json"
+
+    @property
+    def conditions(self) -> Path:
+        return self.path / "conditions.json"
 
     @property
     def ledger(self) -> Path:

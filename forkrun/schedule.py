@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.branches import all_branches, disagreements, kept, pattern_problems, with_counters
-from forkrun.config import JobConfig, ModuleConfig, OutputConfig, SourceConfig
+from forkrun.conditions import Conditions
+from forkrun.config import (
+    Executor,
+    JobConfig,
+    ModuleConfig,
+    OutputConfig,
+    SourceConfig,
+    ThreadsConfig,
+)
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.measure.watch import N_WATCHED_CALLS, WatchedProcessor
@@ -29,7 +37,7 @@ class JobSchedule:
     source: _core.TreeSource
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
-    conditions: Mapping[str, Any]
+    conditions: Conditions
     watch: _core.PageWatch | None = None
 
     def make_processor(
@@ -37,15 +45,12 @@ class JobSchedule:
     ) -> _core.Processor:
         """Starts threads: call it in the child."""
         threads, monitoring = config.threads, config.monitoring
-        serial = threads.executor.value == "serial"
-        n_threads = 1 if serial else threads.per_child
-        lanes = 1 if serial else threads.concurrent_blocks or n_threads
-        units = 1 if serial else threads.concurrent_lumis or lanes
+        n_threads, lanes, units, iovs = in_work(threads)
         settings: tuple[Any, ...] = (
             self.core, self.source, threads.executor.value, n_threads, lanes,
             threads.block_size, board, child, monitoring.timing or monitoring.trace,
             monitoring.trace_calls if monitoring.trace else 0,
-            units, threads.concurrent_iovs or units, self.watch, N_WATCHED_CALLS,
+            units, iovs, self.watch, N_WATCHED_CALLS,
         )  # fmt: skip
         if self.watch is not None:
             return WatchedProcessor(self.watch, child, *settings)
@@ -69,14 +74,23 @@ class JobSchedule:
             module.clear()
 
 
+def in_work(threads: ThreadsConfig) -> tuple[int, int, int, int]:
+    """Threads of a child, and blocks, units and IOVs that it has in work at the same time."""
+    if threads.executor is Executor.SERIAL:
+        return 1, 1, 1, 1
+    blocks = threads.concurrent_blocks or threads.per_child
+    units = threads.concurrent_lumis or blocks
+    return threads.per_child, blocks, units, threads.concurrent_iovs or units
+
+
 def build_schedule(
-    config: JobConfig, index: Sequence[FileIndex], conditions: Mapping[str, Any]
+    config: JobConfig, index: Sequence[FileIndex], conditions: Conditions
 ) -> JobSchedule:
     """Constructs all modules and checks them against each other and against the input. Raises
     ConfigError with every problem; InputError if files disagree about branches that are used."""
     branches = all_branches(index)
     columns = [(b.name, b.type) for b in branches.values() if b.readable]
-    builder = _core.ScheduleBuilder(columns, config.job.seed)
+    builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
     problems = _load_plugins(config)
     modules, module_problems = _add_modules(builder, config, conditions)
     problems += module_problems
@@ -124,7 +138,7 @@ def plugin_path(plugin: str) -> str:
 
 
 def _add_modules(
-    builder: _core.ScheduleBuilder, config: JobConfig, conditions: Mapping[str, Any]
+    builder: _core.ScheduleBuilder, config: JobConfig, conditions: Conditions
 ) -> tuple[dict[str, PythonModule], list[str]]:
     modules: dict[str, PythonModule] = {}
     problems: list[str] = []

@@ -21,3 +21,4 @@ def limit_library_threads() -> None:
         os.environ[name] = "1"
     # Arrow's jemalloc, as other settings left it, cleans up in a thread of its own.
     os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime would report its use in a thread

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, module) {
   register_unit_counter(module);
   register_random(module);
   register_block(module);
+  register_conditions(module);
   register_schedule(module);
   register_processor(module);
   register_replay(module);

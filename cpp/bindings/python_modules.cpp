@@ -1,5 +1,7 @@
 #include "python_modules.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -29,6 +31,8 @@ class HeldObject {
   py::object object_;
 };
 
+const auto process_that_loaded_us = ::getpid();
+
 /// What an exception says, though a user's exception may fail even to say that.
 std::string message_of(const py::object& exception) {
   try {
@@ -38,8 +42,12 @@ std::string message_of(const py::object& exception) {
   }
 }
 
-/// To the standard error stream. Where that cannot be written (a full disk), the Error has to do.
+/// To the log of a child. A terminal is for people, and the Error says what they need.
+/// Where it cannot be written (a full disk), the Error has to do.
 void print_traceback(const py::object& exception) {
+  if (::getpid() == process_that_loaded_us) {
+    return;
+  }
   try {
     py::module_::import("traceback").attr("print_exception")(exception);
   } catch (const py::error_already_set&) {  // the exception itself is what counts
@@ -47,7 +55,7 @@ void print_traceback(const py::object& exception) {
 }
 
 /// Calls into Python with the GIL held. A Python exception becomes an Error; its traceback goes to
-/// the standard error stream, which is the child's log.
+/// the child's log.
 void call_python(const std::function<void()>& call) {
   const py::gil_scoped_acquire acquire;
   try {
@@ -174,17 +182,29 @@ class PythonAnalyzer : public PythonModule<Analyzer> {
   }
 };
 
-/// The same for a module that has one of the messages.
+/// The same for a module that has one of the messages. It sees the conditions of the open IOV.
 template <typename Kind>
 class Told final : public Kind, public Transitions {
  public:
   using Kind::Kind;
-  void begin_iov(std::uint32_t iov) override { this->tell("begin_iov", iov); }
-  void end_iov(std::uint32_t iov) override { this->tell("end_iov", iov); }
-  void begin_run(std::uint32_t run) override { this->tell("begin_run", run); }
-  void end_run(std::uint32_t run) override { this->tell("end_run", run); }
-  void begin_lumi(LumiId lumi) override { this->tell("begin_lumi", lumi.run, lumi.lumi); }
-  void end_lumi(LumiId lumi) override { this->tell("end_lumi", lumi.run, lumi.lumi); }
+  void begin_iov(std::uint32_t iov) override {
+    iov_ = iov;
+    tell_in_iov("begin_iov", iov);
+  }
+  void end_iov(std::uint32_t iov) override { tell_in_iov("end_iov", iov); }
+  void begin_run(std::uint32_t run) override { tell_in_iov("begin_run", run); }
+  void end_run(std::uint32_t run) override { tell_in_iov("end_run", run); }
+  void begin_lumi(LumiId lumi) override { tell_in_iov("begin_lumi", lumi.run, lumi.lumi); }
+  void end_lumi(LumiId lumi) override { tell_in_iov("end_lumi", lumi.run, lumi.lumi); }
+
+ private:
+  template <typename... Arguments>
+  void tell_in_iov(const char* message, Arguments... arguments) {
+    this->tell("enter_iov", iov_);
+    this->tell(message, arguments...);
+  }
+
+  std::uint32_t iov_{};
 };
 
 bool is_told(const py::object& module) {

@@ -6,6 +6,7 @@
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/file_merger.hpp>
 #include <forkrun/root_io/histogram_file.hpp>
+#include <forkrun/root_io/histogram_reader.hpp>
 #include <forkrun/root_io/read_columns.hpp>
 #include <forkrun/root_io/tree_index.hpp>
 
@@ -101,6 +102,24 @@ void write_histograms(const std::string& path, const std::vector<HistogramConten
   root_io::write_histograms(path, contents);
 }
 
+py::array_t<double> array_of(const std::vector<double>& values, std::vector<py::ssize_t> shape) {
+  return py::array_t<double>(std::move(shape), values.data());
+}
+
+py::dict read_histogram(const std::string& path, const std::string& name) {
+  const auto stored = root_io::read_histogram(path, name);
+  std::vector<py::ssize_t> shape;
+  py::list edges;
+  for (const auto& axis : stored.edges) {
+    shape.push_back(static_cast<py::ssize_t>(axis.size()) + 1);
+    edges.append(array_of(axis, {static_cast<py::ssize_t>(axis.size())}));
+  }
+  return py::dict(py::arg("title") = stored.title, py::arg("edges") = edges,
+                  py::arg("values") = array_of(stored.values, shape),
+                  py::arg("variances") = array_of(stored.variances, shape),
+                  py::arg("axis_titles") = stored.axis_titles);
+}
+
 }  // namespace
 
 void register_files(py::module_& module) {
@@ -116,6 +135,7 @@ void register_files(py::module_& module) {
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());
+  module.def("read_histogram", &read_histogram, py::arg("path"), py::arg("name"));
   module.def("write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"));
 }
 

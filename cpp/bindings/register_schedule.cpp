@@ -22,8 +22,9 @@ using Strings = std::vector<std::string>;
 /// A ScheduleBuilder that keeps track of its outputs.
 class JobScheduleBuilder {
  public:
-  JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed)
-      : builder_{descriptions_of(source_columns), seed} {}
+  JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed,
+                     std::shared_ptr<Conditions> conditions)
+      : builder_{descriptions_of(source_columns), seed, std::move(conditions)} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
                       const std::map<std::string, ParameterValue>& params,
@@ -167,8 +168,8 @@ void register_schedule(py::module_& module) {
       .def("histograms", &histograms)
       .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
-      .def(py::init<const NamesAndTypes&, std::uint64_t>(), py::arg("source_columns"),
-           py::arg("seed") = 0)
+      .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
+           py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
            py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
            py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{})

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.conditions.record import summary
 from forkrun.preparation import prepare
 
 if TYPE_CHECKING:
@@ -35,5 +36,6 @@ def run(options: argparse.Namespace) -> int:
         f" {len(config.modules)} modules,"
         f" {len(config.paths)} paths, {len(config.outputs)} outputs;"
         f" modules read {len(job.schedule.consumed)} of the input's columns"
+        + (f"; {summary(job.schedule.conditions)}" if config.conditions else "")
     )
     return 0

@@ -1,8 +1,8 @@
 """The job's description: one validated, frozen value."""
 
+from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
     CheckConditions,
-    ConditionConfig,
     Distribution,
     Executor,
     ForkingConfig,
@@ -23,11 +23,13 @@ from forkrun.config.model import (
 from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
+    "ArrayConfig",
     "CheckConditions",
     "ConditionConfig",
     "Distribution",
     "Executor",
     "ForkingConfig",
+    "IovConfig",
     "JobConfig",
     "JobSection",
     "LimitsConfig",
@@ -38,6 +40,7 @@ __all__ = [
     "MonitoringConfig",
     "OnBadEvent",
     "OutputConfig",
+    "PrefetchConfig",
     "RecoveryConfig",
     "SourceConfig",
     "ThreadsConfig",

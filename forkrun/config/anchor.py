@@ -39,6 +39,7 @@ _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
     ("source", "list"): anchored,
     ("source", "lumi_mask"): anchored,
     ("conditions", "file"): anchored,
+    ("conditions", "index"): anchored,
     ("conditions", "type"): anchored_type,
     ("modules", "type"): anchored_type,
 }
@@ -63,5 +64,13 @@ def _anchor_section(section: str, value: Any, folder: Path) -> Any:
     if isinstance(value, list):
         return [_anchor_section(section, item, folder) for item in value]
     if isinstance(value, dict):
-        return {key: anchor(section, key, v, folder) for key, v in value.items()}
+        return {
+            key: anchor_iovs(v, folder) if key == "iovs" else anchor(section, key, v, folder)
+            for key, v in value.items()
+        }
     return value
+
+
+def anchor_iovs(iovs: Any, folder: Path) -> Any:
+    """The intervals of one condition with the paths of their files absolute."""
+    return _anchor_section("conditions", iovs, folder) if isinstance(iovs, list) else iovs

@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from forkrun.config.conditions import ConditionConfig, PrefetchConfig
+from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts
 from forkrun.config.units import parse_duration, parse_size
 
 
@@ -51,28 +53,11 @@ class CheckConditions(StrEnum):
     CALL = "call"
 
 
-def _one_or_many(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Count = Annotated[int, Field(strict=True, ge=0)]
-Positive = Annotated[int, Field(strict=True, ge=1)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
 Duration = Annotated[float, BeforeValidator(parse_duration), Field(ge=0)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
-Flag = Annotated[bool, Field(strict=True)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
-# Labels become names of files and of folders in ROOT files.
-Label = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 ModuleType = Annotated[str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+)$")]
-ConditionType = Annotated[str, Field(pattern=r"^(npz|npy|json|toml|pickle|python:[^:]+:\w+)$")]
 Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
-
-
-class Section(BaseModel):
-    """What all sections have in common: frozen, and unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class JobSection(Section):
@@ -184,14 +169,6 @@ class ThreadsConfig(Section):
     """Events per block; 0: the source chooses."""
 
 
-class ConditionConfig(Section):
-    """[[conditions]]: loaded in the parent, shared by all children."""
-
-    label: Label
-    type: ConditionType
-    file: str | None = None
-
-
 class ModuleConfig(Section):
     """[[modules]]: a producer, filter or analyzer."""
 
@@ -272,6 +249,7 @@ class JobConfig(Section):
     memory: MemoryConfig = MemoryConfig()
     threads: ThreadsConfig = ThreadsConfig()
     conditions: tuple[ConditionConfig, ...] = ()
+    prefetch: PrefetchConfig = PrefetchConfig()
     modules: tuple[ModuleConfig, ...] = ()
     paths: dict[Label, Texts] = {}
     outputs: tuple[OutputConfig, ...] = ()

@@ -8,29 +8,39 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
 from forkrun.config.nearest import suggestion
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]
 
+_BOUND_FORM = 'RUN or "RUN:LUMI"'
 _FORMS = {
     "modules.type": '"python:FILE.py:CLASS", "python:PACKAGE.MODULE:CLASS" or "cpp:CLASS"',
-    "conditions.type": 'npz, npy, json, toml, pickle or "python:FILE.py:FUNCTION"',
+    "conditions.type": f'{", ".join(CONDITION_TYPES)} or "python:FILE.py:NAME"',
+    "conditions.iovs.since": _BOUND_FORM,
+    "conditions.iovs.until": _BOUND_FORM,
+    "iovs.since": _BOUND_FORM,
+    "iovs.until": _BOUND_FORM,
     "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
 }
 _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 
 
-def schema_problems(error: ValidationError) -> Iterator[tuple[Location, str]]:
+def schema_problems(
+    error: ValidationError, model: type[BaseModel] = JobConfig
+) -> Iterator[tuple[Location, str]]:
     """Where and what, for each error found by the model."""
     for detail in error.errors():
-        yield detail["loc"], _explain(detail["loc"], detail["type"], detail)
+        yield detail["loc"], _explain(detail["loc"], detail["type"], detail, model)
 
 
-def _explain(location: Location, kind: str, detail: Any) -> str:
+def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
-        return "there is no such key" + suggestion(str(location[-1]), _keys_at(location[:-1]))
+        return "there is no such key" + suggestion(
+            str(location[-1]), _keys_at(location[:-1], model)
+        )
     if kind == "missing":
         return "this key is required"
     if kind == "string_pattern_mismatch":
@@ -38,14 +48,13 @@ def _explain(location: Location, kind: str, detail: Any) -> str:
         return f"{detail['input']!r} is not of the form {form}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     text = message.replace("Input should be", "should be").replace("Input", "this")
-    if kind == "enum" and isinstance(detail["input"], str):
+    if kind in ("enum", "literal_error") and isinstance(detail["input"], str):
         choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
         text += suggestion(detail["input"], choices)
     return f"{text}, not {detail['input']!r}" if kind != "enum" else text
 
 
-def _keys_at(location: Location) -> list[str]:
-    model: type[BaseModel] = JobConfig
+def _keys_at(location: Location, model: type[BaseModel]) -> list[str]:
     for part in location:
         if isinstance(part, str) and part in model.model_fields:
             model = _section_of(model.model_fields[part].annotation) or model
@@ -78,14 +87,9 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
                 yield ("outputs", index, "paths", number), what + suggestion(path, paths)
         if not _texts(output.get("keep", ["*"])):
             yield ("outputs", index, "keep"), 'the output keeps nothing; keep = ["*"] keeps all'
-    yield from _condition_files(raw)
-
-
-def _condition_files(raw: Raw) -> Iterator[tuple[Location, str]]:
     for index, condition in enumerate(_tables(raw, "conditions")):
-        kind = str(condition.get("type", ""))
-        if kind and not kind.startswith("python:") and not condition.get("file"):
-            yield ("conditions", index, "file"), f"a condition of type {kind} needs a file"
+        for place, what in condition_problems(condition):
+            yield ("conditions", index, *place), what
 
 
 def _duplicates(section: str, raw: Raw) -> Iterator[tuple[Location, str]]:

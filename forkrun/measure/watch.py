@@ -150,10 +150,7 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
     files.maps.write_text(Path("/proc/self/maps").read_text())
     pages = _core.ObjectPages()
     modules = {label: module.module for label, module in work.schedule.modules.items()}
-    conditions: dict[str, Any] = {}
-    for module in modules.values():
-        conditions.update(module.conditions)
-    for label, value in conditions.items():
+    for label, value in work.schedule.conditions.loaded():
         pages.walk(f"condition {label}", value)
     for label, module in modules.items():
         pages.walk(f"module {label}", module)

@@ -95,7 +95,7 @@ def test_the_wheel_has_every_module_library_and_public_header(wheel: Path) -> No
     }
     headers = {
         f"forkrun/include/{file.relative_to(SOURCES / 'cpp').as_posix()}"
-        for folder in ("core", "concurrency")
+        for folder in ("core", "concurrency", "conditions")
         for file in (SOURCES / "cpp/forkrun" / folder).glob("*.hpp")
     }
     libraries = {"forkrun/lib/libforkrun_core.so", "forkrun/lib/libforkrun_modules.so"}

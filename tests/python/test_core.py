@@ -16,6 +16,7 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.conditions import Conditions
 from forkrun.module_loading import load_module
 from forkrun.modules import EventBlock, Filter, Producer, PythonModule
 from tests.python.files import write_events
@@ -77,7 +78,7 @@ def dimuon(language: str, **cuts: float) -> Callable[[Job], None]:
                 job.builder.add_cpp_module(label, name, cuts)
             else:
                 where = f"{ROOT / 'configs/modules.py'}:{name}"
-                job.add(label, load_module(label, where, cuts, {}))
+                job.add(label, load_module(label, where, cuts, Conditions.of_values({})))
 
     return add
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from forkrun.conditions import Conditions
 from forkrun.errors import ConfigError
 from forkrun.module_loading import load_module
 from forkrun.modules import PythonModule
@@ -45,7 +46,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(file: Path, name: str, **params: Any) -> PythonModule:
-    return load_module("m", f"{file}:{name}", params, {"scale": 1.5})
+    return load_module("m", f"{file}:{name}", params, Conditions.of_values({"scale": 1.5}))
 
 
 def test_a_module_gets_its_parameters_and_conditions(file: Path) -> None:

@@ -54,6 +54,12 @@ using LazyJaggedInput = Lazy<JaggedInput<T>>;
 template <typename Handle>
 class Fetch;
 
+/// Handle to what a module wants of a condition, got from `Construction`.
+template <typename T>
+struct ConditionInput {
+  std::uint32_t object{};
+};
+
 /// One byte per event of a block, 0 or 1.
 using Mask = std::span<const std::uint8_t>;
 
@@ -118,6 +124,11 @@ class EventBlock {
   [[nodiscard]] EventRandom random(RandomKey key, std::size_t event) const {
     return {key, lumi_.run, lumi_.lumi, events_[event]};
   }
+  /// What holds for the events of this block.
+  template <typename T>
+  [[nodiscard]] const T& condition(ConditionInput<T> input) const {
+    return *static_cast<const T*>(conditions_[input.object]);
+  }
 
   [[nodiscard]] const Column& column(std::uint32_t product) const {
     return *static_cast<const Column*>(products_[product]);
@@ -132,6 +143,7 @@ class EventBlock {
   SourceLane* source_;
   LumiId lumi_{};
   std::uint32_t iov_{};
+  const void* const* conditions_{};
   EntryRange range_{};
   std::span<const std::uint64_t> events_;
   std::uint64_t sequence_{};

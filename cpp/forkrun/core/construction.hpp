@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/core/module_record.hpp>
@@ -13,12 +14,13 @@ namespace forkrun {
 class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
-                     ProductTable& products, std::uint64_t seed)
+                     ProductTable& products, std::uint64_t seed, Conditions& conditions)
       : number_{number},
         record_{record},
         parameters_{parameters},
         products_{products},
-        seed_{seed} {}
+        seed_{seed},
+        conditions_{conditions} {}
 
   [[nodiscard]] const std::string& label() const override { return record_.label; }
   [[nodiscard]] const Parameters& parameters() const override { return parameters_; }
@@ -48,6 +50,10 @@ class ModuleConstruction final : public Construction {
   std::uint32_t produce(const std::string& name, const ProductType& type) override {
     return products_.produce(number_, name, type);
   }
+  std::uint32_t consume_condition(ConditionObject object) override {
+    object.module = record_.label;
+    return conditions_.consume(std::move(object));
+  }
 
  private:
   std::uint32_t number_;
@@ -55,6 +61,7 @@ class ModuleConstruction final : public Construction {
   const Parameters& parameters_;
   ProductTable& products_;
   std::uint64_t seed_;
+  Conditions& conditions_;
 };
 
 }  // namespace forkrun

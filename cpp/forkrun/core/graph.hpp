@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <forkrun/core/conditions.hpp>
 #include <forkrun/core/module.hpp>
 #include <forkrun/core/module_record.hpp>
 #include <forkrun/core/product_table.hpp>
@@ -85,6 +87,7 @@ struct Graph {
   LinkRange told_queues;      ///< to be passed before modules with Transitions are told
   LinkRange output_queues;    ///< to be passed before outputs are opened or closed
   std::uint32_t n_masks = 1;  ///< mask 0: all events
+  std::shared_ptr<const Conditions> conditions{};
 
   [[nodiscard]] std::span<const std::uint32_t> at(LinkRange range) const {
     return std::span{links}.subspan(range.first, range.count);

@@ -149,6 +149,7 @@ class alignas(cache_line_pair) Lane {
 inline void Lane::begin(const BlockToDo& block) {
   block_.lumi_ = block.lumi;
   block_.iov_ = block.iov;
+  block_.conditions_ = graph_.conditions ? graph_.conditions->objects_in(block.iov) : nullptr;
   block_.range_ = block.range;
   block_.sequence_ = block.sequence;
   block_.events_ = {};

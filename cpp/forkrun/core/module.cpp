@@ -34,6 +34,16 @@ ProductType Construction::column_product(ColumnType type) {
           [](void* product) { static_cast<Column*>(product)->~Column(); }};
 }
 
+ConditionInput<BinnedTable> Construction::condition_table(const std::string& label,
+                                                          std::size_t n_coordinates) {
+  return condition<BinnedTable>(
+      label,
+      [n_coordinates](const ConditionPayload& payload) {
+        return std::make_shared<BinnedTable>(payload, n_coordinates);
+      },
+      std::to_string(n_coordinates));
+}
+
 void register_module_class(const std::string& class_name, ModuleFactory factory) {
   auto& known = registry();
   const std::scoped_lock lock{known.mutex};

@@ -10,7 +10,9 @@
 #include <typeindex>
 #include <vector>
 
+#include <forkrun/core/binned_table.hpp>
 #include <forkrun/core/block.hpp>
+#include <forkrun/core/conditions.hpp>
 #include <forkrun/core/coroutine.hpp>
 #include <forkrun/core/external_work.hpp>
 #include <forkrun/core/histogram.hpp>
@@ -205,6 +207,29 @@ class Construction {
   [[nodiscard]] RandomKey random() { return random(label()); }
   [[nodiscard]] virtual RandomKey random(const std::string& name) = 0;
 
+  /// An array of a condition: `block.condition(handle)(i, j)`. `name`: of one of several.
+  template <typename T>
+  ConditionInput<ArrayView<T>> condition_array(const std::string& label,
+                                               const std::string& name = {}) {
+    return condition<ArrayView<T>>(
+        label,
+        [name](const ConditionPayload& payload) {
+          return std::make_shared<ArrayView<T>>(payload.array(name));
+        },
+        name);
+  }
+  /// A table of so many coordinates: `block.condition(handle)(pt, eta)`.
+  ConditionInput<BinnedTable> condition_table(const std::string& label, std::size_t n_coordinates);
+  /// Any object that `make` makes of each payload, in the parent, before the fork; of payloads that
+  /// are excluded from prefetching in the child. Modules that name the same label, type and key
+  /// share it: it is looked at by many threads.
+  template <typename T>
+  ConditionInput<T> condition(const std::string& label,
+                              std::function<std::shared_ptr<const T>(const ConditionPayload&)> make,
+                              const std::string& key = {}) {
+    return {consume_condition({label, typeid(T), key, std::move(make)})};
+  }
+
   /// For callers that know the type only at run time (the Python side).
   virtual std::uint32_t consume_any_column(const std::string& name) = 0;
   std::uint32_t consume_column(const std::string& name, ColumnType type) {
@@ -225,6 +250,7 @@ class Construction {
   virtual std::uint32_t consume(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t consume_condition(ConditionObject object) = 0;
 
  private:
   template <typename T>

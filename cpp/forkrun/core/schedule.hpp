@@ -93,8 +93,9 @@ class Schedule {
 class ScheduleBuilder {
  public:
   /// `source_columns`: what the input offers, in the order of `Source::columns()`. `seed`: of the
-  /// modules' random numbers.
-  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed = 0);
+  /// modules' random numbers. `conditions`: filled; null: the job has none.
+  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed = 0,
+                           std::shared_ptr<Conditions> conditions = nullptr);
   ~ScheduleBuilder();
   ScheduleBuilder(ScheduleBuilder&&) noexcept;
   ScheduleBuilder& operator=(ScheduleBuilder&&) noexcept;

@@ -35,6 +35,7 @@ ModuleKind kind_of(const Module& module) {
 struct ScheduleBuilder::Impl {
   JobDescription job;
   std::uint64_t seed;
+  std::shared_ptr<Conditions> conditions;
   std::vector<std::string> problems{};
 
   template <typename Make>
@@ -56,7 +57,7 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
   const auto& [label, parameters, instead] = description;
   const auto number = static_cast<std::uint32_t>(job.modules.size());
   auto& record = job.modules.emplace_back(ModuleRecord{label});
-  ModuleConstruction construction{number, record, parameters, job.products, seed};
+  ModuleConstruction construction{number, record, parameters, job.products, seed, *conditions};
   try {
     auto module = make(construction);
     if (!module) {
@@ -73,9 +74,11 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
   }
 }
 
-ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed)
+ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed,
+                                 std::shared_ptr<Conditions> conditions)
     : impl_{std::make_unique<Impl>(
-          Impl{JobDescription{{}, ProductTable{std::move(source_columns)}, {}, {}}, seed})} {}
+          Impl{JobDescription{{}, ProductTable{std::move(source_columns)}, {}, {}}, seed,
+               conditions ? std::move(conditions) : std::make_shared<Conditions>(0)})} {}
 
 ScheduleBuilder::~ScheduleBuilder() = default;
 ScheduleBuilder::ScheduleBuilder(ScheduleBuilder&&) noexcept = default;
@@ -132,6 +135,7 @@ std::unique_ptr<Schedule> ScheduleBuilder::compile() {
     throw ScheduleError{std::move(problems)};
   }
   auto graph = std::make_unique<Graph>(compile_graph(impl_->job));
+  graph->conditions = impl_->conditions;
   return std::make_unique<Schedule>(std::move(impl_->job.modules), std::move(graph));
 }
 

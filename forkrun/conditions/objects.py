@@ -1,0 +1,39 @@
+"""JSON, TOML and pickle files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from forkrun.conditions.iov import Iov
+from forkrun.conditions.provider import ConditionsProvider
+
+
+class JsonProvider(ConditionsProvider):
+    """What the file says."""
+
+    depends_on_iov = False
+
+    def load(self, file: str | None, iov: Iov) -> Any:
+        return json.loads(Path(str(file)).read_text(encoding="utf-8"))
+
+
+class TomlProvider(ConditionsProvider):
+    """What the file says."""
+
+    depends_on_iov = False
+
+    def load(self, file: str | None, iov: Iov) -> dict[str, Any]:
+        return tomllib.loads(Path(str(file)).read_text(encoding="utf-8"))
+
+
+class PickleProvider(ConditionsProvider):
+    """A Python object."""
+
+    depends_on_iov = False
+
+    def load(self, file: str | None, iov: Iov) -> Any:
+        return pickle.loads(Path(str(file)).read_bytes())
