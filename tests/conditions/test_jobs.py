@@ -322,13 +322,13 @@ import os, sys
 from forkrun.single_thread import limit_library_threads
 limit_library_threads()
 from tests.conditions.jobs import prefetch
-from forkrun.fork_safety import other_threads
+from forkrun.fork_hazards import find_hazards
 folder = sys.argv[1]
 kinds = {"parquet": "t.parquet", "arrow": "t.arrow", "onnx": "m.onnx", "correctionlib": "c.json"}
 configs = [{"label": k, "type": k, "file": f"{folder}/{f}"} for k, f in kinds.items()]
 there = prefetch(configs).outside
 assert there["parquet"]["x"].sum() == there["arrow"]["x"].sum() == 4999950000
-print(other_threads())
+print(find_hazards())
 """
     schema = pytest.importorskip("correctionlib.schemav2")
     for package in ("pyarrow", "onnxruntime"):
