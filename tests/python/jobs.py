@@ -37,7 +37,7 @@ def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
         timeout=120,
         **kwargs,
     )
-    # Without children the terminal gets, from Python 3.12 on, the traceback of a module that failed.
+    # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
     own = "Traceback" in done.stderr and " failed at " not in done.stderr
     assert not own, done.stderr
     return Ended(done.returncode, done.stdout, done.stderr)
