@@ -1,10 +1,12 @@
 # Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
-# make test PYTEST_ARGS="-m 'not slow'"    make test WORKERS=0: one test at a time    make PYTHON=python3.12    make CI=true: warnings are errors
+# make test PYTEST_ARGS=: slow tests as well    make test WORKERS=0: one at a time
+# make PYTHON=python3.12    make CI=true: warnings are errors
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 BUILD  ?= build/dev
 WORKERS ?= auto
+PYTEST_ARGS ?= -m "not slow"
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
@@ -20,7 +22,7 @@ demo: build ## generate an input, run the main job, print the report
 	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force
 	@echo "The run directory, with output, logs, report and plots: build/demo/run"
 
-test: test-cpp test-python ## C++ tests, then pytest
+test: test-cpp test-python ## C++ tests, then pytest without those marked slow
 
 test-python: build
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
