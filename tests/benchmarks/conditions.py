@@ -8,6 +8,7 @@ Memory is what /proc says of each child after it has read the payload, while all
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib.util
 import os
 import tempfile
@@ -25,7 +26,6 @@ import numpy as np  # noqa: E402
 from forkrun.conditions import Conditions, ModuleConditions, prefetch_conditions  # noqa: E402
 from forkrun.config import ConditionConfig, PrefetchConfig  # noqa: E402
 from forkrun.fork_safety import check_safe_to_fork  # noqa: E402
-from forkrun.forking import freeze_memory  # noqa: E402
 from tests.conditions.jobs import plan_of  # noqa: E402
 
 
@@ -63,7 +63,8 @@ def own_megabytes() -> float:
 def child_memory(n_children: int, use: Callable[[], object]) -> list[float]:
     """Megabytes that each child has for itself after `use`, while all of them are there."""
     check_safe_to_fork()
-    freeze_memory()
+    gc.collect()
+    gc.freeze()
     used, measured, told = os.pipe(), os.pipe(), os.pipe()
     go, end = os.pipe(), os.pipe()
     for _ in range(n_children):
