@@ -202,6 +202,7 @@ void GraphCompiler::add_queues_between_units() {
     const auto& record = job_.modules[module];
     const auto shared = shared_queues_of(module);
     if (dynamic_cast<const Transitions*>(record.module.get()) != nullptr) {
+      graph_.has_told = true;
       told.insert(shared.begin(), shared.end());
     }
     if (record.kind == ModuleKind::output) {

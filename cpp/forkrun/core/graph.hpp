@@ -84,6 +84,7 @@ struct Graph {
   std::vector<std::uint32_t> makers;  ///< nodes, by product; none: nobody needs it
   std::vector<QueueDescription> queues;
   std::vector<Step> steps;
+  bool has_told{};            ///< modules with Transitions
   LinkRange told_queues;      ///< to be passed before modules with Transitions are told
   LinkRange output_queues;    ///< to be passed before outputs are opened or closed
   std::uint32_t n_masks = 1;  ///< mask 0: all events

@@ -41,8 +41,9 @@ class Processor {
   /// behind the one that is to be committed may be in work already.
   ///
   /// Both functions are called on any thread, `commit` by one at a time and in the order of the
-  /// units, `next` by one at a time, as late as possible, but before the `commit` of the unit
-  /// before. All blocks have ended when this returns or throws.
+  /// units, `next` by one at a time, when a thread is free for the unit; where modules have
+  /// Transitions, before the `commit` of the unit before. All blocks have ended when this returns
+  /// or throws.
   /// \throws Error with module label, (run, lumi, events first…last of the block) and cause, or
   /// what `next` or `commit` throws. The outputs of that unit are then abandoned, those of units
   /// behind it were never opened; units before it are committed. \throws Stopped, likewise, if the

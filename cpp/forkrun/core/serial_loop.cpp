@@ -55,14 +55,15 @@ class SerialLoop final : public BlockLoop {
         run_blocks();
       }
       unit_->add(lane_->take_share());
-      has_unit = !unit_->has_failed() && steps.take(*next_);
+      const bool is_next_known = steps.must_know_next() && !unit_->has_failed();
+      has_unit = is_next_known && steps.take(*next_);
       steps.end(*unit_, has_unit ? next_.get() : nullptr);
       steps.close(*unit_, parallel_);
       steps.commit(*unit_);
       if (unit_->has_failed()) {
         std::rethrow_exception(unit_->failure());
       }
-      has_unit = has_unit && !steps.is_stopped();
+      has_unit = is_next_known ? has_unit && !steps.is_stopped() : steps.take(*next_);
       unit_.swap(next_);
     }
     steps.rethrow_failure();

@@ -176,7 +176,8 @@ bool UnitSequence::do_stage(ReadyTasks& ready) {
     case Stage::know_next: return know_next(ready);
     case Stage::end: end_unit(); break;
     case Stage::close: steps_->close(*current_, tasks_.parallel()); break;
-    case Stage::commit: steps_->commit(*current_); return advance();
+    case Stage::commit: steps_->commit(*current_); break;
+    case Stage::advance: return advance(ready);
     case Stage::begin: begin_unit(ready); break;
     case Stage::tell_turn: return tell_turn(ready);
   }
@@ -186,16 +187,24 @@ bool UnitSequence::do_stage(ReadyTasks& ready) {
 }
 
 /// False if somebody else is asking: who gets the answer has us executed again.
+bool UnitSequence::is_next_known(Lock& lock, ReadyTasks& ready) {
+  if (known_.size() > 1 || is_over_ || current_->has_failed()) {
+    return true;
+  }
+  if (is_asking_) {
+    waits_for_answer_ = true;
+    return false;
+  }
+  ask(lock);
+  wake_lanes(ready);
+  return true;
+}
+
 bool UnitSequence::know_next(ReadyTasks& ready) {
   Lock lock{mutex_};
   current_ = known_.front().get();
-  if (known_.size() < 2 && !is_over_ && !current_->has_failed()) {
-    if (is_asking_) {
-      waits_for_answer_ = true;
-      return false;
-    }
-    ask(lock);
-    wake_lanes(ready);
+  if (steps_->must_know_next() && !is_next_known(lock, ready)) {
+    return false;
   }
   stage_ = Stage::end;
   return true;
@@ -210,13 +219,16 @@ void UnitSequence::end_unit() {
   steps_->end(*current_, next);
 }
 
-/// False if that was the last one.
-bool UnitSequence::advance() {
-  const Lock lock{mutex_};
+/// False if that was the last one, or somebody else is asking for the next.
+bool UnitSequence::advance(ReadyTasks& ready) {
+  Lock lock{mutex_};
   if (current_->has_failed() || steps_->is_stopped()) {
     failure_ = failure_ ? failure_ : current_->failure();
     is_over_ = true;
     std::ranges::for_each(known_ | std::views::drop(1), [](auto& unit) { unit->drop(); });
+  }
+  if (!is_next_known(lock, ready)) {
+    return false;
   }
   free_.push_back(std::move(known_.front()));
   known_.pop_front();

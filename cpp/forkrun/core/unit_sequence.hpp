@@ -23,9 +23,10 @@ namespace forkrun {
 ///                  ─▶ else, as long as fewer units than allowed are in work: asks for the next
 ///                  ─▶ else is idle until there is something
 ///     last lane has left the unit that has the turn
-///                  ─▶ what comes next is known (asks, where nobody has)
+///                  ─▶ if modules are told, what comes next is known (asks, where nobody has)
 ///                  ─▶ end messages ─▶ outputs are closed ─▶ commit
-///                  ─▶ the next has the turn: begin messages ─▶ outputs are opened ─▶ turn is told
+///                  ─▶ what comes next is known ─▶ the next has the turn: begin messages ─▶ outputs
+///                  are opened ─▶ turn is told
 ///
 /// Analyzers, outputs and modules with Transitions wait for the turn of their unit before they
 /// are called (`Node::in_turn`), holding nothing; so do modules that ask for what such modules
@@ -52,7 +53,7 @@ class UnitSequence {
   [[nodiscard]] Task* leave(UnitInWork& unit, const Lane::Share& share);
 
  private:
-  enum class Stage : std::uint8_t { know_next, end, close, commit, begin, tell_turn };
+  enum class Stage : std::uint8_t { know_next, end, close, commit, advance, begin, tell_turn };
   using Lock = std::unique_lock<std::mutex>;
 
   /// What is done between units.
@@ -79,8 +80,9 @@ class UnitSequence {
   [[nodiscard]] const std::vector<ModuleQueue*>& queues() const;
   [[nodiscard]] bool do_stage(ReadyTasks& ready);
   [[nodiscard]] bool know_next(ReadyTasks& ready);
+  [[nodiscard]] bool is_next_known(Lock& lock, ReadyTasks& ready);
   void end_unit();
-  [[nodiscard]] bool advance();
+  [[nodiscard]] bool advance(ReadyTasks& ready);
   void begin_unit(ReadyTasks& ready);
   [[nodiscard]] bool tell_turn(ReadyTasks& ready);
 

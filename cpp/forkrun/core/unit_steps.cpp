@@ -133,6 +133,8 @@ void UnitSteps::begin(UnitInWork& unit) {
   });
 }
 
+bool UnitSteps::must_know_next() const { return schedule_.graph().has_told; }
+
 void UnitSteps::end(UnitInWork& unit, const UnitInWork* next) {
   if (!unit.has_failed() && (next != nullptr || last_ends_ == LastEnds::told)) {
     attempt(unit, UnitInWork::at_end,

@@ -31,8 +31,8 @@ enum class LastEnds : std::uint8_t { told, left_open };
 ///     take ─▶ begin ─▶ its blocks ─▶ end ─▶ close ─▶ commit or abandon
 ///
 /// `take` may come for the next unit at any time after the `take` of this one, at the same time as
-/// any other step, but before the `end`, which has to know what goes on. All other steps are for
-/// one unit after another. What they throw is a failure of the unit.
+/// any other step; where modules are told, before the `end`, which has to know what goes on. All
+/// other steps are for one unit after another. What they throw is a failure of the unit.
 class UnitSteps {
  public:
   UnitSteps(Schedule& schedule, const Source& source, std::size_t block_size, StatusSlot* status);
@@ -45,6 +45,8 @@ class UnitSteps {
   [[nodiscard]] bool take(UnitInWork& unit);
   /// Tells modules of the runs, lumis and IOVs that begin, and opens outputs.
   void begin(UnitInWork& unit);
+  /// Whether the next unit is to be taken before the `end` of one.
+  [[nodiscard]] bool must_know_next() const;
   /// Tells modules of those that do not go on with the unit `next`; null: there is none.
   void end(UnitInWork& unit, const UnitInWork* next);
   void close(UnitInWork& unit, Parallel& parallel);
