@@ -145,11 +145,12 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
-        _core.warm_up()
+        if work.config.memory.warm_up:
+            warm_up(with_python=bool(work.schedule.modules))
         work.schedule.core.pre_fork()
-        _core.trim_heap()
-        observer.tick()
         work.guard.remember(work.schedule.modules)
+        _core.trim_heap()
+        observer.tick()  # What children would share is there now.
         process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
     except Exception as error:
         raise as_forkrun_error(error) from error

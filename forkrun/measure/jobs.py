@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from forkrun.monitoring.quantities import size
 from forkrun.run_directory import output_errors
 from forkrun.wait_status import describe_status
 
+PR_SET_PDEATHSIG = 1
 RESERVE_BYTES = 1_500_000_000
 _INTERVAL_S = 0.2
 _GRACE_S = 10.0
@@ -45,6 +47,7 @@ class RunningJob:
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            preexec_fn=_end_with_parent,
         )
 
     def has_ended(self, timeout_s: float = _INTERVAL_S) -> bool:
@@ -71,6 +74,11 @@ class RunningJob:
             if not self.has_ended(_GRACE_S):
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
+
+
+def _end_with_parent() -> None:
+    """However this process ends: a job of many GB must not stay behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def run_jobs(jobs: Sequence[RunningJob], what: str) -> None:
