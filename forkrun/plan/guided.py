@@ -22,7 +22,7 @@ _SLACK = 1.25
 """A unit may be so many times as large as wanted, if it ends with its lumi or a cluster then."""
 _OF_CLUSTER = 8
 """A cluster is cut into so many units at most: each reads it again, and has baskets of its own."""
-_FEWEST = 2
+_FEWEST = 6
 """Clusters do not matter where each of `balance_for` children would get fewer units than this."""
 _LEAST = 10
 """Events of a unit that is cut, however small the clusters are."""

@@ -232,8 +232,8 @@ def test_small_lumis_stay_whole_and_large_ones_are_cut_where_clusters_begin() ->
 
 @pytest.mark.parametrize(
     ("cluster", "least"),
-    [(8_000, 1_000), (40, 10), (64_000, 64_000 // (2 * 8))],
-    ids=["an eighth of a cluster", "at least 10", "two units for each of balance_for children"],
+    [(8_000, 1_000), (40, 10), (64_000, 64_000 // (6 * 8))],
+    ids=["an eighth of a cluster", "at least 10", "six units for each of balance_for children"],
 )
 def test_units_that_are_cut_have_a_least_size_that_follows_the_clusters(
     cluster: int, least: int
