@@ -69,10 +69,11 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
             process_units(work, child, assignment)
         return 0
     except Exception as error:
-        traceback.print_exc(file=sys.stderr)
         work.board.set_state(child, "failed")
         told = as_forkrun_error(error)
         work.failures[child].write(told)
+        with contextlib.suppress(OSError):  # its log may be on the disk that is full
+            traceback.print_exc(file=sys.stderr)
         return told.exit_code
 
 

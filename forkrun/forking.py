@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -33,10 +34,12 @@ def fork_process(body: Callable[[], int], log: Path) -> int:
         _settle(parent, log)
         code = body()
     except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
+    finally:  # whatever happens: a child must not go on as if it were the parent
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
         os._exit(code)
 
 
