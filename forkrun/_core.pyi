@@ -446,6 +446,9 @@ def make_immortal(roots: list[Any]) -> tuple[int, int]:
     """The same objects are never freed again, and reading them writes nothing. Counts those that
     were mortal. Only with HAS_IMMORTAL_OBJECTS."""
 
+def make_program_immortal() -> tuple[int, int]:
+    """The same with modules, classes, functions, and all that they hold; not what is running."""
+
 class ContainerSnapshot:
     """What each list, dict, set, bytearray, instance of a class written in Python, and header of an
     array refers to, of all that can be reached. `roots`: (label, object)."""
@@ -458,8 +461,17 @@ class ContainerSnapshot:
 def take_free_blocks() -> int:
     """Leaves no hole between Python's small objects; gives the bytes taken. For ever."""
 
+def take_free_places() -> int:
+    """The same for the C library's heap, of places smaller than a page."""
+
 def trim_heap() -> None:
     """Gives free pages of the C library's heap back to the operating system."""
+
+def use_huge_arenas() -> None:
+    """From here on Python's small objects are made in huge pages, where the kernel allows it."""
+
+def use_ordinary_arenas() -> None:
+    """In ordinary pages again."""
 
 def join_pages() -> int:
     """Joins this process's own pages to huge ones where nearly all of one are in use; gives their
@@ -512,6 +524,10 @@ def load_plugin(path: str) -> list[str]:
     """Loads a library of C++ modules; returns the class names it registered."""
 
 def registered_module_classes() -> list[str]: ...
+def fork(n: int, together: bool) -> list[int] | int:
+    """Forks `n` children in a row: pids in the parent, its number in a child. `together`: none of
+    them begins before all are there. Raises OSError, with no child left."""
+
 def write_stacks_on_signal() -> None:
     """Before the fork: every thread of a child can then be asked for its stack."""
 

@@ -69,6 +69,7 @@ class JobCrew:
         self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
         self._read_at_s = 0.0
+        self._fork_s = 0.0
         self._ended_by_us: dict[int, str] = {}
         self.assignments: dict[int, Assignment] = {}
 
@@ -84,6 +85,7 @@ class JobCrew:
             if self._recovery.is_busy or self._has_work(child, len(due)):
                 self._assign(child)
                 due.append(child)
+        self._fork_s = time.time()
         return due
 
     def _has_work(self, child: int, n_due: int) -> bool:
@@ -108,7 +110,7 @@ class JobCrew:
             self._recovery.owe(np.flatnonzero(self._to_do & ~self._commits.is_done).tolist())
 
     def started(self, child: int, pid: int) -> None:
-        self._observer.started(child, pid)
+        self._observer.started(child, pid, self._fork_s)
         self._hangs.started(child, time.monotonic())
 
     # --- how they end -----------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from typing import Any
 from forkrun import errors
 from forkrun.errors import ForkrunError, StoppedError
 
+_END = b"\0"  # is in no JSON text
+
 
 def to_record(error: ForkrunError) -> dict[str, Any]:
     """JSON-ready."""
@@ -42,16 +44,16 @@ class FailureNote:
         """In the process that fails. A very long text is cut."""
         record = to_record(error)
         record["message"] = record["message"][: self.SIZE_BYTES // 16]
-        text = json.dumps(record).encode()
+        text = json.dumps(record).encode() + _END
         self._memory[: len(text)] = text
 
     def clear(self) -> None:
         """For the next process."""
-        self._memory[:] = bytes(self.SIZE_BYTES)
+        self._memory[:1] = _END
 
     def read(self) -> ForkrunError | None:
         """In the process that waits; None if the other one ended without an error of ours."""
-        text = self._memory[:].rstrip(b"\0")
+        text = self._memory[: self._memory.find(_END)]
         return from_record(json.loads(text)) if text else None
 
 

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import gc
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
-from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS
-
-_PR_SET_PDEATHSIG = 1
-# ROOT answers them with its own traceback and SIGABRT, which would hide what happened.
-_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+from forkrun import _core
 
 
-def fork_process(body: Callable[[], int], log: Path) -> int:
-    """Runs `body` in a child whose output goes to `log`; it ends with the code that `body` returns.
-    Gives the pid, in the parent."""
+class Process(NamedTuple):
+    """What a new process runs; it ends with the exit code that `body` returns. Its output goes to
+    `log`."""
+
+    body: Callable[[], int]
+    log: Path
+
+
+def fork_processes(processes: Sequence[Process]) -> list[int]:
+    """Starts them, and gives their pids. Where they are more than CPUs, they begin together when
+    all are there. Raises OSError; then none runs."""
     sys.stdout.flush()
     sys.stderr.flush()
-    parent = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
+    together = len(processes) > len(os.sched_getaffinity(0))
+    forked = _core.fork(len(processes), together)
+    if isinstance(forked, int):
+        _run(processes[forked])
+    return forked
+
+
+def _run(process: Process) -> NoReturn:
     code = 1
     try:
-        _settle(parent, log)
-        code = body()
+        _settle(process.log)
+        code = process.body()
     except BaseException:
         with contextlib.suppress(OSError):
             traceback.print_exc()
@@ -43,16 +51,9 @@ def fork_process(body: Callable[[], int], log: Path) -> int:
         os._exit(code)
 
 
-def _settle(parent: int, log: Path) -> None:
-    """No child outlives its parent, answers to the parent's signals or writes to its terminal."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+def _settle(log: Path) -> None:
+    """It does not wake its parent, or write to its terminal."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, *_CRASHES):
-        signal.signal(number, signal.SIG_DFL)
-    for number in (*STOP_SIGNALS, *LUMI_SIGNALS):  # for the parent: it tells its children
-        signal.signal(number, signal.SIG_IGN)
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, null), (1, fd), (2, fd)):

@@ -18,7 +18,7 @@ from forkrun.child import as_forkrun_error
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, JobError, StoppedError
 from forkrun.failure import FailureNote
-from forkrun.forking import fork_process
+from forkrun.forking import Process
 from forkrun.merge import Planned, merge_run, read_ledgers
 from forkrun.monitoring import Timeline
 from forkrun.once_crew import OnceCrew
@@ -138,5 +138,5 @@ def _merge_once(
             return error.exit_code
 
     crew = OnceCrew([0], lambda: progress.update(counter.value))
-    Supervisor(lambda _: fork_process(body, log), crew).run()
+    Supervisor(lambda _: Process(body, log), crew).run()
     return crew, failure.read()

@@ -49,9 +49,10 @@ class RunObserver:
         except OSError as error:
             self._trouble = self._trouble or error
 
-    def started(self, child: int, pid: int) -> None:
+    def started(self, child: int, pid: int, fork_s: float) -> None:
+        """`fork_s`: when the fork began, in seconds since the epoch."""
         with self._noting_trouble():
-            self._timeline.record("fork", child=child, pid=pid)
+            self._timeline.record("fork", child=child, pid=pid, time_s=fork_s)
             self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:

@@ -19,7 +19,7 @@ from forkrun.ending import Ending
 from forkrun.errors import JobError
 from forkrun.failure import FailureNote
 from forkrun.fork_safety import check_safe_to_fork
-from forkrun.forking import fork_process
+from forkrun.forking import Process
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import HangWatch
 from forkrun.measure.watch import watching
@@ -33,9 +33,9 @@ from forkrun.preparation import PreparedJob
 from forkrun.preparation_steps import step
 from forkrun.progress import make_progress
 from forkrun.recovery import Recovery
+from forkrun.rehearsal import rehearse
 from forkrun.run_directory import RunDirectory
 from forkrun.sharing import ConditionGuard, prepare_memory
-from forkrun.sharing.warm_up import warm_up
 from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.supervisor import Supervisor
 
@@ -91,14 +91,14 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
     crew = _make_crew(work, commits, observer, ending, children)
 
-    def fork(child: int) -> int:
+    def process_of(child: int) -> Process:
         log = run.folder.log(f"child-{child:03d}", parent)
         assignment = crew.assignments[child]
-        return fork_process(lambda: run_child(watched, child, assignment), log)
+        return Process(lambda: run_child(watched, child, assignment), log)
 
     try:
         with watching(work) as watched:
-            Supervisor(fork, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
+            Supervisor(process_of, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
     raise_for(ending, run.folder, work.board, commits, run.job.plan)
@@ -109,7 +109,7 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
     schedule, settings = work.schedule, work.config.memory
     if settings.warm_up:
         with step("libraries were warmed up"):
-            warm_up(with_python=bool(schedule.modules))
+            rehearse(with_python=bool(schedule.modules))
     _core.write_stacks_on_signal()
     with step("modules got pre_fork()"):
         schedule.core.pre_fork()
@@ -146,7 +146,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
         if work.config.memory.warm_up:
-            warm_up(with_python=bool(work.schedule.modules))
+            rehearse(with_python=bool(work.schedule.modules))
         work.schedule.core.pre_fork()
         work.guard.remember(work.schedule.modules)
         _core.trim_heap()

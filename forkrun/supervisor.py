@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from forkrun.forking import Process, fork_processes
 from forkrun.signals import STOP_SIGNALS, SignalQueue
 
 _INTERVAL_S = 0.1
@@ -32,15 +33,15 @@ class Crew(Protocol):
 
 
 class Supervisor:
-    """`fork(child)` gives the pid of a new child."""
+    """`process_of(child)`: what a child that is due runs."""
 
     def __init__(
         self,
-        fork: Callable[[int], int],
+        process_of: Callable[[int], Process],
         crew: Crew,
         signals: Sequence[signal.Signals] = STOP_SIGNALS,
     ) -> None:
-        self._fork = fork
+        self._process_of = process_of
         self._crew = crew
         self._signals = signals
         self._running: dict[int, int] = {}
@@ -60,9 +61,12 @@ class Supervisor:
                 self._kill_all()
 
     def _start_due(self) -> None:
-        for child in self._crew.due():
-            pid = self._fork(child)
-            self._running[child] = pid
+        due = self._crew.due()
+        if not due:
+            return
+        pids = fork_processes([self._process_of(child) for child in due])
+        self._running.update(zip(due, pids, strict=True))
+        for child, pid in zip(due, pids, strict=True):
             self._crew.started(child, pid)
 
     def _reap(self) -> None:

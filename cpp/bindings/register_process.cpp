@@ -1,10 +1,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include <forkrun/core/module.hpp>
 #include <forkrun/process/child_signals.hpp>
 #include <forkrun/process/file_checksum.hpp>
+#include <forkrun/process/fork.hpp>
 #include <forkrun/root_io/warm_up.hpp>
 
 #include "bindings.hpp"
@@ -23,12 +25,33 @@ std::vector<std::string> load_new_classes(const std::string& path) {
   return classes;
 }
 
+/// As os.fork does it, but once for all children.
+Forked fork_python(std::size_t n, bool together) {
+  PyOS_BeforeFork();
+  try {
+    auto forked = fork_children(n, together);
+    forked.child ? PyOS_AfterFork_Child() : PyOS_AfterFork_Parent();
+    return forked;
+  } catch (const std::system_error& error) {
+    PyOS_AfterFork_Parent();
+    errno = error.code().value();
+    PyErr_SetFromErrno(PyExc_OSError);
+    throw py::error_already_set{};
+  }
+}
+
+py::object fork(std::size_t n, bool together) {
+  const auto forked = fork_python(n, together);
+  return forked.child ? py::object{py::int_{*forked.child}} : py::cast(forked.pids);
+}
+
 }  // namespace
 
 void register_process(py::module_& module) {
   module.def("load_plugin", &load_new_classes, py::arg("path"));
   module.def("registered_module_classes", &registered_module_classes);
   module.def("warm_up", &root_io::warm_up);
+  module.def("fork", &fork, py::arg("n"), py::arg("together"));
   module.def("write_stacks_on_signal", &write_stacks_on_signal);
   module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"));
   module.def("file_checksum", &file_checksum, py::arg("path"),

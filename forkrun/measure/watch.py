@@ -23,7 +23,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.errors import JobError
-from forkrun.forking import fork_process
+from forkrun.forking import Process, fork_processes
 from forkrun.run_directory import RunDirectory, output_errors, write_json
 from forkrun.wait_status import describe_status
 
@@ -137,7 +137,7 @@ def check_page_tables() -> None:
 def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
     """Objects on pages, by a process whose own memory does not matter."""
     log = work.folder.log("walk", os.getpid())
-    pid = fork_process(lambda: _walk(work, files), log)
+    (pid,) = fork_processes([Process(lambda: _walk(work, files), log)])
     _, status = os.waitpid(pid, 0)
     if status:
         raise JobError(
@@ -169,7 +169,7 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
 @contextlib.contextmanager
 def _sleeping_process(folder: RunDirectory) -> Iterator[None]:
     """Keeps the pages of this process as they are now."""
-    pid = fork_process(_sleep, folder.log("sleep", os.getpid()))
+    (pid,) = fork_processes([Process(_sleep, folder.log("sleep", os.getpid()))])
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.errors import JobError, StoppedError
-from forkrun.forking import fork_process
+from forkrun.forking import Process
 from forkrun.once_crew import OnceCrew
 from forkrun.progress import make_progress
 from forkrun.replay.model import ReplayJob, ReplayModule
@@ -110,7 +110,7 @@ def _run_children(
     n_events, n_children = settings.n_events or 0, settings.n_children
     board = _core.StatusBoard(n_children)
 
-    def fork(child: int) -> int:
+    def process_of(child: int) -> Process:
         def body() -> int:
             first = n_events * child // n_children
             last = n_events * (child + 1) // n_children
@@ -118,11 +118,11 @@ def _run_children(
             (folder / f"{child}.json").write_text(json.dumps(part), encoding="utf-8")
             return 0
 
-        return fork_process(body, folder / f"{child}.log")
+        return Process(body, folder / f"{child}.log")
 
     progress = make_progress(n_events, "events", quiet)
     crew = OnceCrew(range(n_children), lambda: progress.update(_n_done(board)))
-    Supervisor(fork, crew).run()
+    Supervisor(process_of, crew).run()
     progress.close()
     if crew.signal_number:
         raise StoppedError("replay: stopped", crew.signal_number)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.forking import fork_process
+from forkrun.forking import Process, fork_processes
 from forkrun.monitoring import Sampler
 from forkrun.monitoring.host import describe_host
 
@@ -72,7 +72,7 @@ def measure_stops(megabytes: int, work: str, reader: str, seconds: float) -> dic
             result.write_text(json.dumps(time_operations(memory, work, seconds)))
             return 0
 
-        pid = fork_process(body, Path(folder, "log"))
+        (pid,) = fork_processes([Process(body, Path(folder, "log"))])
         looks = []
         while os.waitpid(pid, os.WNOHANG)[0] == 0:
             start_s = time.perf_counter()
@@ -114,7 +114,7 @@ def measure_cost(megabytes: int, n_children: int, seconds: float) -> dict[str, o
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sampler = Sampler(folder)
-        pids = [fork_process(sleep, folder / "log") for _ in range(n_children)]
+        pids = fork_processes([Process(sleep, folder / "log")] * n_children)
         for child, pid in enumerate(pids):
             sampler.add_child(child, pid)
         end_s = time.time() + seconds

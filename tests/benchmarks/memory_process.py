@@ -19,7 +19,7 @@ import memory_conditions  # noqa: E402
 
 from forkrun import _core  # noqa: E402
 from forkrun.config import MemoryConfig  # noqa: E402
-from forkrun.forking import fork_process  # noqa: E402
+from forkrun.forking import Process, fork_processes  # noqa: E402
 from forkrun.sharing import prepare_memory  # noqa: E402
 
 MILLION = 1_000_000
@@ -66,7 +66,7 @@ def fork(what: str, gigabytes: float, huge_pages: bool) -> dict[str, Any]:
 def fork_time_s() -> float:
     """Of a child that ends at once."""
     start_s = time.perf_counter()
-    pid = fork_process(lambda: 0, Path(os.devnull))
+    (pid,) = fork_processes([Process(lambda: 0, Path(os.devnull))])
     end_s = time.perf_counter()
     os.waitpid(pid, 0)
     return end_s - start_s
@@ -89,7 +89,8 @@ def private_mb(work: Callable[[], object]) -> float:
             del held
             return 0
 
-        os.waitpid(fork_process(body, Path(os.devnull)), 0)
+        (pid,) = fork_processes([Process(body, Path(os.devnull))])
+        os.waitpid(pid, 0)
         return round(float(Path(answer.name).read_text()), 2)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.forking import fork_process
+from forkrun.forking import Process, fork_processes
 from forkrun.once_crew import OnceCrew
 from forkrun.supervisor import Supervisor
 from forkrun.wait_status import describe_status
@@ -56,11 +56,11 @@ def supervise(
     folder: Path,
     then: Callable[[dict[int, int]], None] | None = None,
 ) -> Watcher:
-    def fork(child: int) -> int:
-        return fork_process(bodies[child], folder / f"{child}.log")
+    def process_of(child: int) -> Process:
+        return Process(bodies[child], folder / f"{child}.log")
 
     watcher = Watcher(range(len(bodies)), then)
-    Supervisor(fork, watcher).run()
+    Supervisor(process_of, watcher).run()
     return watcher
 
 
@@ -154,7 +154,7 @@ def test_a_signal_that_was_ignored_before_stays_ignored(tmp_path: Path) -> None:
 
 def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
     def parent() -> int:
-        pid = fork_process(sleep_for_ever, tmp_path / "grandchild.log")
+        (pid,) = fork_processes([Process(sleep_for_ever, tmp_path / "grandchild.log")])
         (tmp_path / "pid").write_text(str(pid))
         wait_for_another()
         os.kill(os.getpid(), signal.SIGKILL)

@@ -47,13 +47,19 @@ void handle(int number, void (*handler)(int, siginfo_t*, void*)) {
 
 }  // namespace
 
+void forget_signals() {
+  for (const int number : {SIGCHLD, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
+    ::signal(number, SIG_DFL);
+  }
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+    ::signal(number, SIG_IGN);
+  }
+}
+
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order) {
   parent_of_child = parent;
   order_of_child = &order;
   handle(SIGTERM, note_order);
-  for (const int number : {SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
-    ::signal(number, SIG_IGN);
-  }
 }
 
 int stack_signal() { return SIGRTMIN + 3; }

@@ -7,9 +7,14 @@
 
 namespace forkrun {
 
+/// In a child that has just been forked: crashes and ends of its own children have the effects that
+/// they have in any process (ROOT would answer a crash with a traceback of its own and SIGABRT),
+/// and what tells the parent to stop does nothing.
+void forget_signals();
+
 /// Batch systems send SIGTERM to every process of a job. A child takes orders from its parent only:
-/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of anybody else it is
-/// ignored, and so are SIGINT, SIGHUP, SIGUSR1 and SIGUSR2. `order` must outlive the process's use.
+/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of anybody else it
+/// goes on being ignored. `order` must outlive the process's use. After `forget_signals`.
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order);
 
 /// A thread that gets this signal writes its call stack to stderr and goes on.

@@ -18,6 +18,7 @@ TEST(ChildSignalsTest, only_the_parent_can_stop_a_child) {
   const auto parent = ::getpid();
   const auto child = ::fork();
   if (child == 0) {
+    forget_signals();
     obey_only(parent, board[0].order);
     for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
       ::raise(number);  // As from a stranger: the child itself is not its parent.

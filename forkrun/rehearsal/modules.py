@@ -9,10 +9,10 @@ import hist
 import numpy as np
 
 import forkrun
-from forkrun.modules import EventBlock, Module
+from forkrun.modules import EventBlock
 
 
-class _Select(forkrun.Filter):
+class Select(forkrun.Filter):
     consumes = ("Muon_pt", "Muon_charge")
 
     def filter(self, block: EventBlock) -> Any:
@@ -20,7 +20,7 @@ class _Select(forkrun.Filter):
         return ak.to_numpy(ak.sum(good, axis=1) >= 0) | ak.to_numpy(ak.any(good, axis=1))
 
 
-class _Make(forkrun.Producer):
+class Make(forkrun.Producer):
     consumes = ("Muon_pt",)
     produces = {"HT": "float64", "GoodMuon_pt": "float32[]"}
 
@@ -37,7 +37,7 @@ class _Make(forkrun.Producer):
         }
 
 
-class _Fill(forkrun.Analyzer):
+class Fill(forkrun.Analyzer):
     consumes = ("Muon_pt", "HT", "GoodMuon_pt")
 
     def __init__(self) -> None:
@@ -48,6 +48,3 @@ class _Fill(forkrun.Analyzer):
         ak.sum(block["GoodMuon_pt"], axis=1)
         self.n.fill(block["HT"])
         self.n.fill(ak.to_numpy(ak.num(block.selected["Muon_pt"])))
-
-
-MODULES: tuple[type[Module], ...] = (_Select, _Make, _Fill)

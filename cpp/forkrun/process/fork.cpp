@@ -1,0 +1,93 @@
+#include <forkrun/process/fork.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <forkrun/process/child_signals.hpp>
+
+namespace forkrun {
+
+namespace {
+
+/// Opens when its last writer, the parent, closes it or ends.
+class Gate {
+ public:
+  Gate() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw std::system_error{errno, std::generic_category()};
+    }
+  }
+  ~Gate() {
+    ::close(ends_[0]);
+    ::close(ends_[1]);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// In a child.
+  void wait() {
+    ::close(ends_[1]);
+    ends_[1] = -1;
+    char nothing = 0;
+    while (::read(ends_[0], &nothing, 1) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+void end_all(const std::vector<pid_t>& pids) {
+  for (const auto pid : pids) {
+    ::kill(pid, SIGKILL);
+  }
+  for (const auto pid : pids) {
+    ::waitpid(pid, nullptr, 0);
+  }
+}
+
+void become_child(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(1);
+  }
+  forget_signals();
+}
+
+}  // namespace
+
+Forked fork_children(std::size_t n, bool together) {
+  Forked forked;
+  forked.pids.reserve(n);
+  std::optional<Gate> gate;
+  if (together) {
+    gate.emplace();
+  }
+  const auto parent = ::getpid();
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto pid = ::fork();
+    if (pid < 0) {
+      const auto error = errno;
+      end_all(forked.pids);
+      throw std::system_error{error, std::generic_category()};
+    }
+    if (pid == 0) {
+      become_child(parent);
+      if (gate) {
+        gate->wait();
+      }
+      return {{}, i};
+    }
+    forked.pids.push_back(pid);
+  }
+  return forked;
+}
+
+}  // namespace forkrun

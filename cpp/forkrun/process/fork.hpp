@@ -1,0 +1,25 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace forkrun {
+
+/// In the parent: `pids`. In a child: its number, from 0.
+struct Forked {
+  std::vector<pid_t> pids;
+  std::optional<std::size_t> child;
+};
+
+/// Forks `n` children in a row, and the parent writes nothing in between: a page that it changed
+/// would be one more copy for every child that was made before. Children are killed when their
+/// parent ends, and what their parent does about signals does not hold for them.
+/// `together`: none of them returns before all have been made, so that children that are at work
+/// already do not take the CPU from a parent that still forks.
+/// Throws std::system_error if a fork fails, after having killed those that were made.
+[[nodiscard]] Forked fork_children(std::size_t n, bool together);
+
+}  // namespace forkrun
