@@ -27,6 +27,7 @@ from forkrun.result import Result
 from forkrun.resume import check_same_job, valid_commits
 from forkrun.run_directory import RunDirectory, output_errors, write_json
 from forkrun.run_lock import RunLock
+from forkrun.sharing import expect_objects
 
 _ROUNDS = 3
 """Times that units whose files turn out damaged are done again."""
@@ -49,6 +50,7 @@ def run_job(
     chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
+    expect_objects(config.memory)
     job = prepare(config, quiet)
     if goes_on:
         check_same_job(folder, job.fingerprint)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from forkrun.errors import OutputError
+
+_AS_JSON = json.JSONEncoder(separators=(",", ":"), default=vars)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Commit:
 
     def to_line(self) -> str:
         """One line of a ledger, with its end."""
-        return json.dumps(asdict(self), separators=(",", ":")) + "\n"
+        return _AS_JSON.encode(self) + "\n"
 
     @classmethod
     def from_line(cls, line: str) -> Commit:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+_AS_JSON = json.JSONEncoder(separators=(",", ":"))
+
 
 class JsonLines:
     """Appends lines without a buffer, so that a fork or a crash neither doubles nor loses one."""
@@ -19,7 +21,7 @@ class JsonLines:
 
     def append(self, values: Iterable[Mapping[str, Any]]) -> None:
         """Writes the values, in order, by one call."""
-        lines = "".join(json.dumps(value, separators=(",", ":")) + "\n" for value in values)
+        lines = "".join(_AS_JSON.encode(value) + "\n" for value in values)
         if lines:
             os.write(self._fd, lines.encode())
 

@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "memory/container_snapshot.hpp"
 #include "memory/free_blocks.hpp"
+#include "memory/huge_arenas.hpp"
 #include "memory/huge_pages.hpp"
 #include "memory/immortal.hpp"
 
@@ -47,8 +48,12 @@ void register_memory(py::module_& module) {
              [](const py::list& roots) { return as_tuple(count_objects(pointers(roots))); });
   module.def("make_immortal",
              [](const py::list& roots) { return as_tuple(make_immortal(pointers(roots))); });
+  module.def("make_program_immortal", [] { return as_tuple(make_program_immortal()); });
   module.def("take_free_blocks", &take_free_blocks);
+  module.def("take_free_places", &take_free_places);
   module.def("trim_heap", &trim_heap);
+  module.def("use_huge_arenas", &use_huge_arenas);
+  module.def("use_ordinary_arenas", &use_ordinary_arenas);
   module.def("join_pages", &join_pages);
   py::class_<ContainerSnapshot>(module, "ContainerSnapshot")
       .def(py::init(&make_snapshot), py::arg("roots"))

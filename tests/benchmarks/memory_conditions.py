@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,8 +34,12 @@ class ReadsAll(forkrun.Filter):
 
     consumes = ("Muon_pt",)
     sum = 0.0
+    is_new = True
 
     def filter(self, block: Any) -> Any:
+        if self.is_new:
+            Path(os.environ["FIRST_EVENTS"], str(os.getpid())).write_text(str(time.time()))
+            self.is_new = False
         if not self.sum:
             table = self.conditions["big"]
             self.sum = sum(gain for gain, _ in table["objects"])

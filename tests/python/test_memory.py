@@ -8,7 +8,9 @@ import functools
 import gc
 import json
 import os
+import subprocess
 import sys
+import textwrap
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +21,10 @@ import pytest
 
 from forkrun import _core
 from forkrun.config import MemoryConfig
-from forkrun.forking import fork_process
+from forkrun.forking import Process, fork_processes
+from forkrun.rehearsal import rehearse
 from forkrun.sharing import prepare_memory
-from forkrun.sharing.warm_up import warm_up
+from tests.python.jobs import environment
 
 MB = 1_000_000
 N = 1_000_000
@@ -57,7 +60,7 @@ def private_bytes_of(work: Callable[[], object], folder: Path) -> int:
         del held
         return 0
 
-    pid = fork_process(body, folder / "log")
+    (pid,) = fork_processes([Process(body, folder / "log")])
     _, status = os.waitpid(pid, 0)
     assert status == 0, (folder / "log").read_text()
     return int(answer.read_text())
@@ -202,7 +205,13 @@ def is_immortal(value: object) -> bool:
 
 
 @needs_immortal_objects
-def test_immortal_is_all_that_a_condition_is_made_of_and_nothing_of_the_program() -> None:
+def test_immortal_is_all_that_a_condition_is_made_of_and_nothing_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = types.ModuleType("calibrations")
+    exec("def read():\n    return len(table)\ntable = ['of the module']", vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
     class Untouched:
         """Nothing refers to it."""
 
@@ -223,7 +232,8 @@ def test_immortal_is_all_that_a_condition_is_made_of_and_nothing_of_the_program(
         "partial": functools.partial(function),
         "arrays": [nested, view, record],
         "ordered": collections.OrderedDict(x=[1]),
-        "module": np,
+        "module": [module, vars(module)],
+        "read": module.read,
     }
     _core.make_immortal([condition])
     inside = function()
@@ -234,11 +244,125 @@ def test_immortal_is_all_that_a_condition_is_made_of_and_nothing_of_the_program(
         Calibration.__init__, Calibration.__init__.__code__,
     ]  # fmt: skip
     assert [m for m in members if not is_immortal(m)] == []
-    namespace = globals()
-    borders = [np, sys.modules, namespace, read_any, Untouched, types.ModuleType("m"), np.linalg]
+    assert is_immortal(module.read)
+    borders = [module, vars(module), module.table, Untouched]
     assert [type(b).__name__ for b in borders if is_immortal(b)] == []
     assert calibration.gain == 2.5
     assert condition[("a", 7.25)]() == ["closed over"]
+
+
+def run_script(script: str) -> list[int]:
+    """The numbers that it prints, in a Python of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, check=True, env=environment(),
+    )  # fmt: skip
+    return [int(word) for word in done.stdout.split()]
+
+
+@needs_immortal_objects
+def test_calling_functions_of_an_immortal_program_keeps_it_shared() -> None:
+    private = run_script(
+        """
+        import dataclasses, email.message, json, os, pathlib, statistics, xml.dom.minidom
+        from forkrun import _core
+        from forkrun.sharing import prepare_memory
+        from forkrun.config import MemoryConfig
+
+        def work():
+            for _ in range(20):
+                json.loads(json.dumps({"a": [1, 2.5, None], "b": {"c": "d"}}, indent=1))
+                str(pathlib.Path("/a/b").joinpath("c", "d.root").with_suffix(".txt").parent)
+                statistics.linear_regression([1.0, 2.0, 3.0], [1.0, 4.0, 9.0])
+                xml.dom.minidom.parseString("<a><b>text</b></a>").toprettyxml()
+                message = email.message.EmailMessage()
+                message["Subject"] = "lumi"
+                str(message)
+
+        def measure():
+            if _core.fork(1, False) == 0:
+                before = _core.count_pages().anonymous_private
+                work()
+                print(_core.count_pages().anonymous_private - before, flush=True)
+                os._exit(0)
+            os.wait()
+
+        work()
+        sleeper = _core.fork(1, False)  # has all pages as well, so that copies alone are private
+        if sleeper == 0:
+            os.read(os.pipe()[0], 1)
+        prepare_memory(MemoryConfig(immortal=False), [], 1)
+        measure()
+        prepare_memory(MemoryConfig(), [], 1)
+        measure()
+        """
+    )
+    counted, immortal = private
+    assert immortal < counted / 1.5
+
+
+def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> None:
+    in_use, in_huge_pages, given_back, later = run_script(
+        """
+        from pathlib import Path
+        from forkrun import _core
+        from forkrun.sharing import expect_objects
+        from forkrun.config import MemoryConfig
+
+        def sizes():
+            _, *lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+            fields = dict(line.split(":") for line in lines)
+            return [int(fields[name].split()[0]) for name in ("Anonymous", "AnonHugePages")]
+
+        before, _ = sizes()
+        expect_objects(MemoryConfig())
+        values = [float(i) for i in range(5_000_000)]
+        after, huge = sizes()
+        print(after - before, huge)
+        del values
+        print(after - sizes()[0])
+        _core.use_ordinary_arenas()
+        huge = sizes()[1]
+        values = [float(i) for i in range(5_000_000)]
+        print(sizes()[1] - huge)
+        """
+    )
+    if not in_huge_pages:
+        pytest.skip("this kernel gives no huge pages to programs that ask for them")
+    assert in_huge_pages > in_use / 2
+    assert given_back > in_use / 2
+    assert later < in_huge_pages / 4
+
+
+def test_free_places_of_the_c_library_are_taken() -> None:
+    """A child's small pieces of memory then lie on pages of their own."""
+    scattered, together = run_script(
+        """
+        import ctypes, os
+        from forkrun import _core
+
+        libc = ctypes.CDLL(None)
+        libc.malloc.restype = ctypes.c_void_p
+        libc.free.argtypes = [ctypes.c_void_p]
+        pieces = [libc.malloc(600) for _ in range(40_000)]
+        for piece in pieces[::7]:
+            libc.free(piece)
+        libc.malloc(1 << 16)  # sorts them, which would else be done in the first child
+
+        def measure():
+            if _core.fork(1, False) == 0:
+                before = _core.count_pages().anonymous_private
+                mine = [libc.malloc(600) for _ in range(2000)]
+                print(_core.count_pages().anonymous_private - before, flush=True)
+                os._exit(0)
+            os.wait()
+
+        measure()
+        _core.take_free_places()
+        measure()
+        """
+    )
+    assert together < scattered / 2
 
 
 @needs_immortal_objects
@@ -265,14 +389,15 @@ def test_any_depth_and_any_cycle_can_be_walked() -> None:
 
 def test_a_job_in_miniature_starts_no_thread_and_leaves_nothing_open(tmp_path: Path) -> None:
     def body() -> int:
-        warm_up(with_python=True)
+        rehearse(with_python=True)
         files = set(os.listdir("/proc/self/fd"))
         threads = len(os.listdir("/proc/self/task"))
-        warm_up(with_python=True)
+        rehearse(with_python=True)
         left = set(os.listdir("/proc/self/fd")) - files
         (tmp_path / "answer").write_text(json.dumps([threads, sorted(left)]))
         return 0
 
-    _, status = os.waitpid(fork_process(body, tmp_path / "log"), 0)
+    (pid,) = fork_processes([Process(body, tmp_path / "log")])
+    _, status = os.waitpid(pid, 0)
     assert status == 0, (tmp_path / "log").read_text()
     assert json.loads((tmp_path / "answer").read_text()) == [1, []]

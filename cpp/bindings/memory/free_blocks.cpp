@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace forkrun::bindings {
 
@@ -45,7 +46,34 @@ std::size_t take_blocks_of(std::size_t size) {
   return taken;
 }
 
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t smallest_place_bytes = 32;  // of malloc, with its header of 8
+
+/// When places come one behind the other for more than a page, they are cut from a whole one.
+std::size_t take_places_of(std::size_t size) {
+  std::uintptr_t next = 0;
+  std::size_t in_a_row = 0;
+  std::size_t taken = 0;
+  while (in_a_row <= page_bytes && taken < most_bytes_per_size) {
+    const auto place = reinterpret_cast<std::uintptr_t>(std::malloc(size - sizeof(std::size_t)));
+    in_a_row = place == next ? in_a_row + size : size;
+    next = place + size;
+    taken += size;
+  }
+  return taken;
+}
+
 }  // namespace
+
+std::size_t take_free_places() {
+  std::size_t taken = 0;
+#ifdef __GLIBC__
+  for (auto size = page_bytes; size >= smallest_place_bytes; size -= alignment_bytes) {
+    taken += take_places_of(size);
+  }
+#endif
+  return taken;
+}
 
 std::size_t take_free_blocks() {
   std::size_t taken = 0;

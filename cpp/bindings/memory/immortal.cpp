@@ -32,8 +32,20 @@ void stop_counting(PyObject* object) {
 
 bool is_immortal(PyObject* object) { return _Py_IsImmortal(object) != 0; }
 
+int add_to(PyObject* object, void* objects) {
+  static_cast<std::vector<PyObject*>*>(objects)->push_back(object);
+  return 1;
+}
+
+std::vector<PyObject*> all_containers() {
+  std::vector<PyObject*> objects;
+  PyUnstable_GC_VisitObjects(add_to, &objects);
+  return objects;
+}
+
 #else
 
+std::vector<PyObject*> all_containers() { return {}; }
 void stop_counting(PyObject*) {}
 bool is_immortal(PyObject*) { return false; }
 
@@ -93,6 +105,23 @@ ObjectCount count_objects(const std::vector<PyObject*>& roots) {
   ObjectWalk walk{[&](PyObject* object) { return seen.insert(object) && count.add(object); }};
   for (PyObject* root : roots) {
     walk.from(root);
+  }
+  return count;
+}
+
+ObjectCount make_program_immortal() {
+  ObjectCount count;
+  const auto visit = [&](PyObject* object) {
+    if (is_immortal(object)) {
+      return false;
+    }
+    fill_caches(object);
+    stop_counting(object);
+    return count.add(object);
+  };
+  ObjectWalk walk{visit, ObjectWalk::Scope::program};
+  for (PyObject* object : all_containers()) {
+    walk.from(object);
   }
   return count;
 }

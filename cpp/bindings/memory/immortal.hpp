@@ -30,4 +30,8 @@ struct ObjectCount {
 /// python_has_immortal_objects().
 ObjectCount make_immortal(const std::vector<PyObject*>& roots);
 
+/// The same with the rest of the program: modules, classes, functions with their code, and all
+/// that they hold; not what is running. They stay in the garbage collector's lists.
+ObjectCount make_program_immortal();
+
 }  // namespace forkrun::bindings

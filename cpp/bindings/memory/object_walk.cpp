@@ -11,8 +11,6 @@ bool is_running_code(PyObject* object) {
          PyAsyncGen_CheckExact(object) || PyTraceBack_Check(object);
 }
 
-bool is_border(PyObject* object) { return PyModule_Check(object) || is_running_code(object); }
-
 /// Of the values in a class: methods, and plain tables. Other objects (loggers, registries,
 /// validators) are of the program.
 bool belongs_to_class(PyObject* value) {
@@ -43,7 +41,10 @@ bool is_python_instance(PyObject* object) {
   return Py_TYPE(object)->tp_dealloc == dealloc;
 }
 
-ObjectWalk::ObjectWalk(Visit visit) : visit_{std::move(visit)} {
+ObjectWalk::ObjectWalk(Visit visit, Scope scope) : visit_{std::move(visit)}, scope_{scope} {
+  if (scope == Scope::program) {
+    return;
+  }
   PyObject* modules = PyImport_GetModuleDict();
   namespaces_.insert(modules);
   Py_ssize_t position = 0;
@@ -64,9 +65,18 @@ void ObjectWalk::from(PyObject* root) {
   }
 }
 
+bool ObjectWalk::is_border(PyObject* object) const {
+  return is_running_code(object) ||
+         (scope_ == Scope::condition &&
+          (PyModule_Check(object) || (PyDict_CheckExact(object) && namespaces_.contains(object))));
+}
+
+bool ObjectWalk::may_refer(PyObject* object) const {
+  return bindings::may_refer(object) || (scope_ == Scope::program && PyType_Check(object));
+}
+
 void ObjectWalk::meet(PyObject* object) {
-  if (object == nullptr || is_border(object) ||
-      (PyDict_CheckExact(object) && namespaces_.contains(object))) {
+  if (object == nullptr || is_border(object)) {
     return;
   }
   if (visit_(object) && may_refer(object)) {
@@ -75,7 +85,7 @@ void ObjectWalk::meet(PyObject* object) {
 }
 
 void ObjectWalk::expand(PyObject* object) {
-  if (PyFunction_Check(object)) {
+  if (PyFunction_Check(object) && scope_ == Scope::condition) {
     return expand_function(object);  // its namespace is the module's
   }
   if (PyCode_Check(object)) {
@@ -90,7 +100,11 @@ void ObjectWalk::expand(PyObject* object) {
   if (!PyDict_CheckExact(object) && PyObject_IS_GC(object) && type->tp_traverse != nullptr) {
     type->tp_traverse(object, &ObjectWalk::on_reference, this);
   }
-  expand_class(Py_TYPE(object));
+  if (scope_ == Scope::condition) {
+    expand_class(Py_TYPE(object));
+  } else if (PyType_Check(object)) {
+    expand_names(reinterpret_cast<PyTypeObject*>(object));
+  }
 }
 
 int ObjectWalk::on_reference(PyObject* object, void* walk) {
@@ -118,12 +132,26 @@ void ObjectWalk::expand_function(PyObject* function) {
 }
 
 void ObjectWalk::expand_code(PyObject* code) {
-  meet(reinterpret_cast<PyCodeObject*>(code)->co_consts);
-  meet(reinterpret_cast<PyCodeObject*>(code)->co_names);
+  const auto& known = *reinterpret_cast<PyCodeObject*>(code);
+  for (PyObject* part : {known.co_consts, known.co_names, known.co_localsplusnames,
+                         known.co_localspluskinds, known.co_filename, known.co_name,
+                         known.co_qualname, known.co_linetable, known.co_exceptiontable}) {
+    meet(part);
+  }
 }
 
 void ObjectWalk::expand_array(PyObject* array) {
   for_each_reference(array, [this](PyObject* object) { meet(object); });
+}
+
+/// The garbage collector is not shown text.
+void ObjectWalk::expand_names(PyTypeObject* type) {
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) {
+    const auto* heap_type = reinterpret_cast<PyHeapTypeObject*>(type);
+    meet(heap_type->ht_name);
+    meet(heap_type->ht_qualname);
+    meet(heap_type->ht_slots);
+  }
 }
 
 void ObjectWalk::expand_class(PyTypeObject* type) {

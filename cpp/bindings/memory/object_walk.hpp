@@ -18,19 +18,24 @@ namespace forkrun::bindings {
 ///  - modules and their namespaces, so that it does not wander into the whole program;
 ///  - frames, generators, coroutines and tracebacks, which belong to running code;
 ///  - classes that are merely referred to.
-/// Of objects written in C it sees what they show the garbage collector.
+/// Of objects written in C it sees what they show the garbage collector. With `Scope::program` it
+/// stops at running code only.
 class ObjectWalk {
  public:
+  enum class Scope { condition, program };
+
   /// Says whether to go on to what the object refers to: not, if it was visited before. It must not
   /// change references.
   using Visit = std::function<bool(PyObject*)>;
 
-  explicit ObjectWalk(Visit visit);
+  explicit ObjectWalk(Visit visit, Scope scope = Scope::condition);
 
   /// Borrows the root.
   void from(PyObject* root);
 
  private:
+  [[nodiscard]] bool is_border(PyObject* object) const;
+  [[nodiscard]] bool may_refer(PyObject* object) const;
   void meet(PyObject* object);
   void expand(PyObject* object);
   void expand_dict(PyObject* dict);
@@ -38,9 +43,11 @@ class ObjectWalk {
   void expand_code(PyObject* code);
   void expand_array(PyObject* array);
   void expand_class(PyTypeObject* type);
+  void expand_names(PyTypeObject* type);
   static int on_reference(PyObject* object, void* walk);
 
   Visit visit_;
+  Scope scope_;
   PointerSet namespaces_;
   PointerSet classes_;
   std::vector<PyObject*> waiting_;
