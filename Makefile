@@ -14,7 +14,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp build bench bench-conditions bench-core bench-plan bench-memory bench-sampling chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp build bench bench-conditions bench-core bench-plan bench-memory bench-sampling bench-recovery chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -80,6 +80,9 @@ bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 
 bench-sampling: build ## how much memory is shared, what looking at it costs, and how long that stops a child
 	$(BIN)/python tests/benchmarks/bench_sampling.py $(BENCH_ARGS)
 	$(BIN)/forkrun measure memory --reference arrays
+
+bench-recovery: build ## what killed children and a killed parent cost beyond lost work: a quarter of an hour
+	$(BIN)/python tests/benchmarks/recovery.py $(BENCH_ARGS)
 
 lint: $(VENV)/environment
 	$(BIN)/ruff check .
