@@ -39,8 +39,9 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
-    in_input = count_lumis(index, mask_of(config))
-    plan = plan_of(config, index)
+    mask = mask_of(config)
+    in_input = count_lumis(index, mask)
+    plan = plan_of(config, index, mask)
     index_done_s = time.time()
     *_, n_iovs = in_work(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan, n_iovs, quiet)
@@ -62,14 +63,14 @@ def index_input(config: JobConfig) -> list[FileIndex]:
     return index_files(input_files(config.source), IdBranches.of(config.source))
 
 
-def plan_of(config: JobConfig, index: list[FileIndex]) -> Plan:
-    """With the job's lumi mask, or of the events that it is restricted to."""
+def plan_of(config: JobConfig, index: list[FileIndex], mask: LumiMask | None) -> Plan:
+    """Of what the mask accepts, or of the events that the job is restricted to."""
     only = [EventId.parse(text) for text in config.source.only]
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
         config = config.model_copy(update={"source": source})
         return make_plan(config, only_events(index, IdBranches.of(source), only))
-    return make_plan(config, index, mask_of(config))
+    return make_plan(config, index, mask)
 
 
 def mask_of(config: JobConfig) -> LumiMask | None:
