@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -61,9 +62,10 @@ def wait_for(fact: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def environment() -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
+    """Of a process that imports this forkrun."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path, **more}
 
 
 def module(label: str, name: str, **params: Any) -> dict[str, Any]:
@@ -98,3 +100,12 @@ def ledger_units(run: Path) -> list[int]:
     """Numbers of the committed units."""
     lines = [line for f in (run / "ledger").glob("*.jsonl") for line in f.read_text().splitlines()]
     return sorted(json.loads(line)["unit"] for line in lines)
+
+
+def output_digests(run: Path) -> dict[str, str]:
+    """SHA-256 of the merged files, by name."""
+    return {file.name: sha256(file) for file in sorted((run / "output").glob("*.root"))}
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import shutil
@@ -23,7 +22,7 @@ from forkrun.merge import merge_files
 from forkrun.sample import SampleSettings, write_sample
 from tests.io.odd_file import write_odd_file
 from tests.io.records import records, uuids
-from tests.python.jobs import environment, forkrun, jets_job, module, write_job
+from tests.python.jobs import environment, forkrun, jets_job, module, sha256, write_job
 from tests.python.test_failures import wait_for
 
 FILE = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
@@ -83,10 +82,6 @@ def digests(folder: Path) -> Digests:
     """Of merged files and of temporary outputs."""
     files = [f for part in ("output", "units") for f in (folder / part).rglob("*") if f.is_file()]
     return {str(file.relative_to(folder)): sha256(file) for file in files}
-
-
-def sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @pytest.fixture(scope="module")
