@@ -9,14 +9,13 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.python.jobs import environment, forkrun, jets_job, output_digests, write_job
+from tests.python.jobs import environment, forkrun, jets_job, output_digests, running, write_job
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
@@ -135,20 +134,26 @@ class _Session:
         self, bench: Bench, folder: Path, faults: list[dict[str, Any]], layout: dict[str, str]
     ) -> None:
         settings = [part for key, value in layout.items() for part in ("--set", f"{key}={value}")]
-        self._command = [
-            sys.executable, "-m", "forkrun", "run", str(bench.job), "-o", str(folder),
-            "--no-plots", *settings,
-        ]  # fmt: skip
+        self._arguments = ["run", bench.job, "-o", folder, "--no-plots", *settings]
         self._folder = bench.folder
         self._environment = environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
 
     def run(self, kill_after_s: float | None, dice: random.Random | None = None) -> tuple[int, str]:
         """Exit code and what was said. With `dice` children are killed from outside as well; the
         parent is, after some time."""
-        process = subprocess.Popen(
-            self._command, cwd=self._folder, env=self._environment, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        with running(*self._arguments, cwd=self._folder, env=self._environment) as process:
+            self._disturb(process, kill_after_s, dice)
+            if process.poll() is None:
+                return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
+            _, said = process.communicate()
+            left = _left_behind(self._environment["CHAOS_ROUND"])
+        return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
+
+    @staticmethod
+    def _disturb(
+        process: subprocess.Popen[str], kill_after_s: float | None, dice: random.Random | None
+    ) -> None:
+        """Until it ends or has had its time."""
         start_s = time.monotonic()
         while process.poll() is None and time.monotonic() - start_s < _TIME_LIMIT_S:
             if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
@@ -156,12 +161,6 @@ class _Session:
             elif dice and dice.random() < 0.05:
                 _kill_one(_children(process.pid), dice)
             time.sleep(0.05)
-        if process.poll() is None:
-            process.kill()
-            return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
-        _, said = process.communicate()
-        left = _left_behind(self._environment["CHAOS_ROUND"])
-        return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
 
 
 def _kill_one(pids: list[int], dice: random.Random) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,30 +31,31 @@ class Ended:
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does. Drawing plots takes most of the time of a small job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
-    done = subprocess.run(
-        [sys.executable, "-m", "forkrun", *map(str, arguments), *no_plots],
-        cwd=cwd,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **kwargs,
-    )
+    with running(*arguments, *no_plots, cwd=cwd, **kwargs) as process:
+        out, err = process.communicate(timeout=120)
     # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
-    own = "Traceback" in done.stderr and " failed at " not in done.stderr
-    assert not own, done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+    own = "Traceback" in err and " failed at " not in err
+    assert not own, err
+    return Ended(process.returncode, out, err)
 
 
-def start(
-    *arguments: object, cwd: Path, env: dict[str, str] | None = None
-) -> subprocess.Popen[str]:
-    """The command, while it runs."""
+@contextmanager
+def running(
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None, **kwargs: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """The command, while it runs. Whatever becomes of the test, on the way out the command is
+    killed with all that it has started."""
     command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True
-    )
+    with subprocess.Popen(
+        command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True,
+        start_new_session=True, **kwargs,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):  # nobody is left
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_for(fact: Callable[[], bool]) -> None:

@@ -24,7 +24,7 @@ from forkrun.memory_guard import (
     private_bytes,
 )
 from tests.python.files import write_events
-from tests.python.jobs import forkrun, jets_job, ledger_units, module, start, wait_for, write_job
+from tests.python.jobs import forkrun, jets_job, ledger_units, module, running, wait_for, write_job
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,12 @@ def test_a_stopped_job_merges_what_is_complete_if_asked(
     job["outputs"] = [{"label": "all"}]
     job["forking"]["children"] = 1
     file = write_job(tmp_path, job | {"merge": {"when_stopped": True}})
-    process = start("run", file, "-o", "run", "--no-plots", cwd=tmp_path)
-    wait_for(lambda: (tmp_path / "run/ledger").exists() and len(ledger_units(tmp_path / "run")) > 8)
-    process.send_signal(signal.SIGTERM)
-    wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
-    go_on.touch()
-    process.communicate(timeout=60)
+    with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
+        wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
+        go_on.touch()
+        process.communicate(timeout=60)
     assert process.returncode == 143
     done = ledger_units(tmp_path / "run")
     with uproot.open(tmp_path / "run/output/all.root") as output:
@@ -225,13 +225,14 @@ def test_sigusr1_finishes_the_lumis_that_were_begun(tmp_path: Path, job: dict[st
     go_on = tmp_path / "go-on"
     job["modules"].append(module("waits", "Waits", until=str(go_on), event=95))
     job["paths"]["skim"].insert(0, "waits")
-    process = start("run", write_job(tmp_path, job), "-o", "run", "--no-plots", cwd=tmp_path)
-    wait_for(lambda: '"child_first_event"' in _text(tmp_path / "run/monitoring/events.jsonl"))
-    wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
-    process.send_signal(signal.SIGUSR1)
-    wait_for(lambda: "lumis that have been begun" in _text(tmp_path / "run/logs/parent.log"))
-    go_on.touch()
-    process.communicate(timeout=60)
+    file = write_job(tmp_path, job)
+    with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
+        wait_for(lambda: '"child_first_event"' in _text(tmp_path / "run/monitoring/events.jsonl"))
+        wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
+        process.send_signal(signal.SIGUSR1)
+        wait_for(lambda: "lumis that have been begun" in _text(tmp_path / "run/logs/parent.log"))
+        go_on.touch()
+        process.communicate(timeout=60)
     done = ledger_units(tmp_path / "run")
     assert done == list(range(len(done)))
     assert len(done) % 4 == 0  # four units make a lumi

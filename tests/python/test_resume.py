@@ -20,7 +20,7 @@ from tests.python.jobs import (
     ledger_units,
     module,
     output_digests,
-    start,
+    running,
     wait_for,
     write_job,
 )
@@ -50,14 +50,14 @@ def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
 def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> None:
     """A run whose parent gets a signal after some units."""
     chaos = [{"fault": "hang", "at": "begin", "unit": 7, "times": 9}]
-    process = start(
+    done = folder / "run/ledger"
+    with running(
         "run", write_job(folder, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
         cwd=folder, env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
-    )  # fmt: skip
-    done = folder / "run/ledger"
-    wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
-    process.send_signal(number)
-    process.communicate(timeout=60)
+    ) as process:  # fmt: skip
+        wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
+        process.send_signal(number)
+        process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, 128 + number)
 
 
@@ -93,10 +93,9 @@ def test_other_distributions_survive_a_child_too(
     assert forkrun("run", file, "-o", "whole", "-q", cwd=tmp_path).code == 0
     chaos = [{"fault": "SIGKILL", "at": "before_rename", "unit": unit} for unit in (1, 4)]
     env = environment(FORKRUN_CHAOS=json.dumps(chaos))
-    process = start("run", file, "-o", "run", "--no-plots", cwd=tmp_path, env=env)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert err.count("killed by signal 9 (SIGKILL)") == 2
+    ended = forkrun("run", file, "-o", "run", cwd=tmp_path, env=env)
+    assert ended.code == 0, ended.err
+    assert ended.err.count("killed by signal 9 (SIGKILL)") == 2
     assert output_digests(tmp_path / "run") == output_digests(tmp_path / "whole")
 
 
