@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
+
+from forkrun.cgroups import CGROUPS, PROC, held_bytes, memory_limits
 
 _TIGHT = 0.90
 _TOO_MUCH = 0.96
@@ -40,41 +42,13 @@ class Demand:
     words: str
 
 
-def find_limit(own: int | None, root: Path = Path("/sys/fs/cgroup")) -> MemoryLimit | None:
+def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> MemoryLimit | None:
     """The smaller of the job's own limit and that of its cgroups (version 2 or 1)."""
-    limits = list(_cgroup_limits(root))
+    groups = memory_limits(proc, cgroups)
+    limits = [MemoryLimit(n_bytes, str(file), file.parent) for n_bytes, file in groups]
     if own is not None:
         limits.append(MemoryLimit(own, "limits.memory"))
     return min(limits, key=lambda limit: limit.n_bytes, default=None)
-
-
-def _cgroup_limits(root: Path) -> Iterator[MemoryLimit]:
-    for folder, file in _cgroup_files(root):
-        text = _read(folder / file).strip()
-        if text.isdecimal() and int(text) < 1 << 60:
-            yield MemoryLimit(int(text), f"{folder / file}", folder)
-
-
-def _cgroup_files(root: Path) -> Iterator[tuple[Path, str]]:
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            top, file = root, "memory.max"
-        elif "memory" in controllers.split(","):
-            top, file = root / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        folder = top / path.lstrip("/")
-        if not folder.is_dir():  # in a container: its own group is the root
-            folder = top
-        yield from ((f, file) for f in (folder, *folder.parents) if f.is_relative_to(top))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
 
 
 class MemoryGuard:
@@ -100,7 +74,7 @@ class MemoryGuard:
     def _used(self, running: Mapping[int, int]) -> int:
         assert self._limit is not None
         if self._limit.cgroup is not None:
-            return cgroup_used_bytes(self._limit.cgroup)
+            return held_bytes(self._limit.cgroup)
         return sum(smaps_bytes(pid, "Pss:") for pid in (self._parent, *running.values()))
 
     def _judge(self, used: int, running: Mapping[int, int], now_s: float) -> Demand | None:
@@ -120,15 +94,6 @@ class MemoryGuard:
         return Demand(Relief.KILL if too_much else Relief.RECYCLE, largest, words)
 
 
-def cgroup_used_bytes(folder: Path) -> int:
-    """What a cgroup cannot give back: without the page cache."""
-    fields = dict(line.split() for line in _read(folder / "memory.stat").splitlines())
-    current = _read(folder / "memory.current") or _read(folder / "memory.usage_in_bytes")
-    cache = int(fields.get("file", fields.get("total_cache", 0)))
-    shared = int(fields.get("shmem", fields.get("total_shmem", 0)))
-    return int(current or 0) - cache + shared
-
-
 def private_bytes(pid: int) -> int:
     """Memory that ends with the process."""
     return smaps_bytes(pid, "Private_Clean:", "Private_Dirty:")
@@ -136,5 +101,8 @@ def private_bytes(pid: int) -> int:
 
 def smaps_bytes(pid: int, *names: str) -> int:
     """Sum of these fields of /proc/PID/smaps_rollup; 0 of a process that has ended."""
-    lines = _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))

@@ -19,7 +19,6 @@ from forkrun.memory_guard import (
     MemoryGuard,
     MemoryLimit,
     Relief,
-    cgroup_used_bytes,
     find_limit,
     private_bytes,
 )
@@ -84,17 +83,15 @@ def test_the_earlier_deadline_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slurm.why == "the allocation of Slurm job 7"
 
 
-def test_a_cgroup_counts_what_it_cannot_give_back(tmp_path: Path) -> None:
-    (tmp_path / "memory.current").write_text("1000\n")
-    (tmp_path / "memory.stat").write_text("anon 300\nfile 600\nshmem 50\n")
-    assert cgroup_used_bytes(tmp_path) == 450
-
-
-def test_the_smaller_limit_holds() -> None:
-    everywhere = find_limit(None)
-    small = find_limit(1000)
-    assert small == MemoryLimit(1000, "limits.memory")
-    assert everywhere is None or everywhere.cgroup is not None
+def test_the_smaller_limit_holds(tmp_path: Path) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/cgroup").write_text("0::/\n")
+    (tmp_path / "memory.max").write_text("2000\n")
+    cgroup = MemoryLimit(2000, f"{tmp_path}/memory.max", tmp_path)
+    assert find_limit(None, tmp_path, tmp_path) == cgroup
+    assert find_limit(3000, tmp_path, tmp_path) == cgroup
+    assert find_limit(1000, tmp_path, tmp_path) == MemoryLimit(1000, "limits.memory")
+    assert find_limit(None, tmp_path, tmp_path / "none") is None
 
 
 @pytest.fixture
