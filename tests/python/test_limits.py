@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -20,8 +21,8 @@ from forkrun.memory_guard import (
     MemoryLimit,
     Relief,
     find_limit,
-    private_bytes,
 )
+from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, ledger_units, module, running, wait_for, write_job
 
@@ -117,9 +118,9 @@ def sleeper() -> Any:
 def test_the_largest_child_makes_room(
     sleeper: int, share: float, n_children: int, relief: Relief | None
 ) -> None:
-    assert private_bytes(sleeper) > 50_000_000
-    used = cgroup_like_used(sleeper, n_children)
-    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid())
+    used = used_by_all(sleeper, n_children)
+    reader = ProcessReader(max_stop_s=math.inf)  # exact PSS
+    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
     running = {1: sleeper, 2: os.getpid()} if n_children == 2 else {1: sleeper}
     demand = guard.look(running)
     assert (demand.relief if demand else None) is relief
@@ -129,7 +130,28 @@ def test_the_largest_child_makes_room(
         assert "bytes are used (limits.memory); child" in demand.words
 
 
-def cgroup_like_used(sleeper: int, n_children: int) -> int:
+class CountingReader(ProcessReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pids: list[int] = []
+
+    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
+        self.pids.append(pid)
+        return super().read(pid, n_processes)
+
+
+@pytest.mark.parametrize("in_cgroup", [False, True])
+def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgroup: bool) -> None:
+    (tmp_path / "memory.current").write_text("1000\n")
+    limit = MemoryLimit(1000, "a limit", tmp_path if in_cgroup else None)
+    reader = CountingReader()
+    demand = MemoryGuard(limit, os.getpid(), reader).look({1: sleeper})
+    assert demand
+    assert demand.child == 1
+    assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]
+
+
+def used_by_all(sleeper: int, n_children: int) -> int:
     """PSS as the guard adds it up: parent and children."""
     pss = [_pss(os.getpid()), _pss(sleeper), *([_pss(os.getpid())] if n_children == 2 else [])]
     return sum(pss)
@@ -164,15 +186,16 @@ def job(tmp_path: Path) -> dict[str, Any]:
     return jets_job([events], forking={"children": 2})
 
 
+@pytest.mark.parametrize("limit", [{"recycle_events": 30}, {"recycle_memory": "1 MB"}])
 def test_recycled_children_are_forked_again_and_nothing_changes(
-    tmp_path: Path, job: dict[str, Any]
+    tmp_path: Path, job: dict[str, Any], limit: dict[str, Any]
 ) -> None:
-    job["forking"]["recycle_events"] = 30
+    job["forking"] |= limit
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
     lines = (tmp_path / "run/monitoring/events.jsonl").read_text().splitlines()
     forks = [line for line in map(json.loads, lines) if line["event"] == "fork"]
-    assert len(forks) >= 8  # 240 events, 30 in a life
+    assert len(forks) >= 8  # 240 events, 30 in a life or less
     assert ledger_units(tmp_path / "run") == list(range(24))
     report = json.loads((tmp_path / "run/report.json").read_text())
     assert report["job"]["outcome"] == "done"
