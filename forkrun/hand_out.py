@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.index.ranges import Flags
 from forkrun.plan import ANYBODY, Plan
 from forkrun.plan.model import Integers
-
-Flags = npt.NDArray[np.bool_]
 
 
 class UnitQueue:
