@@ -60,7 +60,7 @@ $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
 	$(BIN)/python tests/benchmarks/bench.py
 
-bench-plan: build ## a plan of a million lumis, and the constants of the guided distribution
+bench-plan: build ## start and plan of a million lumis, and the constants of the guided distribution
 	$(BIN)/python tests/benchmarks/planning.py
 
 bench-conditions: build ## what reading a condition costs, and the memory of children that share it

@@ -27,9 +27,9 @@ from forkrun.failure import FailureNote
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
-from forkrun.memory_guard import private_bytes
 from forkrun.merge import Commit, HistogramPart, OutputPart, SkippedEvent
 from forkrun.monitoring import Timeline, sample_self
+from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Plan, Unit
 from forkrun.run_directory import RunDirectory, output_errors
 from forkrun.schedule import JobSchedule
@@ -203,6 +203,7 @@ class _Life:
 
     def __init__(self, forking: ForkingConfig) -> None:
         self._forking = forking
+        self._reader = ProcessReader()
         self._n_events = 0
         self._look_at_s = 0.0
 
@@ -221,7 +222,8 @@ class _Life:
         if time.monotonic() < self._look_at_s:
             return False
         self._look_at_s = time.monotonic() + _LOOK_AT_MEMORY_EVERY_S
-        return private_bytes(os.getpid()) >= most_bytes
+        reading = self._reader.read(os.getpid())
+        return reading is not None and reading.private_bytes >= most_bytes
 
 
 def probe(work: Work, child: int, assignment: Assignment) -> None:

@@ -8,21 +8,21 @@ committed are looked for once more.
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from forkrun import _core
 from forkrun.assignment import Assignment, Purpose
+from forkrun.child import Work
 from forkrun.commits import Commits
 from forkrun.ending import Ending
-from forkrun.failure import FailureNote
-from forkrun.hand_out import HandOut
 from forkrun.hang_watch import HangWatch
-from forkrun.memory_guard import Demand, MemoryGuard, Relief
+from forkrun.memory_guard import Demand, MemoryGuard, Relief, find_limit
 from forkrun.observer import RunObserver
 from forkrun.recovery import Death, HopelessError, Recovery
 from forkrun.wait_status import describe_status
@@ -38,40 +38,27 @@ def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
 
 
 class JobCrew:
-    """Made before the first fork; `assignments`: by child, read by the one that is forked."""
+    """Made before the first fork, in the parent. `assignments`: by child, read by the one that is
+    forked."""
 
-    def __init__(
-        self,
-        children: Sequence[int],
-        hand_out: HandOut,
-        commits: Commits,
-        recovery: Recovery,
-        ending: Ending,
-        hangs: HangWatch,
-        guard: MemoryGuard,
-        board: _core.StatusBoard,
-        failures: Sequence[FailureNote],
-        observer: RunObserver,
-    ) -> None:
-        self._hand_out = hand_out
-        self._commits = commits
-        self._recovery = recovery
-        self._ending = ending
-        self._hangs = hangs
-        self._guard = guard
-        self._board = board
-        self._failures = failures
-        self._observer = observer
-        self._free = list(children)
-        self._at_work: set[int] = set()
+    def __init__(self, work: Work, commits: Commits, ending: Ending, observer: RunObserver) -> None:
+        settings = work.config.recovery
+        self._hand_out, self._board, self._failures = work.hand_out, work.board, work.failures
+        self._commits, self._ending, self._observer = commits, ending, observer
+        self._recovery = Recovery(settings, work.plan.units)
+        self._hangs = HangWatch(work.board, settings.hang_timeout, settings.grace)
+        self._guard = MemoryGuard(find_limit(work.config.limits.memory), os.getpid())
         self._to_do = ~commits.is_done
+        self._read_at_s = 0.0
+        self._fork_s = 0.0
+
+        self._free = work.plan.busy_children()
+        self._at_work: set[int] = set()
+        self.assignments: dict[int, Assignment] = {}
+        self._ended_by_us: dict[int, str] = {}
         self._n_settled: Counter[int] = Counter()
         self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
-        self._read_at_s = 0.0
-        self._fork_s = 0.0
-        self._ended_by_us: dict[int, str] = {}
-        self.assignments: dict[int, Assignment] = {}
 
     # --- who is forked ----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import forkrun
 from forkrun import _core
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
-from forkrun.index import FileIndex
+from forkrun.index import FileIndex, LumiRanges
 from forkrun.plan import Plan
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
@@ -27,23 +27,32 @@ Fingerprint = dict[str, Any]
 def fingerprint(
     config: JobConfig,
     index: Sequence[FileIndex],
+    ranges: LumiRanges,
     plan: Plan,
     plugins: Sequence[str],
     payloads: Sequence[str] = (),
 ) -> Fingerprint:
-    """Of a job whose modules have been loaded. `plugins`: paths of their libraries; `payloads`:
-    files of conditions, also of those that are named in index files."""
+    """Of a job whose modules have been loaded. `ranges`: of the index; `plugins`: paths of their
+    libraries; `payloads`: files of conditions, also of those that are named in index files."""
     described = config.model_dump(mode="json", exclude=_FREE)
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
         "configuration": {name: _digest(part) for name, part in described.items()},
         "threads.block_size": config.threads.block_size,
-        "input": {file.path: _digest(_identity(file)) for file in index},
+        "input": input_digests(index, ranges),
         "units of work": plan.borders_digest(),
         "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))},
         "conditions": {
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
+    }
+
+
+def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
+    """By path, of what identifies a file and of its ranges."""
+    return {
+        file.path: _input_digest(file, held)
+        for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
 
 
@@ -67,9 +76,12 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def _identity(file: FileIndex) -> list[Any]:
+def _input_digest(file: FileIndex, held: memoryview) -> str:
+    """Of what the file is, and `held`, its ranges."""
     size = None if is_url(file.path) else os.stat(file.path).st_size
-    return [file.uuid, file.n_entries, size, [list(r) for r in file.ranges]]
+    digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
+    digest.update(held)
+    return digest.hexdigest()
 
 
 def _file_digest(path: Path) -> str:

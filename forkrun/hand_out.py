@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from forkrun import _core
-from forkrun.plan import Plan
+from forkrun.index.ranges import Flags
+from forkrun.plan import ANYBODY, Plan
 from forkrun.plan.model import Integers
 
 
@@ -56,18 +57,14 @@ class HandOut:
     """Units of a plan that are `to_do` : (n_units,) bool. One queue for all children if the plan
     `is_shared`, else one for each."""
 
-    def __init__(self, plan: Plan, to_do: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+    def __init__(self, plan: Plan, to_do: Flags) -> None:
         self._lumi_key = (plan.units.run << 32) | plan.units.lumi
-        everybody = plan.busy_children()
         self.is_shared = plan.is_shared
+        everybody = plan.busy_children()
         if self.is_shared:
-            shared = UnitQueue(np.flatnonzero(to_do))
-            self._queues = dict.fromkeys(everybody, shared)
+            self._queues = dict.fromkeys(everybody, _queue(plan.units_of(ANYBODY), to_do))
         else:
-            self._queues = {
-                child: UnitQueue(np.flatnonzero(to_do & (plan.units.child == child)))
-                for child in everybody
-            }
+            self._queues = {child: _queue(plan.units_of(child), to_do) for child in everybody}
 
     def queue(self, child: int) -> UnitQueue:
         """Where a child takes its units."""
@@ -87,3 +84,7 @@ class HandOut:
         """Only what is left of lumis that have been begun is handed out."""
         for queue in set(self._queues.values()):
             queue.close_after_lumi(self._lumi_key)
+
+
+def _queue(units: Integers, to_do: Flags) -> UnitQueue:
+    return UnitQueue(units[to_do[units]])

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.books import lumis_to_json, write_books
+from forkrun.books import write_books
 from forkrun.chaos import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
@@ -100,7 +100,7 @@ def _continue(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
 def _describe(folder: RunDirectory, job: PreparedJob) -> None:
     write_json(folder.config, job.config.model_dump(mode="json"))
     write_json(folder.fingerprint, job.fingerprint)
-    write_json(folder.input_lumis, lumis_to_json(job.input_lumis), indent=None)
+    write_json(folder.input_lumis, job.input_lumis.to_json(), indent=None)
     write_json(folder.plan, job.plan.to_json(), indent=None)
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache, partial
 from pathlib import Path
+
+from forkrun.cgroups import CGROUPS, PROC, held_bytes, memory_limits
+from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 
 _TIGHT = 0.90
 _TOO_MUCH = 0.96
@@ -40,49 +44,25 @@ class Demand:
     words: str
 
 
-def find_limit(own: int | None, root: Path = Path("/sys/fs/cgroup")) -> MemoryLimit | None:
+def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> MemoryLimit | None:
     """The smaller of the job's own limit and that of its cgroups (version 2 or 1)."""
-    limits = list(_cgroup_limits(root))
+    groups = memory_limits(proc, cgroups)
+    limits = [MemoryLimit(n_bytes, str(file), file.parent) for n_bytes, file in groups]
     if own is not None:
         limits.append(MemoryLimit(own, "limits.memory"))
     return min(limits, key=lambda limit: limit.n_bytes, default=None)
 
 
-def _cgroup_limits(root: Path) -> Iterator[MemoryLimit]:
-    for folder, file in _cgroup_files(root):
-        text = _read(folder / file).strip()
-        if text.isdecimal() and int(text) < 1 << 60:
-            yield MemoryLimit(int(text), f"{folder / file}", folder)
-
-
-def _cgroup_files(root: Path) -> Iterator[tuple[Path, str]]:
-    for line in _read(Path("/proc/self/cgroup")).splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            top, file = root, "memory.max"
-        elif "memory" in controllers.split(","):
-            top, file = root / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        folder = top / path.lstrip("/")
-        if not folder.is_dir():  # in a container: its own group is the root
-            folder = top
-        yield from ((f, file) for f in (folder, *folder.parents) if f.is_relative_to(top))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
-
-
 class MemoryGuard:
-    """`look` at the processes of a job, pids by child and the parent's own."""
+    """`look` at the processes of a job, pids by child and the parent's own. It stops none of them
+    for longer than its `reader` does."""
 
-    def __init__(self, limit: MemoryLimit | None, parent: int) -> None:
+    def __init__(
+        self, limit: MemoryLimit | None, parent: int, reader: ProcessReader | None = None
+    ) -> None:
         self._limit = limit
         self._parent = parent
+        self._reader = reader or ProcessReader()
         self._look_at_s = 0.0
         self._answer_by_s: dict[int, float] = {}
 
@@ -91,50 +71,39 @@ class MemoryGuard:
         start_s = time.monotonic()
         if self._limit is None or start_s < self._look_at_s or not running:
             return None
-        used = self._used(running)
-        demand = self._judge(used, running, start_s)
+        demand = self._judge(self._limit, running, start_s)
         end_s = time.monotonic()
         self._look_at_s = end_s + max(_LOOK_EVERY_S, (end_s - start_s) / _SHARE_OF_TIME)
         return demand
 
-    def _used(self, running: Mapping[int, int]) -> int:
-        assert self._limit is not None
-        if self._limit.cgroup is not None:
-            return cgroup_used_bytes(self._limit.cgroup)
-        return sum(smaps_bytes(pid, "Pss:") for pid in (self._parent, *running.values()))
-
-    def _judge(self, used: int, running: Mapping[int, int], now_s: float) -> Demand | None:
-        assert self._limit is not None
-        share = used / self._limit.n_bytes
+    def _judge(self, limit: MemoryLimit, running: Mapping[int, int], now_s: float) -> Demand | None:
+        read = cache(partial(self._reader.read, n_processes=1 + len(running)))  # each once per look
+        used = _used(limit, (self._parent, *running.values()), read)
+        share = used / limit.n_bytes
         asked = {c: t for c, t in self._answer_by_s.items() if c in running and t > now_s}
         self._answer_by_s = asked
         if share < _TIGHT or (asked and share < _TOO_MUCH):
             return None
-        largest = max(running, key=lambda child: private_bytes(running[child]))
+        private = {child: _private_bytes(read(pid)) for child, pid in running.items()}
+        largest = max(private, key=private.__getitem__)
         words = (
-            f"{used:,} of {self._limit.n_bytes:,} bytes are used ({self._limit.why});"
-            f" child {largest} has most of its own, {private_bytes(running[largest]):,}"
+            f"{used:,} of {limit.n_bytes:,} bytes are used ({limit.why});"
+            f" child {largest} has most of its own, {private[largest]:,}"
         )
         self._answer_by_s[largest] = now_s + _ANSWER_S
         too_much = share >= _TOO_MUCH and len(running) > 1
         return Demand(Relief.KILL if too_much else Relief.RECYCLE, largest, words)
 
 
-def cgroup_used_bytes(folder: Path) -> int:
-    """What a cgroup cannot give back: without the page cache."""
-    fields = dict(line.split() for line in _read(folder / "memory.stat").splitlines())
-    current = _read(folder / "memory.current") or _read(folder / "memory.usage_in_bytes")
-    cache = int(fields.get("file", fields.get("total_cache", 0)))
-    shared = int(fields.get("shmem", fields.get("total_shmem", 0)))
-    return int(current or 0) - cache + shared
+def _used(
+    limit: MemoryLimit, pids: Iterable[int], read: Callable[[int], ProcessReading | None]
+) -> int:
+    """Of what is limited: the cgroup, or all processes of the job. One that has ended has none."""
+    if limit.cgroup is not None:
+        return held_bytes(limit.cgroup)
+    return sum(reading.pss_bytes for reading in map(read, pids) if reading)
 
 
-def private_bytes(pid: int) -> int:
+def _private_bytes(reading: ProcessReading | None) -> int:
     """Memory that ends with the process."""
-    return smaps_bytes(pid, "Private_Clean:", "Private_Dirty:")
-
-
-def smaps_bytes(pid: int, *names: str) -> int:
-    """Sum of these fields of /proc/PID/smaps_rollup; 0 of a process that has ended."""
-    lines = _read(Path(f"/proc/{pid}/smaps_rollup")).splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(names))
+    return reading.private_bytes if reading else 0

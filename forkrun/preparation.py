@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forkrun.books import Lumi, count_lumis
+from forkrun.books import LumiCounts, count_lumis
 from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.fingerprint import Fingerprint, fingerprint
@@ -13,11 +14,12 @@ from forkrun.index import (
     EventId,
     FileIndex,
     IdBranches,
+    LumiRanges,
     index_files,
     input_files,
     only_events,
 )
-from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask
+from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.schedule import JobSchedule, build_schedule, in_work, plugin_paths
 
 
@@ -29,7 +31,7 @@ class PreparedJob:
     plan: Plan
     schedule: JobSchedule
     fingerprint: Fingerprint
-    input_lumis: dict[Lumi, int]
+    input_lumis: LumiCounts
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -39,8 +41,9 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
-    in_input = count_lumis(index, mask_of(config))
-    plan = plan_of(config, index)
+    given = JobInput.of(config, index)
+    input_lumis = count_lumis(given.ranges, given.mask)
+    plan = plan_of(config, given)
     index_done_s = time.time()
     *_, n_iovs = in_work(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan, n_iovs, quiet)
@@ -49,8 +52,8 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
         config,
         plan,
         schedule,
-        fingerprint(config, index, plan, plugin_paths(config), conditions.files()),
-        in_input,
+        fingerprint(config, index, given.ranges, plan, plugin_paths(config), conditions.files()),
+        input_lumis,
         start_s,
         index_done_s,
         time.time(),
@@ -62,14 +65,28 @@ def index_input(config: JobConfig) -> list[FileIndex]:
     return index_files(input_files(config.source), IdBranches.of(config.source))
 
 
-def plan_of(config: JobConfig, index: list[FileIndex]) -> Plan:
-    """With the job's lumi mask, or of the events that it is restricted to."""
+@dataclass(frozen=True)
+class JobInput:
+    """What the input files of a job hold, and which lumis of it count (None: all)."""
+
+    index: Sequence[FileIndex]
+    ranges: LumiRanges
+    mask: LumiMask | None
+
+    @classmethod
+    def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
+        """With the job's lumi mask."""
+        return cls(index, LumiRanges.of(index), mask_of(config))
+
+
+def plan_of(config: JobConfig, given: JobInput) -> Plan:
+    """Of what the mask accepts, or of the events that the job is restricted to."""
     only = [EventId.parse(text) for text in config.source.only]
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
         config = config.model_copy(update={"source": source})
-        return make_plan(config, only_events(index, IdBranches.of(source), only))
-    return make_plan(config, index, mask_of(config))
+        return make_plan(config, only_events(given.index, IdBranches.of(source), only))
+    return plan_selected(config, select_events(config, given.ranges, given.mask), given.index)
 
 
 def mask_of(config: JobConfig) -> LumiMask | None:

@@ -21,9 +21,7 @@ from forkrun.failure import FailureNote
 from forkrun.fork_safety import check_safe_to_fork
 from forkrun.forking import Process
 from forkrun.hand_out import HandOut
-from forkrun.hang_watch import HangWatch
 from forkrun.measure.watch import watching
-from forkrun.memory_guard import MemoryGuard, find_limit
 from forkrun.merge import Commit
 from forkrun.messages import Messages
 from forkrun.monitoring import Timeline
@@ -32,7 +30,6 @@ from forkrun.outcome import raise_for, stopped
 from forkrun.preparation import PreparedJob
 from forkrun.preparation_steps import step
 from forkrun.progress import make_progress
-from forkrun.recovery import Recovery
 from forkrun.rehearsal import rehearse
 from forkrun.run_directory import RunDirectory
 from forkrun.sharing import ConditionGuard, prepare_memory
@@ -82,14 +79,13 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:
-    children = run.job.plan.busy_children()
-    idle = work.config.forking.children - len(children)
+    idle = work.config.forking.children - len(run.job.plan.busy_children())
     if idle:
         run.messages.say(f"{idle} of the children would have no unit of work and are not started")
     _get_ready_to_fork(run, work)
     parent = os.getpid()
     ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
-    crew = _make_crew(work, commits, observer, ending, children)
+    crew = JobCrew(work, commits, ending, observer)
 
     def process_of(child: int) -> Process:
         log = run.folder.log(f"child-{child:03d}", parent)
@@ -120,24 +116,6 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
     warning = prepare_memory(settings, shared, run.job.plan.children).warning()
     if warning:
         run.messages.say(warning)
-
-
-def _make_crew(
-    work: Work, commits: Commits, observer: RunObserver, ending: Ending, children: Sequence[int]
-) -> JobCrew:
-    settings = work.config.recovery
-    return JobCrew(
-        children=children,
-        hand_out=work.hand_out,
-        commits=commits,
-        recovery=Recovery(settings, work.plan.units),
-        ending=ending,
-        hangs=HangWatch(work.board, settings.hang_timeout, settings.grace),
-        guard=MemoryGuard(find_limit(work.config.limits.memory), os.getpid()),
-        board=work.board,
-        failures=work.failures,
-        observer=observer,
-    )
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:

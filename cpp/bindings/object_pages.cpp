@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "memory/object_array.hpp"
+
 namespace py = pybind11;
 
 namespace forkrun::bindings {
@@ -14,8 +16,6 @@ namespace {
 constexpr std::uint64_t page_bytes = 4096;  // Of the map of objects; parts of a larger page add up.
 constexpr std::size_t small_object = 512;   // pymalloc takes no larger ones.
 constexpr std::size_t collector_header = 16;
-
-bool is_array(PyObject* object) { return py::isinstance<py::array>(py::handle{object}); }
 
 std::size_t size_of_text(PyObject* text) {
   const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text));

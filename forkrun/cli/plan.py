@@ -18,7 +18,7 @@ from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.plan import ANYBODY, Plan, Unit
-from forkrun.preparation import index_input, plan_of
+from forkrun.preparation import JobInput, index_input, plan_of
 from forkrun.simulation import SyntheticInput, synthetic_index
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.simulate:
         return simulate(options, config, index)
     with naming(options.config or "command line"):
-        plan = plan_of(config, index)
+        plan = plan_of(config, JobInput.of(config, index))
     if options.json:
         json.dump(plan.to_json(), sys.stdout)
         print()

@@ -40,7 +40,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     from forkrun.measure.fit_report import print_fit
     from forkrun.measure.probe import probe_job, probe_threads
     from forkrun.measure.slot import find_slot
-    from forkrun.preparation import plan_of
+    from forkrun.preparation import JobInput, plan_of
 
     if options.synthetic is not None:
         raise ConfigError("plan --fit: a probe needs real input; leave out --synthetic")
@@ -51,7 +51,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     slot = find_slot(cores=options.cores, memory_bytes=memory)
     here = find_slot()
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
-        n_units = len(plan_of(config, list(index)).units)
+        n_units = len(plan_of(config, JobInput.of(config, index)).units)
         threads = probe_threads(min(slot.n_cores, here.n_cores))
         probes = probe_job(config, options.fit_events, threads, Path(folder), _say)
     model = JobModel(probes)

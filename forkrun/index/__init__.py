@@ -3,6 +3,7 @@
 from forkrun.index.files import input_files
 from forkrun.index.find import EventId, only_events
 from forkrun.index.model import Branch, FileIndex, LumiRange
+from forkrun.index.ranges import LumiRanges
 from forkrun.index.read import IdBranches, index_files
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "FileIndex",
     "IdBranches",
     "LumiRange",
+    "LumiRanges",
     "index_files",
     "input_files",
     "only_events",

@@ -4,15 +4,13 @@ control group or a batch system leave of them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-PROC = Path("/proc")
-CGROUPS = Path("/sys/fs/cgroup")
+from forkrun.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
+
 MB = 1 << 20  # Slurm's
-# cgroup v1 writes the largest number there is for "no limit".
-_NO_LIMIT = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,9 @@ def find_slot(
     the control groups are arguments, so that tests read recorded ones."""
     words = os.environ if environment is None else environment
     n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
-    n_cores += [*_slurm_cores(words), *_cgroup_cores(proc, cgroups)]
-    memory = [*_machine_memory(proc), *_slurm_memory(words), *_cgroup_memory(proc, cgroups)]
+    n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]
+    memory = [*_machine_memory(proc), *_slurm_memory(words)]
+    memory += _of_groups(memory_limits(proc, cgroups))
     return Slot(
         _asked(cores) or min(n_cores, key=lambda limit: limit.value),
         _asked(memory_bytes) or min(memory, key=lambda limit: limit.value),
@@ -63,9 +62,10 @@ def find_slot(
 def available_memory_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
     """What is left for new memory, of the machine and of the control group; None: not known."""
     left = [kib * 1024 for kib in [_meminfo(proc).get("MemAvailable")] if kib is not None]
-    for limit, usage in _memory_controls(proc, cgroups):
-        if limit < _NO_LIMIT:
-            left.append(max(limit - usage, 0))
+    for limit, file in memory_limits(proc, cgroups):
+        used = used_bytes(file.parent)
+        if used is not None:
+            left.append(max(limit - used, 0))
     return min(left, default=None)
 
 
@@ -98,70 +98,15 @@ def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
             yield Limit(value, f"SLURM_MEM_PER_CPU × {cores.source}")
 
 
-def _cgroup_cores(proc: Path, cgroups: Path) -> Iterator[Limit]:
-    """CPU time per period: v2 `cpu.max`, v1 `cpu.cfs_quota_us`."""
-    for folder in _folders(proc, cgroups, ""):
-        words = _text(folder / "cpu.max").split()
-        if len(words) == 2 and words[0].isdigit():
-            yield Limit(int(words[0]) / int(words[1]), f"{folder}/cpu.max")
-    for folder in _folders(proc, cgroups, "cpu"):
-        quota, period = (_number(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
-        if quota and period and quota > 0:
-            yield Limit(quota / period, f"{folder}/cpu.cfs_quota_us")
-
-
-def _cgroup_memory(proc: Path, cgroups: Path) -> Iterator[Limit]:
-    for controller, name in (("", "memory.max"), ("memory", "memory.limit_in_bytes")):
-        for folder in _folders(proc, cgroups, controller):
-            limit = _number(folder / name)
-            if limit is not None and limit < _NO_LIMIT:
-                yield Limit(limit, f"{folder}/{name}")
-
-
-def _memory_controls(proc: Path, cgroups: Path) -> Iterator[tuple[int, int]]:
-    """Limit and usage of every control group above this process."""
-    names = (
-        ("", "memory.max", "memory.current"),
-        ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-    )
-    for controller, limit, usage in names:
-        for folder in _folders(proc, cgroups, controller):
-            both = _number(folder / limit), _number(folder / usage)
-            if both[0] is not None and both[1] is not None:
-                yield both[0], both[1]
-
-
-def _folders(proc: Path, cgroups: Path, controller: str) -> Iterator[Path]:
-    """The control group of this process and all above it, of a v1 controller or ("") of v2. In a
-    container its path may be that of the host, which is not there: then the root counts."""
-    for line in _text(proc / "self" / "cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controller in controllers.split(","):
-            root = cgroups / controller if controller else _unified(cgroups)
-            own = root / path.lstrip("/")
-            yield own
-            yield from (p for p in own.parents if p == root or root in p.parents)
-
-
-def _unified(cgroups: Path) -> Path:
-    """v2 beside v1 is in a folder of its own."""
-    beside = cgroups / "unified"
-    return beside if beside.is_dir() else cgroups
+def _of_groups(limits: Iterable[tuple[float, Path]]) -> Iterator[Limit]:
+    return (Limit(value, str(file)) for value, file in limits)
 
 
 def _meminfo(proc: Path) -> dict[str, int]:
-    """In KiB."""
-    pairs = (line.partition(":") for line in _text(proc / "meminfo").splitlines())
-    return {name: int(value.split()[0]) for name, _, value in pairs if value.strip()}
-
-
-def _number(path: Path) -> int | None:
-    text = _text(path).strip()
-    return int(text) if text.lstrip("-").isdigit() else None
-
-
-def _text(path: Path) -> str:
+    """In KiB; empty where it is not known."""
     try:
-        return path.read_text()
+        lines = (proc / "meminfo").read_text().splitlines()
     except OSError:
-        return ""
+        return {}
+    pairs = (line.partition(":") for line in lines)
+    return {name: int(value.split()[0]) for name, _, value in pairs if value.strip()}

@@ -1,6 +1,6 @@
 """Which child processes which events: a pure function of the index and the settings."""
 
-from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask
+from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask, within
 from forkrun.plan.make import make_plan, plan_selected, select_events
 from forkrun.plan.model import ANYBODY, EntryRange, Plan, Unit, Units
 from forkrun.plan.select import Selected, Selection
@@ -18,4 +18,5 @@ __all__ = [
     "plan_selected",
     "read_lumi_mask",
     "select_events",
+    "within",
 ]

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from forkrun.errors import ConfigError
+from forkrun.index import LumiRanges
+from forkrun.index.ranges import Flags
+
+Keys = npt.NDArray[np.uint64]
+_MOST = (1 << 32) - 1
+"""The largest number of a run or lumi."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +31,33 @@ class LumiMask:
         """Ranges in any order, overlapping or not."""
         return cls({run: _disjoint(ranges) for run, ranges in runs.items()})
 
-    def accepts(self, run: int, lumi: int) -> bool:
-        """Whether the lumi is in one of the ranges of its run."""
-        ranges = self.ranges.get(run, ())
-        place = bisect_right(ranges, (lumi, 1 << 64)) - 1
-        return place >= 0 and lumi <= ranges[place][1]
+    def accepts(self, run: npt.ArrayLike, lumi: npt.ArrayLike) -> Flags:
+        """Whether each lumi is in one of the ranges of its run, of any shape."""
+        first, last = self._borders()
+        key = _key(run, lumi)
+        place = np.searchsorted(first, key, side="right")
+        return np.asarray((place > 0) & (key <= last[place]))
+
+    def _borders(self) -> tuple[Keys, Keys]:
+        """Of all ranges that can hold a lumi, rising. `last` begins with that of no range."""
+        rows = [
+            (run, max(first, 0), min(last, _MOST))
+            for run, ranges in sorted(self.ranges.items())
+            for first, last in ranges
+            if run <= _MOST and first <= _MOST and last >= 0
+        ]
+        runs, firsts, lasts = np.array([(0, 0, 0), *rows], dtype=np.uint64).T
+        return _key(runs, firsts)[1:], _key(runs, lasts)
+
+
+def within(mask: LumiMask | None, ranges: LumiRanges) -> LumiRanges:
+    """Those that the mask accepts; all if there is none."""
+    return ranges.where(mask.accepts(ranges.run, ranges.lumi)) if mask else ranges
+
+
+def _key(run: npt.ArrayLike, lumi: npt.ArrayLike) -> Keys:
+    """Run and lumi in one number, in the order of (run, lumi)."""
+    return (np.asarray(run, dtype=np.uint64) << np.uint64(32)) | np.asarray(lumi, dtype=np.uint64)
 
 
 def _disjoint(ranges: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from forkrun.config import Distribution, JobConfig, MergeOrder
-from forkrun.index import FileIndex
+from forkrun.index import FileIndex, LumiRanges
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
@@ -18,14 +18,12 @@ from forkrun.plan.select import Selected, Selection, select
 
 def make_plan(config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | None = None) -> Plan:
     """The plan of a job. Pure: the same arguments give the same plan."""
-    return plan_selected(config, select_events(config, index, mask), index)
+    return plan_selected(config, select_events(config, LumiRanges.of(index), mask), index)
 
 
-def select_events(
-    config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | None = None
-) -> Selected:
+def select_events(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None = None) -> Selected:
     """What a job is to process, however it is shared."""
-    return select(index, Selection(mask, config.source.skip_events, config.source.max_events))
+    return select(ranges, Selection(mask, config.source.skip_events, config.source.max_events))
 
 
 def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileIndex]) -> Plan:

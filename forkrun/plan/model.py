@@ -121,9 +121,10 @@ class Plan:
         return bool((self.units.child == ANYBODY).all())
 
     def units_of(self, child: int) -> Integers:
-        """Numbers of the units that one child does, in this order; of all if they are shared."""
-        mine = self.units.child == ANYBODY
-        return np.flatnonzero(mine | (self.units.child == child))
+        """Numbers of the units that one child may do, in this order; of `ANYBODY`, of those that
+        are shared."""
+        shared = self.units.child == ANYBODY
+        return np.flatnonzero(shared | (self.units.child == child))
 
     def busy_children(self) -> list[int]:
         """Numbers of the children that may find a unit."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from forkrun._core import EventDigest
-from forkrun.index import FileIndex, LumiRange
-from forkrun.plan.lumi_mask import LumiMask
+from forkrun.index import LumiRanges
+from forkrun.plan.lumi_mask import LumiMask, within
 from forkrun.plan.model import Integers
 
 
@@ -45,34 +44,26 @@ class Selected:
         return (self.run << 32) | self.lumi
 
 
-def select(index: Sequence[FileIndex], selection: Selection) -> Selected:
+def select(ranges: LumiRanges, selection: Selection) -> Selected:
     """Pure."""
-    rows: list[tuple[int, int, int, int, int]] = []
-    count, digest, is_whole = 0, 0, True
-    to_skip, left = selection.skip_events, selection.max_events
-    for number, r in _good_ranges(index, selection.mask):
-        first = min(r.last, r.first + to_skip)
-        last = r.last if left is None else min(r.last, first + left)
-        to_skip -= first - r.first
-        left = None if left is None else left - (last - first)
-        if first < last:
-            rows.append((r.run, r.lumi, number, first, last))
-            is_whole = is_whole and (first, last) == (r.first, r.last)
-            count, digest = count + last - first, digest + int(r.digest, 16)
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    run, lumi, file, firsts, lasts = columns
-    whole = _hex(count, digest) if is_whole else None
-    return Selected(run, lumi, file, firsts, lasts, whole)
+    ranges = within(selection.mask, ranges)
+    n_events = ranges.n_events
+    begin = np.cumsum(n_events) - n_events  # in the row of all events that the mask accepts
+    total = int(n_events.sum())
+    skipped = min(selection.skip_events, total)
+    end = total if selection.max_events is None else min(skipped + selection.max_events, total)
+    first = ranges.first + np.clip(skipped - begin, 0, n_events)
+    last = ranges.first + np.clip(end - begin, 0, n_events)
+    left = first < last
+    return _selected(ranges.where(left), first[left], last[left])
+
+
+def _selected(ranges: LumiRanges, first: Integers, last: Integers) -> Selected:
+    """Entries [first, last) of these ranges."""
+    is_whole = np.array_equal(first, ranges.first) and np.array_equal(last, ranges.last)
+    digest = _hex(int(ranges.n_events.sum()), ranges.digest_of_all()) if is_whole else None
+    return Selected(ranges.run, ranges.lumi, ranges.file, first, last, digest)
 
 
 def _hex(count: int, digest: int) -> str:
-    return EventDigest(count, f"{digest % (1 << 128):032x}").hex
-
-
-def _good_ranges(
-    index: Sequence[FileIndex], mask: LumiMask | None
-) -> Iterator[tuple[int, LumiRange]]:
-    for number, file in enumerate(index):
-        for r in file.ranges:
-            if mask is None or mask.accepts(r.run, r.lumi):
-                yield number, r
+    return EventDigest(count, f"{digest:032x}").hex

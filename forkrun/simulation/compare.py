@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.index import FileIndex
+from forkrun.index import FileIndex, LumiRanges
 from forkrun.monitoring.children import spread, utilization
 from forkrun.plan import LumiMask, Plan, Selected, plan_selected, select_events
 from forkrun.simulation.costs import Costs
@@ -57,7 +57,7 @@ def compare(
     mask: LumiMask | None = None,
 ) -> list[Simulated]:
     """All distributions, each with all numbers of children."""
-    layout, selected = layout_of(index), select_events(config, index, mask)
+    layout, selected = layout_of(index), select_events(config, LumiRanges.of(index), mask)
     return [
         _simulate(name, plan, layout, costs, settings.overhead_s)
         for name, changes in _ways(config.forking, selected.n_events)

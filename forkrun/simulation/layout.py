@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forkrun.index import FileIndex
+from forkrun.index import FileIndex, LumiRanges
 from forkrun.plan.model import Integers
 
 
@@ -32,15 +32,13 @@ def layout_of(index: Sequence[FileIndex]) -> Layout:
     """Of the input files in their order."""
     file = np.zeros(len(index) + 1, dtype=np.int64)
     np.cumsum([f.n_entries for f in index], out=file[1:])
-    keys = np.fromiter(((r.run << 32) | r.lumi for f in index for r in f.ranges), np.int64)
-    firsts = np.fromiter((r.first for f in index for r in f.ranges), np.int64)
-    n_ranges = [len(f.ranges) for f in index]
+    ranges = LumiRanges.of(index)
     clusters = np.fromiter((c for f in index for c in _clusters(f)), np.int64)
     n_clusters = [sum(1 for _ in _clusters(f)) for f in index]
     return Layout(
         file=file,
-        lumi_range=firsts + np.repeat(file[:-1], n_ranges),
-        lumi_key=keys,
+        lumi_range=ranges.first + file[ranges.file],
+        lumi_key=ranges.lumi_key,
         cluster=clusters + np.repeat(file[:-1], n_clusters),
     )
 

@@ -1,5 +1,5 @@
-"""What a plan of a million lumis costs, and what the constants of the guided distribution are
-worth: worst utilization over several shapes of input, by simulation."""
+"""What the start and a plan of a million lumis cost, and what the constants of the guided
+distribution are worth: worst utilization over several shapes of input, by simulation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import argparse
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from forkrun.books import count_lumis
 from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.index import FileIndex
-from forkrun.plan import guided, make_plan
+from forkrun.fingerprint import input_digests
+from forkrun.index import FileIndex, LumiRanges
+from forkrun.plan import guided, make_plan, select_events
 from forkrun.simulation import CostModel, SyntheticInput, draw_costs, layout_of, synthetic_index
 from forkrun.simulation.costs import Costs
 from forkrun.simulation.hand_out import busy_times, take_turns, unit_times
@@ -55,6 +58,11 @@ def main() -> None:
 def million_lumis() -> None:
     """Of 100,000 files, for 256 children."""
     index = timed("index", lambda: synthetic_index(MILLION))
+    remote = [replace(file, path=f"root://site/{file.path}") for file in index]  # nobody looks
+    ranges = timed("ranges as columns", lambda: LumiRanges.of(remote))
+    timed("lumis counted", lambda: count_lumis(ranges, None))
+    timed("events selected", lambda: select_events(JobConfig(), ranges))
+    timed("fingerprint of input", lambda: input_digests(remote, ranges))
     layout = timed("layout", lambda: layout_of(index))
     costs = timed("costs", lambda: draw_costs(FIRST_3, layout, 1))
     for way in Distribution:

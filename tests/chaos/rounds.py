@@ -4,20 +4,18 @@ nothing had happened."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.python.jobs import HERE, ROOT
+from tests.python.jobs import environment, forkrun, jets_job, output_digests, running, write_job
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
@@ -50,34 +48,25 @@ class Bench:
         """Input, job and undisturbed run in a folder."""
         sample = folder / "input.root"
         n_events = EVENTS_PER_LUMI * n_lumis
-        _forkrun(
-            "sample", sample, "--events", n_events, "--lumis", n_lumis, "--runs", 1, cwd=folder
-        )
-        job = folder / "job.json"
-        job.write_text(json.dumps(_job(sample)))
+        shape = ("--events", n_events, "--lumis", n_lumis, "--runs", 1)
+        made = forkrun("sample", sample, *shape, cwd=folder)
+        if made.code:
+            raise RuntimeError(made.err)
+        job = write_job(folder, _job(sample))
         bench = cls(folder, job, {})
         code, said = _Session(bench, folder / "undisturbed", [], _SETTINGS).run(None)
         if code:
             raise RuntimeError(said)
-        bench.truth.update(_digests(folder / "undisturbed"))
+        bench.truth.update(output_digests(folder / "undisturbed"))
         return bench
 
 
 def _job(sample: Path) -> dict[str, Any]:
-    def module(label: str, name: str) -> dict[str, Any]:
-        return {"label": label, "type": f"python:{HERE / 'selection.py'}:{name}"}
-
-    return {
-        "source": {"files": [str(sample)]},
-        "modules": [
-            module("jets", "ManyJets"),
-            module("sums", "JetSums"),
-            module("plots", "Plots"),
-        ],
-        "paths": {"skim": ["jets", "plots"]},
-        "outputs": [{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
-        "recovery": {"hang_timeout": 1.0, "grace": 0.5},
-    }
+    return jets_job(
+        [sample],
+        outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
+        recovery={"hang_timeout": 1.0, "grace": 0.5},
+    )
 
 
 _SETTINGS = {"forking.children": "3", "threads.per_child": "1", "threads.executor": '"tbb"'}
@@ -145,20 +134,26 @@ class _Session:
         self, bench: Bench, folder: Path, faults: list[dict[str, Any]], layout: dict[str, str]
     ) -> None:
         settings = [part for key, value in layout.items() for part in ("--set", f"{key}={value}")]
-        self._command = [
-            sys.executable, "-m", "forkrun", "run", str(bench.job), "-o", str(folder),
-            "--no-plots", *settings,
-        ]  # fmt: skip
+        self._arguments = ["run", bench.job, "-o", folder, "--no-plots", *settings]
         self._folder = bench.folder
-        self._environment = _environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
+        self._environment = environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
 
     def run(self, kill_after_s: float | None, dice: random.Random | None = None) -> tuple[int, str]:
         """Exit code and what was said. With `dice` children are killed from outside as well; the
         parent is, after some time."""
-        process = subprocess.Popen(
-            self._command, cwd=self._folder, env=self._environment, text=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        with running(*self._arguments, cwd=self._folder, env=self._environment) as process:
+            self._disturb(process, kill_after_s, dice)
+            if process.poll() is None:
+                return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
+            _, said = process.communicate()
+            left = _left_behind(self._environment["CHAOS_ROUND"])
+        return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
+
+    @staticmethod
+    def _disturb(
+        process: subprocess.Popen[str], kill_after_s: float | None, dice: random.Random | None
+    ) -> None:
+        """Until it ends or has had its time."""
         start_s = time.monotonic()
         while process.poll() is None and time.monotonic() - start_s < _TIME_LIMIT_S:
             if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
@@ -166,12 +161,6 @@ class _Session:
             elif dice and dice.random() < 0.05:
                 _kill_one(_children(process.pid), dice)
             time.sleep(0.05)
-        if process.poll() is None:
-            process.kill()
-            return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
-        _, said = process.communicate()
-        left = _left_behind(self._environment["CHAOS_ROUND"])
-        return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
 
 
 def _kill_one(pids: list[int], dice: random.Random) -> None:
@@ -216,7 +205,7 @@ def _problem(bench: Bench, folder: Path) -> str:
         return f"{events['n_events_read']} of {events['n_events_planned']} events were read"
     if not all(output["agree"] for output in events["outputs"]):
         return "what was merged is not what was written"
-    digests = _digests(folder)
+    digests = output_digests(folder)
     different = [name for name in bench.truth if digests.get(name) != bench.truth[name]]
     return f"other bytes than undisturbed: {', '.join(different)}" if different else ""
 
@@ -224,18 +213,3 @@ def _problem(bench: Bench, folder: Path) -> str:
 def _n_recoveries(folder: Path) -> int:
     events = folder / "monitoring" / "events.jsonl"
     return events.read_text().count('"recovery"') if events.exists() else 0
-
-
-def _digests(run: Path) -> dict[str, str]:
-    files = sorted((run / "output").glob("*.root"))
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def _environment(**more: str) -> dict[str, str]:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path, **more}
-
-
-def _forkrun(*arguments: object, cwd: Path) -> None:
-    command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
-    subprocess.run(command, cwd=cwd, env=_environment(), check=True, stdout=subprocess.DEVNULL)

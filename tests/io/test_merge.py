@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import uproot
 
 from forkrun import _core
 from tests.io.odd_file import OBJECTS, write_odd_file
+from tests.python.jobs import sha256
 
 
 def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Events") -> str:
@@ -61,7 +61,7 @@ def test_the_bytes_depend_on_the_inputs_alone(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         out = tmp_path / folder / "merged.root"
         _core.merge_trees(inputs, str(out))
-        digests.add(hashlib.sha256(out.read_bytes()).hexdigest())
+        digests.add(sha256(out))
     assert len(digests) == 1
 
 

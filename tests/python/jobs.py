@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,30 +31,31 @@ class Ended:
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does. Drawing plots takes most of the time of a small job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
-    done = subprocess.run(
-        [sys.executable, "-m", "forkrun", *map(str, arguments), *no_plots],
-        cwd=cwd,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **kwargs,
-    )
+    with running(*arguments, *no_plots, cwd=cwd, **kwargs) as process:
+        out, err = process.communicate(timeout=120)
     # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
-    own = "Traceback" in done.stderr and " failed at " not in done.stderr
-    assert not own, done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+    own = "Traceback" in err and " failed at " not in err
+    assert not own, err
+    return Ended(process.returncode, out, err)
 
 
-def start(
-    *arguments: object, cwd: Path, env: dict[str, str] | None = None
-) -> subprocess.Popen[str]:
-    """The command, while it runs."""
+@contextmanager
+def running(
+    *arguments: object, cwd: Path, env: dict[str, str] | None = None, **kwargs: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """The command, while it runs. Whatever becomes of the test, on the way out the command is
+    killed with all that it has started."""
     command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True
-    )
+    with subprocess.Popen(
+        command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True,
+        start_new_session=True, **kwargs,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):  # nobody is left
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def wait_for(fact: Callable[[], bool]) -> None:
@@ -61,9 +65,10 @@ def wait_for(fact: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def environment() -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
+    """Of a process that imports this forkrun."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path, **more}
 
 
 def module(label: str, name: str, **params: Any) -> dict[str, Any]:
@@ -98,3 +103,12 @@ def ledger_units(run: Path) -> list[int]:
     """Numbers of the committed units."""
     lines = [line for f in (run / "ledger").glob("*.jsonl") for line in f.read_text().splitlines()]
     return sorted(json.loads(line)["unit"] for line in lines)
+
+
+def output_digests(run: Path) -> dict[str, str]:
+    """SHA-256 of the merged files, by name."""
+    return {file.name: sha256(file) for file in sorted((run / "output").glob("*.root"))}
+
+
+def sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

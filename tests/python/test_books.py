@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.books import balance, count_lumis, golden_json
-from forkrun.index import FileIndex, LumiRange
+from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.merge import Commit, SkippedEvent
 from forkrun.plan import LumiMask
 from tests.python.files import write_events
@@ -73,11 +73,16 @@ def test_lumis_are_counted_over_files_within_the_mask() -> None:
 
     none = "0" * 32
     index = [
-        file("a", LumiRange(1, 5, 0, 10, none), LumiRange(1, 6, 10, 12, none)),
-        file("b", LumiRange(1, 5, 0, 3, none), LumiRange(2, 1, 3, 4, none)),
+        file("a", LumiRange(1, 6, 0, 10, none), LumiRange(1, 5, 10, 13, none)),
+        file("b", LumiRange(1, 6, 0, 2, none), LumiRange(2, 1, 2, 3, none)),
     ]
-    assert count_lumis(index, None) == {(1, 5): 13, (1, 6): 2, (2, 1): 1}
-    assert count_lumis(index, LumiMask.of({1: [[5, 5]]})) == {(1, 5): 13}
+    ranges = LumiRanges.of(index)
+    of_all = {"run": [1, 1, 2], "lumi": [6, 5, 1], "n_events": [12, 3, 1]}
+    assert count_lumis(ranges, None).to_json() == of_all
+    of_mask = count_lumis(ranges, LumiMask.of({1: [[5, 5]]}))
+    assert of_mask.to_json() == {"run": [1], "lumi": [5], "n_events": [3]}
+    of_none = count_lumis(ranges, LumiMask.of({}))
+    assert of_none.to_json() == {"run": [], "lumi": [], "n_events": []}
 
 
 def books_of(run: Path) -> tuple[Any, Any, Any]:

@@ -19,7 +19,7 @@ from tests.python.jobs import (
     jets_job,
     ledger_units,
     module,
-    start,
+    running,
     wait_for,
     write_job,
 )
@@ -98,13 +98,13 @@ def test_a_signal_stops_the_job_cleanly(
     job = jets_job([events], forking={"children": children})
     job["modules"].append(module("waits", "Waits", until=str(go_on)))
     job["paths"]["skim"].insert(0, "waits")
-    process = start("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
-    wait_for(lambda: '"child_first_event"' in text(tmp_path / "run/monitoring/events.jsonl"))
-    process.send_signal(number)
-    if children:
-        wait_for(lambda: "stopping: " in text(tmp_path / "run/logs/parent.log"))
-    go_on.touch()
-    _, err = process.communicate(timeout=60)
+    with running("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path) as process:
+        wait_for(lambda: '"child_first_event"' in text(tmp_path / "run/monitoring/events.jsonl"))
+        process.send_signal(number)
+        if children:
+            wait_for(lambda: "stopping: " in text(tmp_path / "run/logs/parent.log"))
+        go_on.touch()
+        _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert f"stopped by signal {number} ({signal.Signals(number).name})" in err
     assert "Traceback" not in err

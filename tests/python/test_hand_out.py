@@ -57,7 +57,8 @@ def test_children_of_a_settled_plan_have_their_own_queues() -> None:
     hand_out = HandOut(plan, np.ones(len(plan.units), dtype=np.bool_))
     for child in (0, 1):
         taken = list(iter(lambda: hand_out.queue(child).take(child), None))  # noqa: B023
-        assert taken == plan.units_of(child).tolist() == hand_out.queue(child).taken_by(child)
+        assert taken == [unit.number for unit in plan.units if unit.child == child]
+        assert taken == hand_out.queue(child).taken_by(child)
     assert hand_out.n_left == 0
 
 

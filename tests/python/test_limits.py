@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -19,12 +20,11 @@ from forkrun.memory_guard import (
     MemoryGuard,
     MemoryLimit,
     Relief,
-    cgroup_used_bytes,
     find_limit,
-    private_bytes,
 )
+from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from tests.python.files import write_events
-from tests.python.jobs import forkrun, jets_job, ledger_units, module, start, wait_for, write_job
+from tests.python.jobs import forkrun, jets_job, ledger_units, module, running, wait_for, write_job
 
 
 @pytest.mark.parametrize(
@@ -84,17 +84,15 @@ def test_the_earlier_deadline_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slurm.why == "the allocation of Slurm job 7"
 
 
-def test_a_cgroup_counts_what_it_cannot_give_back(tmp_path: Path) -> None:
-    (tmp_path / "memory.current").write_text("1000\n")
-    (tmp_path / "memory.stat").write_text("anon 300\nfile 600\nshmem 50\n")
-    assert cgroup_used_bytes(tmp_path) == 450
-
-
-def test_the_smaller_limit_holds() -> None:
-    everywhere = find_limit(None)
-    small = find_limit(1000)
-    assert small == MemoryLimit(1000, "limits.memory")
-    assert everywhere is None or everywhere.cgroup is not None
+def test_the_smaller_limit_holds(tmp_path: Path) -> None:
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/cgroup").write_text("0::/\n")
+    (tmp_path / "memory.max").write_text("2000\n")
+    cgroup = MemoryLimit(2000, f"{tmp_path}/memory.max", tmp_path)
+    assert find_limit(None, tmp_path, tmp_path) == cgroup
+    assert find_limit(3000, tmp_path, tmp_path) == cgroup
+    assert find_limit(1000, tmp_path, tmp_path) == MemoryLimit(1000, "limits.memory")
+    assert find_limit(None, tmp_path, tmp_path / "none") is None
 
 
 @pytest.fixture
@@ -120,9 +118,9 @@ def sleeper() -> Any:
 def test_the_largest_child_makes_room(
     sleeper: int, share: float, n_children: int, relief: Relief | None
 ) -> None:
-    assert private_bytes(sleeper) > 50_000_000
-    used = cgroup_like_used(sleeper, n_children)
-    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid())
+    used = used_by_all(sleeper, n_children)
+    reader = ProcessReader(max_stop_s=math.inf)  # exact PSS
+    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
     running = {1: sleeper, 2: os.getpid()} if n_children == 2 else {1: sleeper}
     demand = guard.look(running)
     assert (demand.relief if demand else None) is relief
@@ -132,7 +130,28 @@ def test_the_largest_child_makes_room(
         assert "bytes are used (limits.memory); child" in demand.words
 
 
-def cgroup_like_used(sleeper: int, n_children: int) -> int:
+class CountingReader(ProcessReader):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pids: list[int] = []
+
+    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
+        self.pids.append(pid)
+        return super().read(pid, n_processes)
+
+
+@pytest.mark.parametrize("in_cgroup", [False, True])
+def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgroup: bool) -> None:
+    (tmp_path / "memory.current").write_text("1000\n")
+    limit = MemoryLimit(1000, "a limit", tmp_path if in_cgroup else None)
+    reader = CountingReader()
+    demand = MemoryGuard(limit, os.getpid(), reader).look({1: sleeper})
+    assert demand
+    assert demand.child == 1
+    assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]
+
+
+def used_by_all(sleeper: int, n_children: int) -> int:
     """PSS as the guard adds it up: parent and children."""
     pss = [_pss(os.getpid()), _pss(sleeper), *([_pss(os.getpid())] if n_children == 2 else [])]
     return sum(pss)
@@ -167,15 +186,16 @@ def job(tmp_path: Path) -> dict[str, Any]:
     return jets_job([events], forking={"children": 2})
 
 
+@pytest.mark.parametrize("limit", [{"recycle_events": 30}, {"recycle_memory": "1 MB"}])
 def test_recycled_children_are_forked_again_and_nothing_changes(
-    tmp_path: Path, job: dict[str, Any]
+    tmp_path: Path, job: dict[str, Any], limit: dict[str, Any]
 ) -> None:
-    job["forking"]["recycle_events"] = 30
+    job["forking"] |= limit
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
     lines = (tmp_path / "run/monitoring/events.jsonl").read_text().splitlines()
     forks = [line for line in map(json.loads, lines) if line["event"] == "fork"]
-    assert len(forks) >= 8  # 240 events, 30 in a life
+    assert len(forks) >= 8  # 240 events, 30 in a life or less
     assert ledger_units(tmp_path / "run") == list(range(24))
     report = json.loads((tmp_path / "run/report.json").read_text())
     assert report["job"]["outcome"] == "done"
@@ -205,12 +225,12 @@ def test_a_stopped_job_merges_what_is_complete_if_asked(
     job["outputs"] = [{"label": "all"}]
     job["forking"]["children"] = 1
     file = write_job(tmp_path, job | {"merge": {"when_stopped": True}})
-    process = start("run", file, "-o", "run", "--no-plots", cwd=tmp_path)
-    wait_for(lambda: (tmp_path / "run/ledger").exists() and len(ledger_units(tmp_path / "run")) > 8)
-    process.send_signal(signal.SIGTERM)
-    wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
-    go_on.touch()
-    process.communicate(timeout=60)
+    with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
+        wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
+        process.send_signal(signal.SIGTERM)
+        wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
+        go_on.touch()
+        process.communicate(timeout=60)
     assert process.returncode == 143
     done = ledger_units(tmp_path / "run")
     with uproot.open(tmp_path / "run/output/all.root") as output:
@@ -225,13 +245,14 @@ def test_sigusr1_finishes_the_lumis_that_were_begun(tmp_path: Path, job: dict[st
     go_on = tmp_path / "go-on"
     job["modules"].append(module("waits", "Waits", until=str(go_on), event=95))
     job["paths"]["skim"].insert(0, "waits")
-    process = start("run", write_job(tmp_path, job), "-o", "run", "--no-plots", cwd=tmp_path)
-    wait_for(lambda: '"child_first_event"' in _text(tmp_path / "run/monitoring/events.jsonl"))
-    wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
-    process.send_signal(signal.SIGUSR1)
-    wait_for(lambda: "lumis that have been begun" in _text(tmp_path / "run/logs/parent.log"))
-    go_on.touch()
-    process.communicate(timeout=60)
+    file = write_job(tmp_path, job)
+    with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
+        wait_for(lambda: '"child_first_event"' in _text(tmp_path / "run/monitoring/events.jsonl"))
+        wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
+        process.send_signal(signal.SIGUSR1)
+        wait_for(lambda: "lumis that have been begun" in _text(tmp_path / "run/logs/parent.log"))
+        go_on.touch()
+        process.communicate(timeout=60)
     done = ledger_units(tmp_path / "run")
     assert done == list(range(len(done)))
     assert len(done) % 4 == 0  # four units make a lumi

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from forkrun._core import EventDigest
 from forkrun.config import Distribution, ForkingConfig, JobConfig, MergeConfig, SourceConfig
 from forkrun.errors import ConfigError
-from forkrun.index import FileIndex, LumiRange
+from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.plan import ANYBODY, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
 
 NO_DIGEST = "0" * 32
@@ -174,6 +174,49 @@ def test_the_mask_selects_lumis_with_both_ends() -> None:
     assert accepted == [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 1)]
     plan = make_plan(JobConfig(), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask)
     assert list(plan.units) == [Unit(0, ANYBODY, 1, 2, (EntryRange(0, 5, 9),))]
+
+
+def test_the_mask_may_go_beyond_what_lumis_can_be() -> None:
+    most = 2**32 - 1
+    mask = LumiMask.of({3: [[-5, 2], [9, 10**12]], most: [[most, most]], 10**20: [[1, 2]]})
+    lumis = [(3, 0), (3, 2), (3, 3), (3, 9), (3, most), (4, 0), (most, most - 1), (most, most)]
+    found = mask.accepts(*zip(*lumis, strict=True)).tolist()
+    assert found == [True, True, False, True, True, False, False, True]
+    assert not LumiMask.of({}).accepts([0, 1], [0, 1]).any()
+
+
+borders = st.integers(0, 12)
+
+
+@given(st.dictionaries(st.integers(0, 3), st.lists(st.tuples(borders, borders).map(sorted))))
+def test_the_mask_accepts_what_is_in_a_range(ranges: dict[int, list[list[int]]]) -> None:
+    for run, lumi in itertools.product(range(5), range(14)):
+        good = any(first <= lumi <= last for first, last in ranges.get(run, ()))
+        assert LumiMask.of(ranges).accepts(run, lumi) == good
+
+
+@given(inputs)
+def test_columns_of_ranges_hold_what_the_index_holds(sizes: Sizes) -> None:
+    index = index_of(sizes)
+    ranges = LumiRanges.of(index)
+    columns = (ranges.file, ranges.run, ranges.lumi, ranges.first, ranges.last)
+    digests = ("".join(f"{part:08x}" for part in parts) for parts in ranges.digest)
+    assert list(zip(*(c.tolist() for c in columns), digests, strict=True)) == [
+        (number, *r) for number, file in enumerate(index) for r in file.ranges
+    ]
+
+
+@given(inputs, inputs)
+def test_bytes_of_a_file_are_the_same_if_its_ranges_are(one: Sizes, other: Sizes) -> None:
+    by_file = [
+        (file.ranges, bytes(held))
+        for sizes in (one, other)
+        for file, held in zip(
+            index_of(sizes), LumiRanges.of(index_of(sizes)).bytes_by_file(len(sizes)), strict=True
+        )
+    ]
+    for (mine, held), (theirs, held_too) in itertools.product(by_file, by_file):
+        assert (mine == theirs) == (held == held_too)
 
 
 @pytest.mark.parametrize(

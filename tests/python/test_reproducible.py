@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import os
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,8 +18,7 @@ from forkrun.merge import merge_files
 from forkrun.sample import SampleSettings, write_sample
 from tests.io.odd_file import write_odd_file
 from tests.io.records import records, uuids
-from tests.python.jobs import environment, forkrun, jets_job, module, write_job
-from tests.python.test_failures import wait_for
+from tests.python.jobs import forkrun, jets_job, module, running, sha256, wait_for, write_job
 
 FILE = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 Variant = tuple[int, int, str]  # children, threads, executor
@@ -85,10 +79,6 @@ def digests(folder: Path) -> Digests:
     return {str(file.relative_to(folder)): sha256(file) for file in files}
 
 
-def sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Three files, with runs and lumis that begin in one and end in the next."""
@@ -123,7 +113,8 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     job["modules"].append(module("waits", "Waits", until=str(go), event=3500))
     job["paths"] = {"skim": ["waits", "jets", "plots"], "muons": ["waits", "two_muons", "masses"]}
     killed = tmp_path / "killed"
-    start_and_kill(write_job(tmp_path, job), killed, lambda: any(killed.rglob("units/*/*.root")))
+    with running("run", write_job(tmp_path, job), "-o", "killed", "-q", cwd=tmp_path):
+        wait_for(lambda: any(killed.rglob("units/*/*.root")))
     left = digests(killed)
     assert left
     go.touch()
@@ -131,16 +122,6 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     assert ended.code == 0, ended.err
     whole = run(tmp_path, job, (2, 1, "tbb"))
     assert digests(killed) == whole
-
-
-def start_and_kill(job: Path, folder: Path, now: Callable[[], bool]) -> None:
-    command = [sys.executable, "-m", "forkrun", "run", str(job), "-o", str(folder), "-q"]
-    process = subprocess.Popen(command, env=environment(), start_new_session=True)
-    try:
-        wait_for(now)
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def test_guided_units_give_the_same_files_for_any_number_of_children(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -20,7 +19,8 @@ from tests.python.jobs import (
     jets_job,
     ledger_units,
     module,
-    start,
+    output_digests,
+    running,
     wait_for,
     write_job,
 )
@@ -39,30 +39,25 @@ def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
     return forkrun("run", write_job(folder, job), "-o", "run", *options, cwd=folder)
 
 
-def digests(run: Path) -> dict[str, str]:
-    files = sorted((run / "output").glob("*.root"))
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
 @pytest.fixture
 def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
     """Digests of the outputs of an undisturbed run."""
     job_file = write_job(tmp_path, job)
     assert forkrun("run", job_file, "-o", "whole", "-q", cwd=tmp_path).code == 0
-    return digests(tmp_path / "whole")
+    return output_digests(tmp_path / "whole")
 
 
 def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> None:
     """A run whose parent gets a signal after some units."""
     chaos = [{"fault": "hang", "at": "begin", "unit": 7, "times": 9}]
-    process = start(
-        "run", write_job(folder, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
-        cwd=folder, env={**environment(), "FORKRUN_CHAOS": json.dumps(chaos)},
-    )  # fmt: skip
     done = folder / "run/ledger"
-    wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
-    process.send_signal(number)
-    process.communicate(timeout=60)
+    with running(
+        "run", write_job(folder, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
+        cwd=folder, env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
+    ) as process:  # fmt: skip
+        wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
+        process.send_signal(number)
+        process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, 128 + number)
 
 
@@ -76,7 +71,7 @@ def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
     assert ended.code == 0, ended.err
     assert "23 units (230 events) were committed before" in ended.err
     assert ledger_units(tmp_path / "run") == list(range(N_UNITS))
-    assert digests(tmp_path / "run") == whole
+    assert output_digests(tmp_path / "run") == whole
 
 
 def test_resume_takes_the_run_directory_and_another_number_of_children(
@@ -85,7 +80,7 @@ def test_resume_takes_the_run_directory_and_another_number_of_children(
     interrupted(tmp_path, job)
     ended = forkrun("resume", "run", "--children", 3, "--threads", 2, "--no-plots", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert digests(tmp_path / "run") == whole
+    assert output_digests(tmp_path / "run") == whole
     assert forkrun("resume", "none", cwd=tmp_path).code == 2
 
 
@@ -97,12 +92,11 @@ def test_other_distributions_survive_a_child_too(
     file = write_job(tmp_path, job)
     assert forkrun("run", file, "-o", "whole", "-q", cwd=tmp_path).code == 0
     chaos = [{"fault": "SIGKILL", "at": "before_rename", "unit": unit} for unit in (1, 4)]
-    env = {**environment(), "FORKRUN_CHAOS": json.dumps(chaos)}
-    process = start("run", file, "-o", "run", "--no-plots", cwd=tmp_path, env=env)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert err.count("killed by signal 9 (SIGKILL)") == 2
-    assert digests(tmp_path / "run") == digests(tmp_path / "whole")
+    env = environment(FORKRUN_CHAOS=json.dumps(chaos))
+    ended = forkrun("run", file, "-o", "run", cwd=tmp_path, env=env)
+    assert ended.code == 0, ended.err
+    assert ended.err.count("killed by signal 9 (SIGKILL)") == 2
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "removed", "histograms"])
@@ -126,7 +120,7 @@ def test_damaged_temporary_outputs_are_made_again(
     assert f"unit 3: units/000003/{name}" in ended.err
     assert "it is done again" in ended.err
     assert "22 units (220 events) were committed before" in ended.err
-    assert digests(tmp_path / "run") == whole
+    assert output_digests(tmp_path / "run") == whole
 
 
 def test_a_line_of_a_ledger_cut_short_is_no_commit(
@@ -138,7 +132,7 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
     assert "22 units (220 events) were committed before" in ended.err
-    assert digests(tmp_path / "run") == whole
+    assert output_digests(tmp_path / "run") == whole
 
 
 @pytest.mark.parametrize(

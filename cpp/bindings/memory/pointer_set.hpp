@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include <forkrun/random/mixing.hpp>
+
 namespace forkrun::bindings {
 
-/// Mixes the bits of a number: neighbouring pointers become unrelated numbers (splitmix64).
+/// Neighbouring pointers become unrelated numbers, and so does null, of which `mix` alone makes 0.
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31);
+  return mix(value + 0x9e3779b97f4a7c15U);
 }
 
 [[nodiscard]] inline std::uint64_t mixed(const void* pointer) {

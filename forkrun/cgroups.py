@@ -1,0 +1,77 @@
+"""The control groups of this process, of version 1 and 2: their limits and what they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC = Path("/proc")
+CGROUPS = Path("/sys/fs/cgroup")
+# Version 1 writes the largest number there is for "no limit".
+_NO_LIMIT = 1 << 60
+
+
+def core_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[float, Path]]:
+    """CPU time per time of each group that limits it, and the file that says so. The roots of /proc
+    and of the control groups are arguments, so that tests read recorded ones."""
+    for folder in _groups(proc, cgroups, ""):
+        words = _text(folder / "cpu.max").split()
+        if len(words) == 2 and words[0].isdigit():
+            yield int(words[0]) / int(words[1]), folder / "cpu.max"
+    for folder in _groups(proc, cgroups, "cpu"):
+        quota, period = (_number(folder / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        if quota and period and quota > 0:
+            yield quota / period, folder / "cpu.cfs_quota_us"
+
+
+def memory_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[int, Path]]:
+    """Bytes of each group that limits them, and the file in its folder that says so."""
+    for controller, name in (("", "memory.max"), ("memory", "memory.limit_in_bytes")):
+        for folder in _groups(proc, cgroups, controller):
+            limit = _number(folder / name)
+            if limit is not None and limit < _NO_LIMIT:
+                yield limit, folder / name
+
+
+def used_bytes(group: Path) -> int | None:
+    """What counts against the limit of a group, also page cache; None: not known."""
+    current = _number(group / "memory.current")
+    return _number(group / "memory.usage_in_bytes") if current is None else current
+
+
+def held_bytes(group: Path) -> int:
+    """What a group cannot give back: without the page cache."""
+    fields = dict(line.split() for line in _text(group / "memory.stat").splitlines())
+    cache = int(fields.get("file", fields.get("total_cache", 0)))
+    shared = int(fields.get("shmem", fields.get("total_shmem", 0)))
+    return (used_bytes(group) or 0) - cache + shared
+
+
+def _groups(proc: Path, cgroups: Path, controller: str) -> Iterator[Path]:
+    """Folder of this process's group and of all above it, of a controller of version 1 or ("") of
+    version 2. In a container its path may be that of the host, which is not there: then the root
+    counts."""
+    for line in _text(proc / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            root = cgroups / controller if controller else _unified(cgroups)
+            own = root / path.lstrip("/")
+            yield from (group for group in (own, *own.parents) if group.is_relative_to(root))
+
+
+def _unified(cgroups: Path) -> Path:
+    """Version 2 beside version 1 is in a folder of its own."""
+    beside = cgroups / "unified"
+    return beside if beside.is_dir() else cgroups
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path).strip()
+    return int(text) if text.lstrip("-").isdigit() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
