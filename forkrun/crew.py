@@ -64,6 +64,8 @@ class JobCrew:
 
     def due(self) -> list[int]:
         """Children to be forked now; their assignments are made."""
+        if words := self._ending.look_at_clock():
+            self._observer.say(words)
         if not self._ending.may_fork:
             return []
         self._look_for_lost_units()
@@ -178,10 +180,7 @@ class JobCrew:
     def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
         self._observer.tick()
         self._look_at_ledgers(running)
-        signals, words = self._ending.tick(running)
-        if words:
-            self._observer.say(words)
-        if signals:
+        if signals := self._ending.tick(running):
             return signals
         return {**self._end_hanging(running), **self._relieve_memory(running)}
 

@@ -29,7 +29,7 @@ def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
     allocation it runs in. Monotonic clock."""
     deadlines = []
     if walltime_s is not None:
-        deadlines.append(Deadline(start_s + walltime_s, f"limits.walltime = {walltime_s:.0f} s"))
+        deadlines.append(Deadline(start_s + walltime_s, f"limits.walltime = {walltime_s:g} s"))
     left_s = slurm_time_left_s(os.environ)
     if left_s is not None:
         why = f"the allocation of Slurm job {os.environ['SLURM_JOB_ID']}"

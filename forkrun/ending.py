@@ -60,15 +60,16 @@ class Ending:
         self._order("end_after_block")
         return "stopping: children finish their block first"
 
-    def tick(self, running: Mapping[int, int]) -> tuple[dict[int, int], str]:
-        """Signals to send, by child, and what there is to say."""
-        now_s, words = time.monotonic(), ""
-        if self._deadline:
-            words = self._look_at_clock(self._deadline, now_s)
-        late = self._kill_at_s is not None and now_s > self._kill_at_s
-        return (dict.fromkeys(running, signal.SIGKILL) if late else {}), words
+    def tick(self, running: Mapping[int, int]) -> dict[int, int]:
+        """Signals to send, by child."""
+        late = self._kill_at_s is not None and time.monotonic() > self._kill_at_s
+        return dict.fromkeys(running, signal.SIGKILL) if late else {}
 
-    def _look_at_clock(self, deadline: Deadline, now_s: float) -> str:
+    def look_at_clock(self) -> str:
+        """What there is to say."""
+        return self._compare(self._deadline, time.monotonic()) if self._deadline else ""
+
+    def _compare(self, deadline: Deadline, now_s: float) -> str:
         n_bytes, longest_s = self._commits.n_bytes, self._commits.longest_unit_s
         urgent_s = deadline.at_s - time_to_merge_s(n_bytes) - self._grace_s
         if not self.reached and now_s > urgent_s - time_for_units_s(longest_s):

@@ -16,6 +16,7 @@ KIB = 1024
 # A slow machine needs 25 ms per GB; and small processes say little about large ones.
 SLOW_ROLLUP_S_PER_BYTE = 25e-12
 LARGE_BYTES = 32 << 20
+MAX_STOP_S = 0.002
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ProcessReader:
     PSS. `longest_stop_s` is the longest time that a child's memory was locked so far; a reader
     that waits for a CPU on a busy machine may keep it longer."""
 
-    def __init__(self, proc: Path = PROC, max_stop_s: float = 0.005) -> None:
+    def __init__(self, proc: Path = PROC, max_stop_s: float = MAX_STOP_S) -> None:
         """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
         self._proc = proc
         self._max_stop_s = max_stop_s
@@ -69,13 +70,13 @@ class ProcessReader:
             else:
                 memory = self._read_pages(pid, n_processes)
             user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
-            io = _parse_fields(_read(f"{folder}/io"))
+            calls, n_bytes = _reads(folder)
             return ProcessReading(
                 **memory,
                 cpu_user_s=user_s,
                 cpu_system_s=system_s,
-                read_calls=io["syscr"],
-                read_bytes=io["rchar"],
+                read_calls=calls,
+                read_bytes=n_bytes,
             )
         except (OSError, LookupError, ValueError):
             return None
@@ -139,6 +140,15 @@ def _read(path: str) -> str:
         return os.read(fd, 1 << 16).decode("ascii", "replace")
     finally:
         os.close(fd)
+
+
+def _reads(folder: str) -> tuple[int, int]:
+    """Calls and bytes; 0 of a kernel that does not count them."""
+    try:
+        fields = _parse_fields(_read(f"{folder}/io"))
+    except OSError:
+        return 0, 0
+    return fields["syscr"], fields["rchar"]
 
 
 def _parse_rollup(text: str) -> dict[str, int]:

@@ -22,7 +22,13 @@ from typing import Any
 
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.jsonl import JsonLines
-from forkrun.monitoring.process_reading import PROC, ProcessReader, ProcessReading, read_process
+from forkrun.monitoring.process_reading import (
+    MAX_STOP_S,
+    PROC,
+    ProcessReader,
+    ProcessReading,
+    read_process,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class SamplerSettings:
     max_cost: float = 0.0075
     grant_s: float = 0.02
     slice_s: float = 0.02
-    max_stop_s: float = 0.005
+    max_stop_s: float = MAX_STOP_S
 
 
 @dataclass(frozen=True)

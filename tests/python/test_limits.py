@@ -207,9 +207,9 @@ def test_a_job_out_of_time_ends_with_9_and_goes_on_later(
 ) -> None:
     file = write_job(tmp_path, job | {"merge": {"when_stopped": True}})
     run = ["run", file, "-o", "run"]
-    ended = forkrun(*run, "--max-walltime", "1 s", cwd=tmp_path)
+    ended = forkrun(*run, "--max-walltime", "0.1 s", cwd=tmp_path)
     assert ended.code == 9
-    assert "out of time (limits.walltime = 1 s)" in ended.err
+    assert "out of time (limits.walltime = 0.1 s)" in ended.err
     assert forkrun(*run, "-q", cwd=tmp_path).code == 0
     assert ledger_units(tmp_path / "run") == list(range(24))
 

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <system_error>
 
 #include <forkrun/process/child_signals.hpp>
@@ -53,12 +56,28 @@ void end_all(const std::vector<pid_t>& pids) {
   }
 }
 
+/// If the machine runs out of memory: rather a child, which can be replaced, than its parent.
+void offer_to_oom_killer() {
+  const auto file = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+  if (file < 0) {
+    return;
+  }
+  std::array<char, 16> text{};
+  if (::read(file, text.data(), text.size() - 1) > 0) {
+    const auto score = std::min(std::atoi(text.data()) + 100, 1000);
+    const auto length = std::snprintf(text.data(), text.size(), "%d", score);
+    (void)!::pwrite(file, text.data(), static_cast<std::size_t>(length), 0);
+  }
+  ::close(file);
+}
+
 void become_child(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(1);
   }
   forget_signals();
+  offer_to_oom_killer();
 }
 
 }  // namespace

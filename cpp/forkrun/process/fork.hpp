@@ -16,7 +16,8 @@ struct Forked {
 
 /// Forks `n` children in a row, and the parent writes nothing in between: a page that it changed
 /// would be one more copy for every child that was made before. Children are killed when their
-/// parent ends, and what their parent does about signals does not hold for them.
+/// parent ends, and rather than it where memory runs out; what it does about signals does not hold
+/// for them.
 /// `together`: none of them returns before all have been made, so that children that are at work
 /// already do not take the CPU from a parent that still forks.
 /// Throws std::system_error if a fork fails, after having killed those that were made.

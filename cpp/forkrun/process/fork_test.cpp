@@ -76,6 +76,24 @@ TEST(ForkTest, a_child_does_not_answer_to_what_stops_its_parent_and_dies_with_it
   EXPECT_EQ(exit_code_of(forked.pids.at(0)), 0);
 }
 
+int oom_score_of_this() {
+  int score = -2000;
+  std::ifstream{"/proc/self/oom_score_adj"} >> score;
+  return score;
+}
+
+TEST(ForkTest, where_memory_runs_out_a_child_goes_first) {
+  const auto score = oom_score_of_this();
+  if (score < -1000 || score >= 1000) {
+    GTEST_SKIP() << "this process goes first already, or cannot know";
+  }
+  const auto forked = fork_children(1, false);
+  if (forked.child) {
+    ::_exit(oom_score_of_this() > score ? 0 : 1);
+  }
+  EXPECT_EQ(exit_code_of(forked.pids.at(0)), 0);
+}
+
 /// In a process of its own, which may have two children and no third one.
 int fork_too_many() {
   const rlimit limit{3, 3};
