@@ -46,6 +46,8 @@ class Assignment:
 
 def without(ranges: tuple[EntryRange, ...], bad: tuple[BadEvent, ...]) -> tuple[EntryRange, ...]:
     """The ranges without the entries of these events, in the same order."""
+    if not bad:
+        return ranges
     out = []
     for r in ranges:
         first = r.first

@@ -53,7 +53,7 @@ class Chaos:
         text = os.environ.get("FORKRUN_CHAOS")
         return cls(parse_faults(text)) if text else cls()
 
-    def strike(self, moment: Moment, unit: int, folder: Path) -> None:
+    def strike(self, moment: Moment, unit: int, folder: str) -> None:
         """Whatever is planned for this moment. `folder`: of the unit's outputs."""
         for fault, counter in self._faults:
             if fault.at != moment or fault.unit not in (None, unit):
@@ -77,7 +77,7 @@ def parse_faults(text: str) -> list[PlannedFault]:
     return faults
 
 
-def _do(fault: PlannedFault, folder: Path) -> None:
+def _do(fault: PlannedFault, folder: str) -> None:
     match fault.fault:
         case "SIGKILL" | "SIGSEGV" | "SIGABRT":
             os.kill(os.getpid(), signal.Signals[fault.fault])
@@ -92,7 +92,7 @@ def _do(fault: PlannedFault, folder: Path) -> None:
         case "ENOSPC":
             _meet_full_disk()
         case "truncate":
-            for file in folder.glob("*.root*"):
+            for file in Path(folder).glob("*.root*"):
                 os.truncate(file, file.stat().st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
         case "kill_parent":

@@ -6,14 +6,12 @@ import contextlib
 import errno
 import faulthandler
 import os
-import pickle
 import shutil
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -27,17 +25,19 @@ from forkrun.failure import FailureNote
 from forkrun.hand_out import HandOut
 from forkrun.hang_watch import PYTHON_STACKS
 from forkrun.ledger import Ledger
-from forkrun.merge import Commit, HistogramPart, OutputPart, SkippedEvent
+from forkrun.merge import Commit, SkippedEvent
 from forkrun.monitoring import Timeline, sample_self
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Plan, Unit
-from forkrun.run_directory import RunDirectory, output_errors
+from forkrun.run_directory import RunDirectory
 from forkrun.schedule import JobSchedule
 from forkrun.sharing import ConditionGuard
 from forkrun.timing.record import write_timing
+from forkrun.unit_files import UnitFiles
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _LOOK_AT_MEMORY_EVERY_S = 1.0
+_NO_EVENTS = _core.EventDigest().hex
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,8 @@ class Work:
     """By child."""
     chaos: Chaos
     guard: ConditionGuard
+    files: UnitFiles
+    timeline: Timeline
 
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
@@ -97,17 +99,17 @@ def process_units(
 ) -> None:
     """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
     called after each."""
-    timeline = Timeline(work.folder.path)
-    timeline.record("child_started", child=child, pid=os.getpid())
-    ledger = Ledger(work.folder.new_child_ledger(child))
+    work.timeline.record("child_started", child=child, pid=os.getpid())
+    ledger = Ledger(work.folder.ledger, child)
     processor = _begin(work, child, work.config)
-    timeline.record("child_first_event", child=child, pid=os.getpid())
+    work.timeline.record("child_first_event", child=child, pid=os.getpid())
     units = _Units(work, child, assignment, processor, ledger, tick)
-    with contextlib.suppress(_core.Stopped):
+    try:  # noqa: SIM105 -- a context manager is one more thing of Python that every child copies
         processor.run(units.next, units.commit)
+    except _core.Stopped:
+        pass
     _end(work, child, processor)
     ledger.close()
-    timeline.close()
     if work.config.forking.children:
         sample_self(work.folder.path, child, work.board.read(child).n_events_done)
 
@@ -170,14 +172,13 @@ class _Units:
         if number is None:
             return None
         self._begin_s[number] = time.time()
-        unit, folder = self._work.plan.units[number], self._work.folder.unit(number)
+        unit, folder = self._work.plan.units[number], self._work.files.folder(number)
         self._work.chaos.strike("begin", number, folder)
         ranges = without(unit.ranges, self._left_out(number))
         alone = number in self._assignment.first
         iov = self._work.schedule.conditions.enter_unit(number)
-        return _core.UnitToDo(
-            number, unit.run, unit.lumi, ranges, _places(self._work, folder), iov, alone
-        )
+        places = self._work.files.places(folder)
+        return _core.UnitToDo(number, unit.run, unit.lumi, ranges, places, iov, alone)
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
         """Its time begins where that of the unit before has ended: they do not overlap."""
@@ -187,7 +188,7 @@ class _Units:
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
-        self._work.chaos.strike("after_ledger", number, self._work.folder.unit(number))
+        self._work.chaos.strike("after_ledger", number, self._work.files.folder(number))
         self._work.board.beat(self._child)
         self._tick()
         self._is_old = self._is_old or self._life.is_over(commit.n_events)
@@ -234,11 +235,11 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     monitoring = work.config.monitoring.model_copy(update={"timing": False, "trace": False})
     config = work.config.model_copy(update={"threads": threads, "monitoring": monitoring})
     processor = _begin(work, child, config)
-    folder = work.folder.probe(number, child)
+    folder = work.files.probe_folder(number, child)
     try:
         unit = work.plan.units[number]._replace(ranges=assignment.entries)
         work.chaos.strike("begin", number, folder)
-        places = _places(work, folder)
+        places = work.files.places(folder)
         iov = work.schedule.conditions.enter_unit(number)
         processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)
         processor.finish()
@@ -248,13 +249,6 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     work.board.set_state(child, "done")
-
-
-def _places(work: Work, folder: Path) -> dict[str, str]:
-    """Where outputs are written: beside their names, in a folder that is made."""
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return {o.label: str(folder / f"{o.label}.root.part") for o in work.config.outputs}
 
 
 def _commit(
@@ -267,12 +261,10 @@ def _commit(
 ) -> Commit:
     """One unit, with its outputs under their final names when this returns."""
     unit = work.plan.units[number]
-    folder = work.folder.unit(number)
-    histograms = _write_histograms(work.schedule, folder)
+    folder = work.files.folder(number)
+    histograms = work.files.write_histograms(folder, work.schedule.take_histograms())
     work.chaos.strike("before_rename", number, folder)
-    for output in work.config.outputs:
-        _publish(folder / f"{output.label}.root.part")
-    _sync_folder(folder)
+    work.files.publish(folder)
     work.chaos.strike("after_rename", number, folder)
     return Commit(
         unit=number,
@@ -286,8 +278,8 @@ def _commit(
             SkippedEvent(e.event, work.plan.files[e.file], e.entry, e.cause) for e in left_out
         ),
         skipped_digest=_digest_of(unit, left_out),
-        outputs={o.label: _part(work.folder, folder, o) for o in result.outputs},
-        histograms=_histogram_part(work.folder, histograms) if histograms else None,
+        outputs={o.label: work.files.part(folder, o) for o in result.outputs},
+        histograms=histograms,
         start_s=start_s,
         end_s=time.time(),
         wall_s=result.wall_s,
@@ -298,47 +290,8 @@ def _commit(
 
 
 def _digest_of(unit: Unit, left_out: tuple[BadEvent, ...]) -> str:
+    if not left_out:
+        return _NO_EVENTS
     digest = _core.EventDigest()
     digest.add(unit.run, unit.lumi, np.array([e.event for e in left_out], dtype=np.uint64))
     return digest.hex
-
-
-def _part(run: RunDirectory, folder: Path, output: _core.OutputSummary) -> OutputPart:
-    file = folder / f"{output.label}.root"
-    name, checksum = str(file.relative_to(run.path)), _core.file_checksum(str(file))
-    return OutputPart(name, output.written.count, output.written.hex, file.stat().st_size, checksum)
-
-
-def _histogram_part(run: RunDirectory, file: Path) -> HistogramPart:
-    checksum = _core.file_checksum(str(file))
-    return HistogramPart(str(file.relative_to(run.path)), file.stat().st_size, checksum)
-
-
-def _write_histograms(schedule: JobSchedule, folder: Path) -> Path | None:
-    """What the analyzers filled in this unit; they are empty afterwards."""
-    histograms = schedule.take_histograms()
-    if not histograms:
-        return None
-    path = folder / "histograms.pkl"
-    beside = folder / "histograms.pkl.part"
-    with output_errors(beside), beside.open("wb") as file:
-        pickle.dump(histograms, file, protocol=pickle.HIGHEST_PROTOCOL)
-        file.flush()
-        os.fsync(file.fileno())
-    _publish(beside)
-    return path
-
-
-def _publish(beside: Path) -> None:
-    """x.part becomes x. Its contents are on disk: whoever wrote it has synced it."""
-    with output_errors(beside):
-        beside.replace(beside.with_suffix(""))
-
-
-def _sync_folder(folder: Path) -> None:
-    with output_errors(folder):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
 
@@ -15,10 +16,10 @@ class Ledger:
     """Appends to a file that is this process's own: what a process that died may have left of a
     line is nobody's beginning. Each line is on disk when `append` returns."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with output_errors(path):
-            self._fd = os.open(path, _FLAGS, 0o644)
+    def __init__(self, folder: Path, child: int) -> None:
+        self._path = f"{folder}/child-{child:03d}"
+        with output_errors(self._path):
+            self._fd = _open_new(self._path)
 
     def append(self, commit: Commit) -> None:
         """One write per line: a reader sees all of it, or a line without its end."""
@@ -32,3 +33,13 @@ class Ledger:
     def close(self) -> None:
         """Nothing is pending."""
         os.close(self._fd)
+
+
+def _open_new(stem: str) -> int:
+    """STEM.jsonl, or the first of STEM.1.jsonl, … that does not exist."""
+    for number in itertools.count():
+        try:
+            return os.open(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl", _FLAGS, 0o644)
+        except FileExistsError:
+            continue
+    raise AssertionError("there is no last number")

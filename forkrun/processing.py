@@ -35,6 +35,7 @@ from forkrun.run_directory import RunDirectory
 from forkrun.sharing import ConditionGuard, prepare_memory
 from forkrun.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.supervisor import Supervisor
+from forkrun.unit_files import UnitFiles
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
     guard = ConditionGuard(schedule.conditions.loaded(), config.memory.check_conditions)
-    work = Work(run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard)
+    files = UnitFiles(run.folder, [output.label for output in config.outputs])
+    work = Work(
+        run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard, files,
+        run.timeline,
+    )  # fmt: skip
     progress = make_progress(plan.n_events, "events", run.quiet)
     observer = RunObserver(
         run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also,

@@ -78,17 +78,6 @@ class RunDirectory:
         """Of all processes that were this child, in no order."""
         return list(self.ledger.glob(f"child-{child:03d}.*"))
 
-    def new_child_ledger(self, child: int) -> Path:
-        """Of one that nobody has written to: each process has its own."""
-        return unused(self.ledger / f"child-{child:03d}.jsonl")
-
-    def unit(self, number: int) -> Path:
-        return self.units / f"{number:06d}"
-
-    def probe(self, number: int, child: int) -> Path:
-        """For what a probe of a unit writes; nothing of it is kept."""
-        return self.units / f"{number:06d}-probe-{child:03d}"
-
     def log(self, name: str, parent_pid: int) -> Path:
         """Of a process of this parent: `child-003`, `merge`."""
         return self.path / "logs" / f"{parent_pid}-{name}.log"
@@ -187,7 +176,7 @@ def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
 
 
 @contextlib.contextmanager
-def output_errors(path: Path) -> Iterator[None]:
+def output_errors(path: Path | str) -> Iterator[None]:
     """Turns an OSError into an OutputError that names the path and what to do."""
     try:
         yield

@@ -47,7 +47,7 @@ class JobSchedule:
         threads, monitoring = config.threads, config.monitoring
         n_threads, lanes, units, iovs = in_work(threads)
         settings: tuple[Any, ...] = (
-            self.core, self.source, threads.executor.value, n_threads, lanes,
+            self.core, self.source, threads.executor, n_threads, lanes,
             threads.block_size, board, child, monitoring.timing or monitoring.trace,
             monitoring.trace_calls if monitoring.trace else 0,
             units, iovs, self.watch, N_WATCHED_CALLS,

@@ -139,16 +139,17 @@ class MemoryConfig(Section):
     """[memory]: what the parent does before the fork, so that children go on sharing its memory."""
 
     immortal: Flag = True
-    """Take the reference counts from what conditions and modules hold (Python 3.12 or newer)."""
+    """Take the reference counts from all objects of the parent (Python 3.12 or newer)."""
     freeze: Flag = True
     """Keep the garbage collector from the parent's objects."""
     fill_holes: Flag = True
     """Keep children from making objects in the holes between the parent's."""
     warm_up: Flag = True
-    """Load libraries and fill caches in the parent that every child would load and fill."""
+    """Do a job in miniature in the parent: load libraries and fill caches that every child would
+    load and fill."""
     huge_pages: Flag | None = None
-    """Join the parent's pages to huge ones; not given: where there is much memory and many children
-    to share it."""
+    """Make Python's objects in huge pages, and join other pages to huge ones; not given: join them
+    where there is much memory and many children to share it; false: neither."""
     check_conditions: CheckConditions = CheckConditions.CHILD
     """Compare conditions after a child's first unit and at its end ("child"), after every unit, or
     after every call of a Python module, which names the module."""

@@ -84,12 +84,11 @@ class Units(Sequence[Unit]):
     __hash__ = None  # type: ignore[assignment]
 
     def _unit(self, number: int) -> Unit:
-        places = range(self.first_range[number], self.first_range[number + 1])
-        ranges = tuple(
-            EntryRange(int(self.file[r]), int(self.first[r]), int(self.last[r])) for r in places
-        )
-        child, run, lumi = (int(c[number]) for c in (self.child, self.run, self.lumi))
-        return Unit(number, child, run, lumi, ranges)
+        places = slice(self.first_range[number], self.first_range[number + 1])
+        columns = (c[places].tolist() for c in (self.file, self.first, self.last))
+        ranges = tuple(map(EntryRange, *columns))
+        child, run, lumi = self.child[number], self.run[number], self.lumi[number]
+        return Unit(number, int(child), int(run), int(lumi), ranges)
 
     def columns(self) -> dict[str, Integers]:
         """By name."""

@@ -20,10 +20,12 @@ from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig, validate
 from forkrun.hand_out import HandOut
 from forkrun.index import FileIndex, IdBranches
+from forkrun.monitoring import Timeline
 from forkrun.plan import Plan, make_plan
 from forkrun.run_directory import RunDirectory
 from forkrun.schedule import build_schedule
 from forkrun.sharing import ConditionGuard
+from forkrun.unit_files import UnitFiles
 
 # Of every kind. ROOT numbers the classes of leaves in the order of their first use and writes them
 # in that order; so it must be the same for all jobs.
@@ -62,6 +64,7 @@ def rehearse(with_python: bool) -> None:
             sys._clear_type_cache()  # an entry that is replaced counts references of its name, too
         for _ in range(_N_REPETITIONS):
             process_units(_again(work), 0, Assignment())
+        work.timeline.close()
 
 
 def _write(file: Path) -> None:
@@ -104,8 +107,11 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
     board = _core.StatusBoard(1)
-    hand_out = _all_of(plan)
-    return Work(folder, config, plan, schedule, hand_out, board, [], Chaos(), guard)
+    unit_files = UnitFiles(folder, [output.label for output in config.outputs])
+    hand_out, timeline = _all_of(plan), Timeline(folder.path)
+    return Work(
+        folder, config, plan, schedule, hand_out, board, [], Chaos(), guard, unit_files, timeline
+    )
 
 
 def _again(work: Work) -> Work:

@@ -81,7 +81,12 @@ def bench_fork(args: argparse.Namespace, _folder: Path) -> list[dict[str, Any]]:
     """Time of a fork, with objects and with arrays."""
     return [
         measured("fork", what=what, gigabytes=gigabytes, huge_pages=huge)
-        for what, huge in (("objects", False), ("objects", True), ("arrays", False))
+        for what, huge in (
+            ("objects", "no"),
+            ("objects", "joined"),
+            ("objects", "first"),
+            ("arrays", "no"),
+        )
         for gigabytes in (0.0, args.gb / 4, args.gb / 2, args.gb)
     ]
 

@@ -46,16 +46,21 @@ def holes(kept: float, fill_holes: bool) -> dict[str, Any]:
     return {"private_mb": private_mb(lambda: [(float(i), f"k{i}") for i in range(50_000)])}
 
 
-def fork(what: str, gigabytes: float, huge_pages: bool) -> dict[str, Any]:
-    """Shortest of several forks, and what joining pages took."""
+def fork(what: str, gigabytes: float, huge_pages: str) -> dict[str, Any]:
+    """Shortest of several forks, and what it took to get there. `huge_pages`: "no", "joined" (when
+    everything is loaded) or "first" (from the first use of the memory on)."""
+    if huge_pages == "first":
+        _core.use_huge_arenas()
+    load_s = time.perf_counter()
     values = getattr(memory_conditions, what)(gigabytes)
     start_s = time.perf_counter()
-    prepared = prepare(values, huge_pages=False)
+    prepared = prepare(values)
     middle_s = time.perf_counter()
-    joined = _core.join_pages() if huge_pages else 0
+    joined = _core.join_pages() if huge_pages == "joined" else 0
     end_s = time.perf_counter()
     return {
         "fork_ms": round(min(fork_time_s() for _ in range(10)) * 1e3, 2),
+        "load_s": round(start_s - load_s, 3),
         "prepare_s": round(middle_s - start_s, 3),
         "join_s": round(end_s - middle_s, 3),
         "joined_mb": round(joined / 1e6),

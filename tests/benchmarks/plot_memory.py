@@ -58,9 +58,9 @@ def draw_fork(rows: Rows, path: Path) -> None:
     subtitle = "the shortest of ten; a fork copies the page table, an entry for every page"
     figure, axes = new_figure(7, 3.2, "A fork takes longer the more pages there are", subtitle)
     looks = {
-        ("objects", False): (ORANGE, "Python objects, pages of 4 KiB"),
-        ("objects", True): (BLUE, "Python objects, pages joined"),
-        ("arrays", False): (MUTED, "arrays of 8 MB"),
+        ("objects", "no"): (ORANGE, "Python objects, pages of 4 KiB"),
+        ("objects", "first"): (BLUE, "Python objects, huge pages"),
+        ("arrays", "no"): (MUTED, "arrays of 8 MB"),
     }
     for (what, huge), (colour, label) in looks.items():
         of = [r for r in rows if (r["what"], r["huge_pages"]) == (what, huge)]
