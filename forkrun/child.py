@@ -100,7 +100,7 @@ def process_units(
     """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
     called after each."""
     work.timeline.record("child_started", child=child, pid=os.getpid())
-    ledger = Ledger(work.folder.ledger, child)
+    ledger = Ledger(work.files.ledgers, child)
     processor = _begin(work, child, work.config)
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
     units = _Units(work, child, assignment, processor, ledger, tick)
@@ -204,7 +204,6 @@ class _Life:
 
     def __init__(self, forking: ForkingConfig) -> None:
         self._forking = forking
-        self._reader = ProcessReader()
         self._n_events = 0
         self._look_at_s = 0.0
 
@@ -223,7 +222,7 @@ class _Life:
         if time.monotonic() < self._look_at_s:
             return False
         self._look_at_s = time.monotonic() + _LOOK_AT_MEMORY_EVERY_S
-        reading = self._reader.read(os.getpid())
+        reading = ProcessReader().read(os.getpid())
         return reading is not None and reading.private_bytes >= most_bytes
 
 

@@ -30,17 +30,18 @@ def fork_processes(processes: Sequence[Process]) -> list[int]:
     sys.stdout.flush()
     sys.stderr.flush()
     together = len(processes) > len(os.sched_getaffinity(0))
+    logs = [str(process.log) for process in processes]  # not in every child
     forked = _core.fork(len(processes), together)
     if isinstance(forked, int):
-        _run(processes[forked])
+        _run(processes[forked].body, logs[forked])
     return forked
 
 
-def _run(process: Process) -> NoReturn:
+def _run(body: Callable[[], int], log: str) -> NoReturn:
     code = 1
     try:
-        _settle(process.log)
-        code = process.body()
+        _settle(log)
+        code = body()
     except BaseException:
         with contextlib.suppress(OSError):
             traceback.print_exc()
@@ -51,7 +52,7 @@ def _run(process: Process) -> NoReturn:
         os._exit(code)
 
 
-def _settle(log: Path) -> None:
+def _settle(log: str) -> None:
     """It does not wake its parent, or write to its terminal."""
     signal.set_wakeup_fd(-1)
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-from pathlib import Path
 
 from forkrun.merge.ledger import Commit
 from forkrun.run_directory import output_errors
@@ -16,7 +15,7 @@ class Ledger:
     """Appends to a file that is this process's own: what a process that died may have left of a
     line is nobody's beginning. Each line is on disk when `append` returns."""
 
-    def __init__(self, folder: Path, child: int) -> None:
+    def __init__(self, folder: str, child: int) -> None:
         self._path = f"{folder}/child-{child:03d}"
         with output_errors(self._path):
             self._fd = _open_new(self._path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from forkrun.errors import OutputError
@@ -175,14 +175,24 @@ def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
         beside.replace(path)
 
 
-@contextlib.contextmanager
-def output_errors(path: Path | str) -> Iterator[None]:
+class output_errors:  # noqa: N801 -- as contextlib.suppress
     """Turns an OSError into an OutputError that names the path and what to do."""
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or path
-        raise OutputError(f"{where}: cannot write: {error.strerror}{_remedy(error)}") from error
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            where = error.filename or self._path
+            raise OutputError(f"{where}: cannot write: {error.strerror}{_remedy(error)}") from error
 
 
 def _remedy(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""The files of a unit of work: written beside their names, synced, renamed."""
+"""The files that a child writes for a unit of work: beside their names, synced, renamed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from forkrun.run_directory import RunDirectory, output_errors
 
 class UnitFiles:
     """Made in the parent. Paths are texts here: `pathlib` for every unit would cost each child time
-    and memory of its own. `labels`: of the outputs."""
+    and memory of its own. `labels`: of the outputs; `ledgers`: the folder of the ledgers."""
 
     def __init__(self, run: RunDirectory, labels: Sequence[str]) -> None:
         self._run = f"{run.path}/"
         self._units = str(run.units)
         self._labels = labels
+        self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
         """Of a unit."""

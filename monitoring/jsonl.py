@@ -21,9 +21,9 @@ class JsonLines:
 
     def append(self, values: Iterable[Mapping[str, Any]]) -> None:
         """Writes the values, in order, by one call."""
-        lines = "".join(_AS_JSON.encode(value) + "\n" for value in values)
+        lines = list(map(_AS_JSON.encode, values))
         if lines:
-            os.write(self._fd, lines.encode())
+            os.write(self._fd, "\n".join([*lines, ""]).encode())
 
     def close(self) -> None:
         if self._fd >= 0:

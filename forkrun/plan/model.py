@@ -85,8 +85,8 @@ class Units(Sequence[Unit]):
 
     def _unit(self, number: int) -> Unit:
         places = slice(self.first_range[number], self.first_range[number + 1])
-        columns = (c[places].tolist() for c in (self.file, self.first, self.last))
-        ranges = tuple(map(EntryRange, *columns))
+        file, first, last = self.file[places], self.first[places], self.last[places]
+        ranges = tuple(map(EntryRange, file.tolist(), first.tolist(), last.tolist()))
         child, run, lumi = self.child[number], self.run[number], self.lumi[number]
         return Unit(number, int(child), int(run), int(lumi), ranges)
 
