@@ -4,6 +4,8 @@ runs, in place; after some repetitions it leaves it as it is."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import tempfile
 from dataclasses import replace
@@ -18,6 +20,7 @@ from forkrun.chaos import Chaos
 from forkrun.child import Work, process_units
 from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig, validate
+from forkrun.errors import OutputError
 from forkrun.hand_out import HandOut
 from forkrun.index import FileIndex, IdBranches
 from forkrun.monitoring import Timeline
@@ -53,18 +56,25 @@ _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
 def rehearse(with_python: bool) -> None:
     """Loads ROOT's libraries, dictionaries and interpreter, and does some small jobs;
     `with_python`: with modules that use Awkward Arrays and histograms as users do. Starts no thread
-    and leaves nothing open."""
+    and leaves nothing open. Where nothing can be written, children do all that themselves."""
     _core.warm_up()
-    place = _MEMORY if _MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="forkrun-rehearsal-", dir=place) as folder:
-        file = Path(folder, "input.root")
-        _write(file)
-        work = _prepare(_config(file, with_python), RunDirectory(Path(folder, "run")))
-        if not _core.HAS_IMMORTAL_OBJECTS:
-            sys._clear_type_cache()  # an entry that is replaced counts references of its name, too
-        for _ in range(_N_REPETITIONS):
-            process_units(_again(work), 0, Assignment())
-        work.timeline.close()
+    place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with (
+        contextlib.suppress(OSError, OutputError, _core.OutputError),
+        tempfile.TemporaryDirectory(prefix="forkrun-rehearsal-", dir=place) as folder,
+    ):
+        _rehearse(Path(folder), with_python)
+
+
+def _rehearse(folder: Path, with_python: bool) -> None:
+    file = folder / "input.root"
+    _write(file)
+    work = _prepare(_config(file, with_python), RunDirectory(folder / "run"))
+    if not _core.HAS_IMMORTAL_OBJECTS:
+        sys._clear_type_cache()  # an entry that is replaced counts references of its name, too
+    for _ in range(_N_REPETITIONS):
+        process_units(_again(work), 0, Assignment())
+    work.timeline.close()
 
 
 def _write(file: Path) -> None:

@@ -8,6 +8,7 @@ import functools
 import gc
 import json
 import os
+import resource
 import subprocess
 import sys
 import textwrap
@@ -401,3 +402,14 @@ def test_a_job_in_miniature_starts_no_thread_and_leaves_nothing_open(tmp_path: P
     _, status = os.waitpid(pid, 0)
     assert status == 0, (tmp_path / "log").read_text()
     assert json.loads((tmp_path / "answer").read_text()) == [1, []]
+
+
+def test_where_nothing_can_be_written_there_is_no_rehearsal(tmp_path: Path) -> None:
+    def body() -> int:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        rehearse(with_python=False)
+        return 0
+
+    (pid,) = fork_processes([Process(body, tmp_path / "log")])
+    _, status = os.waitpid(pid, 0)
+    assert status == 0, (tmp_path / "log").read_text()
