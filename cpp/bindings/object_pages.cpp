@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "memory/object_array.hpp"
+#include "memory/object_walk.hpp"
+#include "memory/page_sizes.hpp"
 
 namespace py = pybind11;
 
@@ -13,8 +15,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;  // Of the map of objects; parts of a larger page add up.
-constexpr std::size_t small_object = 512;   // pymalloc takes no larger ones.
+constexpr std::size_t small_object = 512;  // pymalloc takes no larger ones.
 constexpr std::size_t collector_header = 16;
 
 std::size_t size_of_text(PyObject* text) {
@@ -52,12 +53,6 @@ std::size_t whole_size_of(PyObject* object) {
     return size_of(object);
   }
   return size.cast<std::size_t>();
-}
-
-std::array<PyObject*, 9> constants_of(const PyCodeObject& code) {
-  return {code.co_consts,          code.co_names,     code.co_localsplusnames,
-          code.co_localspluskinds, code.co_filename,  code.co_name,
-          code.co_qualname,        code.co_linetable, code.co_exceptiontable};
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "page_sizes.hpp"
+
 namespace forkrun::bindings {
 
 namespace {
@@ -46,7 +48,6 @@ std::size_t take_blocks_of(std::size_t size) {
   return taken;
 }
 
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t smallest_place_bytes = 32;  // of malloc, with its header of 8
 
 /// When places come one behind the other for more than a page, they are cut from a whole one.

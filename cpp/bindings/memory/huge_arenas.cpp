@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "page_sizes.hpp"
+
 namespace forkrun::bindings {
 
 namespace {
 
 constexpr std::size_t arena_bytes = std::size_t{1} << 20;
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 constexpr std::size_t chunk_bytes = std::size_t{64} << 20;
 
 /// Address space for arenas, in chunks; memory only where it is used.
@@ -51,8 +52,7 @@ class HugeArenas {
     if (mapped == MAP_FAILED) {
       return;
     }
-    const auto first = (reinterpret_cast<std::uintptr_t>(mapped) + huge_page_bytes - 1) /
-                       huge_page_bytes * huge_page_bytes;
+    const auto first = huge_page_from(reinterpret_cast<std::uintptr_t>(mapped));
     madvise(reinterpret_cast<void*>(first), chunk_bytes, MADV_HUGEPAGE);
     chunks_.push_back(first);
     for (auto arena = first + chunk_bytes; arena > first; arena -= arena_bytes) {

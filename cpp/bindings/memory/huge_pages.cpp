@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "page_sizes.hpp"
+
 namespace forkrun::bindings {
 
 namespace {
 
-constexpr std::uintptr_t page_bytes = 4096;
-constexpr std::uintptr_t huge_page_bytes = std::uintptr_t{2} << 20;
 constexpr std::size_t pages_per_huge_page = huge_page_bytes / page_bytes;
 constexpr std::ptrdiff_t wanted_pages = pages_per_huge_page * 9 / 10;
 constexpr int madv_collapse = 25;  // newer than the C library's headers
@@ -75,7 +75,7 @@ std::size_t join_pages() {
   const PageMap pages;
   std::size_t joined = 0;
   for (const auto& range : own_memory()) {
-    auto first = (range.first + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+    auto first = huge_page_from(range.first);
     for (; first + huge_page_bytes <= range.last; first += huge_page_bytes) {
       if (pages.is_in_use(first) &&
           madvise(reinterpret_cast<void*>(first), huge_page_bytes, madv_collapse) == 0) {

@@ -68,14 +68,12 @@ void fill_caches(PyObject* object) {
   PyErr_Clear();  // text with half a surrogate pair has no UTF-8
 }
 
-void make_one_immortal(PyObject* object) {
-  fill_caches(object);
-  // The collector's lists run through the objects: a mortal neighbour that ends would write here.
-  // Classes and functions expect to be in a list.
+/// The collector's lists run through the objects: a mortal neighbour that ends would write here.
+/// Classes and functions expect to be in a list.
+void leave_collector(PyObject* object) {
   if (PyObject_IS_GC(object) && !PyType_Check(object) && !PyFunction_Check(object)) {
     PyObject_GC_UnTrack(object);
   }
-  stop_counting(object);
 }
 
 std::size_t block_size(PyObject* object) {
@@ -87,6 +85,27 @@ std::size_t block_size(PyObject* object) {
     size += static_cast<std::size_t>(std::abs(Py_SIZE(object)) * type->tp_itemsize);
   }
   return size + (PyObject_IS_GC(object) ? 2 * sizeof(void*) : 0);
+}
+
+ObjectCount keep_for_ever(const std::vector<PyObject*>& roots, ObjectWalk::Scope scope) {
+  PyDateTime_IMPORT;
+  ObjectCount count;
+  const auto visit = [&](PyObject* object) {
+    if (is_immortal(object)) {
+      return false;
+    }
+    fill_caches(object);
+    if (scope == ObjectWalk::Scope::condition) {
+      leave_collector(object);
+    }
+    stop_counting(object);
+    return count.add(object);
+  };
+  ObjectWalk walk{visit, scope};
+  for (PyObject* root : roots) {
+    walk.from(root);
+  }
+  return count;
 }
 
 }  // namespace
@@ -109,37 +128,12 @@ ObjectCount count_objects(const std::vector<PyObject*>& roots) {
   return count;
 }
 
-ObjectCount make_program_immortal() {
-  ObjectCount count;
-  const auto visit = [&](PyObject* object) {
-    if (is_immortal(object)) {
-      return false;
-    }
-    fill_caches(object);
-    stop_counting(object);
-    return count.add(object);
-  };
-  ObjectWalk walk{visit, ObjectWalk::Scope::program};
-  for (PyObject* object : all_containers()) {
-    walk.from(object);
-  }
-  return count;
+ObjectCount make_immortal(const std::vector<PyObject*>& roots) {
+  return keep_for_ever(roots, ObjectWalk::Scope::condition);
 }
 
-ObjectCount make_immortal(const std::vector<PyObject*>& roots) {
-  PyDateTime_IMPORT;
-  ObjectCount count;
-  ObjectWalk walk{[&](PyObject* object) {
-    if (is_immortal(object)) {
-      return false;
-    }
-    make_one_immortal(object);
-    return count.add(object);
-  }};
-  for (PyObject* root : roots) {
-    walk.from(root);
-  }
-  return count;
+ObjectCount make_program_immortal() {
+  return keep_for_ever(all_containers(), ObjectWalk::Scope::program);
 }
 
 }  // namespace forkrun::bindings

@@ -29,6 +29,12 @@ bool may_refer(PyObject* object) {
          is_array(object);
 }
 
+std::array<PyObject*, 9> constants_of(const PyCodeObject& code) {
+  return {code.co_consts,          code.co_names,     code.co_localsplusnames,
+          code.co_localspluskinds, code.co_filename,  code.co_name,
+          code.co_qualname,        code.co_linetable, code.co_exceptiontable};
+}
+
 bool is_python_instance(PyObject* object) {
   // All classes written in Python, and only these, share one way to free their instances.
   static const auto dealloc = [] {
@@ -71,15 +77,15 @@ bool ObjectWalk::is_border(PyObject* object) const {
           (PyModule_Check(object) || (PyDict_CheckExact(object) && namespaces_.contains(object))));
 }
 
-bool ObjectWalk::may_refer(PyObject* object) const {
-  return bindings::may_refer(object) || (scope_ == Scope::program && PyType_Check(object));
+bool ObjectWalk::goes_on_from(PyObject* object) const {
+  return may_refer(object) || (scope_ == Scope::program && PyType_Check(object));
 }
 
 void ObjectWalk::meet(PyObject* object) {
   if (object == nullptr || is_border(object)) {
     return;
   }
-  if (visit_(object) && may_refer(object)) {
+  if (visit_(object) && goes_on_from(object)) {
     waiting_.push_back(object);
   }
 }
@@ -132,11 +138,8 @@ void ObjectWalk::expand_function(PyObject* function) {
 }
 
 void ObjectWalk::expand_code(PyObject* code) {
-  const auto& known = *reinterpret_cast<PyCodeObject*>(code);
-  for (PyObject* part : {known.co_consts, known.co_names, known.co_localsplusnames,
-                         known.co_localspluskinds, known.co_filename, known.co_name,
-                         known.co_qualname, known.co_linetable, known.co_exceptiontable}) {
-    meet(part);
+  for (PyObject* constant : constants_of(*reinterpret_cast<PyCodeObject*>(code))) {
+    meet(constant);
   }
 }
 

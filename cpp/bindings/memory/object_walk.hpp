@@ -2,6 +2,7 @@
 
 #include <Python.h>
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -35,7 +36,7 @@ class ObjectWalk {
 
  private:
   [[nodiscard]] bool is_border(PyObject* object) const;
-  [[nodiscard]] bool may_refer(PyObject* object) const;
+  [[nodiscard]] bool goes_on_from(PyObject* object) const;
   void meet(PyObject* object);
   void expand(PyObject* object);
   void expand_dict(PyObject* dict);
@@ -56,6 +57,9 @@ class ObjectWalk {
 /// Whether the walk may go on from an object: numbers and text, which are most of what there is,
 /// and classes refer to nothing.
 [[nodiscard]] bool may_refer(PyObject* object);
+
+/// What a code object refers to; the garbage collector does not know it.
+[[nodiscard]] std::array<PyObject*, 9> constants_of(const PyCodeObject& code);
 
 /// Whether an object is an instance of a class written in Python.
 [[nodiscard]] bool is_python_instance(PyObject* object);
