@@ -2,36 +2,25 @@
 
 #include <memory>
 
-#include <TClass.h>
 #include <TFile.h>
 #include <TH1.h>
-#include <TKey.h>
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/core/nearest_name.hpp>
+#include <forkrun/root_io/directory_walk.hpp>
 #include <forkrun/root_io/input_file.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-void collect_histograms(TDirectory& folder, const std::string& prefix,
-                        std::vector<std::string>& names) {
-  for (TObject* object : *folder.GetListOfKeys()) {
-    const auto* key = static_cast<TKey*>(object);
-    const auto path = prefix + key->GetName();
-    const TClass* type = TClass::GetClass(key->GetClassName());
-    if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
-      collect_histograms(*folder.GetDirectory(key->GetName()), path + "/", names);
-    } else if (type != nullptr && type->InheritsFrom(TH1::Class())) {
-      names.push_back(path);
-    }
-  }
-}
-
 std::string there_are(const std::string& name, TFile& file) {
   std::vector<std::string> names;
-  collect_histograms(file, "", names);
+  for_each_object(file, [&](const std::string& path, const TKey& /*key*/, const TClass* type) {
+    if (type != nullptr && type->InheritsFrom(TH1::Class())) {
+      names.push_back(path);
+    }
+  });
   if (names.empty()) {
     return "; there is none in it";
   }

@@ -8,14 +8,13 @@
 #include <map>
 #include <set>
 
-#include <TClass.h>
 #include <TError.h>
 #include <TFile.h>
-#include <TKey.h>
 #include <TROOT.h>
 #include <TTree.h>
 
 #include <forkrun/core/errors.hpp>
+#include <forkrun/root_io/directory_walk.hpp>
 
 namespace forkrun::root_io {
 
@@ -44,22 +43,6 @@ std::string because(const std::string& reason) { return reason.empty() ? "" : ":
 
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
 
-/// Paths of objects by class, in a folder and those within it.
-void collect_names(TDirectory& folder, const std::string& prefix,
-                   std::map<std::string, std::set<std::string>>& names) {
-  for (TObject* object : *folder.GetListOfKeys()) {
-    const auto* key = static_cast<TKey*>(object);
-    const auto path = prefix + key->GetName();
-    const TClass* type = TClass::GetClass(key->GetClassName());
-    if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
-      collect_names(*folder.GetDirectory(key->GetName()), path + "/", names);
-    } else {
-      const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
-      names[is_tree ? "TTree" : key->GetClassName()].insert(path);
-    }
-  }
-}
-
 std::string joined(const std::set<std::string>& names) {
   std::string text;
   for (const auto& name : names) {
@@ -69,8 +52,11 @@ std::string joined(const std::set<std::string>& names) {
 }
 
 std::string tree_names(TFile& file) {
-  std::map<std::string, std::set<std::string>> names;
-  collect_names(file, "", names);
+  std::map<std::string, std::set<std::string>> names;  // by class
+  for_each_object(file, [&](const std::string& path, const TKey& key, const TClass* type) {
+    const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
+    names[is_tree ? "TTree" : key.GetClassName()].insert(path);
+  });
   if (names.contains("TTree")) {
     return "its trees are: " + joined(names["TTree"]);
   }
