@@ -15,6 +15,7 @@ from forkrun import _core
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index import FileIndex, LumiRanges
+from forkrun.nested import leaves
 from forkrun.plan import Plan
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
@@ -110,16 +111,6 @@ def _home(name: str) -> Path:
 
 def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:
     """Every local file that a condition names, wherever in its description."""
-    seen = dict.fromkeys([*_texts(described.get("conditions", [])), *payloads])
+    values = leaves(described.get("conditions", []))
+    seen = dict.fromkeys([*(value for value in values if isinstance(value, str)), *payloads])
     yield from (text for text in seen if not is_url(text) and Path(text).is_file())
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from forkrun.conditions.binned_table import BinnedTable
 from forkrun.conditions.read_only import ReadOnlyConditionError
+from forkrun.nested import leaves
 
 Array = npt.NDArray[Any]
 
@@ -89,13 +90,8 @@ def _expression(frame: TracebackType) -> ast.AST:
 
 def arrays_in(value: Any) -> Iterator[Array]:
     """NumPy arrays in a value, its dicts, lists and tuples, and in a table of ours."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from arrays_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from arrays_in(item)
-    elif isinstance(value, BinnedTable):
-        yield from value.arrays().values()
+    for leaf in leaves(value):
+        if isinstance(leaf, np.ndarray):
+            yield leaf
+        elif isinstance(leaf, BinnedTable):
+            yield from leaf.arrays().values()
