@@ -64,7 +64,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
     guard = ConditionGuard(schedule.conditions.loaded(), config.memory.check_conditions)
-    files = UnitFiles(run.folder, [output.label for output in config.outputs])
+    files = UnitFiles(run.folder, config.outputs)
     work = Work(
         run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard, files,
         run.timeline,

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Sequence
 
 from forkrun import _core
+from forkrun.config import OutputConfig
 from forkrun.merge import HistogramPart, OutputPart
 from forkrun.merge.histograms import Named
 from forkrun.run_directory import RunDirectory, output_errors
@@ -14,12 +15,12 @@ from forkrun.run_directory import RunDirectory, output_errors
 
 class UnitFiles:
     """Made in the parent. Paths are texts here: `pathlib` for every unit would cost each child time
-    and memory of its own. `labels`: of the outputs; `ledgers`: the folder of the ledgers."""
+    and memory of its own. `ledgers`: the folder of the ledgers."""
 
-    def __init__(self, run: RunDirectory, labels: Sequence[str]) -> None:
+    def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
         self._run = f"{run.path}/"
         self._units = str(run.units)
-        self._labels = labels
+        self._labels = [output.label for output in outputs]
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:

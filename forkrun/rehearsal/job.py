@@ -117,7 +117,7 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
     board = _core.StatusBoard(1)
-    unit_files = UnitFiles(folder, [output.label for output in config.outputs])
+    unit_files = UnitFiles(folder, config.outputs)
     hand_out, timeline = _all_of(plan), Timeline(folder.path)
     return Work(
         folder, config, plan, schedule, hand_out, board, [], Chaos(), guard, unit_files, timeline
