@@ -6,15 +6,16 @@ alternating order counts. Prints a table and writes the figures as JSON."""
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import merging
 import random_numbers
 import reading
 import skim
+from command_line import parse, write_figures
 from compile import compile_program
 from timing import Result, format_table
 
@@ -34,24 +35,16 @@ def main() -> None:
     print(f"\n{host['n_cpus']} × {host['cpu']} · {host['kernel']} · {host['versions']}\n")
     print(format_table(results))
     figures = {"host": host, "results": [result.to_json() for result in results]}
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_figures(args.json, figures)
     print(f"A ratio above 1 means that forkrun is faster. All figures: {args.json}")
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> Any:
     """Of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--events", type=int, default=500_000, help="of the sample (500000)")
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts (3)")
-    parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
-    parser.add_argument("--json", type=Path, default=Path("build/bench/bench.json"))
-    args = parser.parse_args()
-    unknown = set(args.cases) - set(CASES)
-    if unknown:
-        parser.error(f"no such case: {', '.join(sorted(unknown))}")
-    return args
+    return parse(parser, CASES, "bench.json")
 
 
 def run_case(case: str, args: argparse.Namespace, folder: Path) -> list[Result]:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from command_line import parse, write_figures
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -27,24 +29,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
         results = {case: CASES[case](args, Path(name)) for case in args.cases}
     figures = {"host": describe_host(), "results": results}
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_figures(args.json, figures)
     print(f"All figures: {args.json}")
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> Any:
     """Of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", default=list(CASES), help=", ".join(CASES))
     parser.add_argument("--children", type=int, default=32)
     parser.add_argument("--gb", type=float, default=1.0, help="of conditions, for forks (1)")
-    parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
-    parser.add_argument("--json", type=Path, default=Path("build/bench/memory.json"))
-    args = parser.parse_args()
-    unknown = set(args.cases) - set(CASES)
-    if unknown:
-        parser.error(f"no such case: {', '.join(sorted(unknown))}")
-    return args
+    return parse(parser, CASES, "memory.json")
 
 
 def measured(kind: str, **settings: Any) -> dict[str, Any]:
@@ -99,9 +93,10 @@ def bench_start(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
 
     settings = SampleSettings(args.children * 64, n_runs=1, lumis_per_run=args.children)
     (sample,) = write_sample(folder / "sample.root", settings)
+    modules = ["ReadsNothing", *(["ReadsAll"] if _core.HAS_IMMORTAL_OBJECTS else [])]
     return [
         run_job(args.children, sample, folder, module, warm, huge)
-        for module in ("ReadsNothing", "ReadsAll")[: 1 + _core.HAS_IMMORTAL_OBJECTS]
+        for module in modules
         for warm, huge in ((False, False), (True, False), (True, True))
     ]
 

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from command_line import write_figures
+
 from forkrun import _core
 from forkrun.forking import Process, fork_processes
 from forkrun.monitoring import Sampler
@@ -48,9 +50,7 @@ def main() -> None:
     print_stops(stops)
     costs = [measure_cost(m, args.children, 4 * args.seconds) for m in args.megabytes]
     print_costs(costs)
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    figures = {"host": describe_host(), "stops": stops, "costs": costs}
-    args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write_figures(args.json, {"host": describe_host(), "stops": stops, "costs": costs})
 
 
 def written_memory(megabytes: int) -> mmap.mmap:

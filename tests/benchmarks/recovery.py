@@ -22,6 +22,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from command_line import parse, write_figures
 from recovery_figures import Run, Session
 
 from forkrun.monitoring.host import describe_host
@@ -41,25 +42,18 @@ def main() -> None:
     results = {case: [done[case] for done in rounds] for case in args.cases}
     print_results(results, rounds, args.children)
     figures = {"host": describe_host(), "settings": vars(args), "rounds": rounds}
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(figures, indent=1, default=str) + "\n", encoding="utf-8")
+    write_figures(args.json, figures)
     print(f"All figures: {args.json}")
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> Any:
     """Of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", default=list(CASES), help=", ".join(CASES))
     parser.add_argument("--children", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=30.0, help="of the event loop (30)")
     parser.add_argument("--rounds", type=int, default=3, help="of all cases (3)")
     parser.add_argument("--gb", type=float, default=1.0, help="of conditions (1)")
-    parser.add_argument("--folder", type=Path, help="for input and run directories (/tmp)")
-    parser.add_argument("--json", type=Path, default=Path("build/bench/recovery.json"))
-    args = parser.parse_args()
-    if unknown := sorted(set(args.cases) - set(CASES)):
-        parser.error(f"no such case: {', '.join(unknown)}")
-    return args
+    return parse(parser, CASES, "recovery.json")
 
 
 @dataclass(frozen=True)
