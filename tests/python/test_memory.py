@@ -302,6 +302,22 @@ def test_calling_functions_of_an_immortal_program_keeps_it_shared() -> None:
     assert immortal < counted / 1.5
 
 
+@needs_immortal_objects
+def test_the_program_alone_can_be_made_immortal() -> None:
+    (n_mortal,) = run_script(
+        """
+        import datetime, json, sys
+        from forkrun import _core
+
+        kept = [datetime.datetime(2026, 1, 1), datetime.timedelta(1)]
+        _core.make_program_immortal()
+        found = [json, vars(json), json.dumps, json.dumps.__code__, json.JSONEncoder, *kept]
+        print(sum(sys.getrefcount(value) < 1 << 30 for value in found))
+        """
+    )
+    assert n_mortal == 0
+
+
 def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> None:
     in_use, in_huge_pages, given_back, later = run_script(
         """
