@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from forkrun.index import LumiRanges
+from forkrun.index.ranges import Integers
 from forkrun.merge import Commit, read_ledgers
 from forkrun.plan import LumiMask, within
-from forkrun.plan.model import Integers
 from forkrun.run_directory import RunDirectory, write_json
 
 Lumi = tuple[int, int]

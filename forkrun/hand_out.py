@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from forkrun import _core
-from forkrun.index.ranges import Flags
+from forkrun.index.ranges import Flags, Integers
 from forkrun.plan import ANYBODY, Plan
-from forkrun.plan.model import Integers
 
 
 class UnitQueue:
@@ -58,7 +57,7 @@ class HandOut:
     `is_shared`, else one for each."""
 
     def __init__(self, plan: Plan, to_do: Flags) -> None:
-        self._lumi_key = (plan.units.run << 32) | plan.units.lumi
+        self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
         everybody = plan.busy_children()
         if self.is_shared:

@@ -10,8 +10,8 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.errors import OutputError
 from forkrun.fingerprint import Fingerprint, differences
+from forkrun.index.ranges import Integers
 from forkrun.merge import REVOKED, Commit, read_ledgers
-from forkrun.plan.model import Integers
 from forkrun.run_directory import RunDirectory, output_errors, read_json
 
 

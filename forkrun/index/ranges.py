@@ -16,6 +16,11 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+def lumi_keys(run: Integers, lumi: Integers) -> Integers:
+    """Run and lumi in one number, in the order of (run, lumi)."""
+    return (run << 32) | lumi
+
+
 @dataclass(frozen=True, eq=False)
 class LumiRanges:
     """Each range of an index in input order, a million in some tens of megabytes. `file`, `run`,
@@ -55,8 +60,8 @@ class LumiRanges:
 
     @property
     def lumi_key(self) -> Integers:
-        """Run and lumi in one number, in the order of (run, lumi)."""
-        return (self.run << 32) | self.lumi
+        """(n_ranges,) run and lumi in one number."""
+        return lumi_keys(self.run, self.lumi)
 
     def digest_of_all(self) -> int:
         """Digest of the events of all ranges: the sum modulo 2^128."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from forkrun.plan.model import ANYBODY, EntryRange, Integers
+from forkrun.index.ranges import Integers
+from forkrun.plan.model import ANYBODY, EntryRange
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 

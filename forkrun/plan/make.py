@@ -8,10 +8,11 @@ import numpy as np
 
 from forkrun.config import Distribution, JobConfig, MergeOrder
 from forkrun.index import FileIndex, LumiRanges
+from forkrun.index.ranges import Integers, lumi_keys
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
-from forkrun.plan.model import Integers, Plan
+from forkrun.plan.model import Plan
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected, Selection, select
 
@@ -74,6 +75,6 @@ def _distribute(
 def _ranks_of(pieces: Pieces, selected: Selected, ranks: Integers) -> Integers:
     """(n_pieces,) place of each piece's lumi."""
     keys, first = np.unique(selected.lumi_key, return_index=True)
-    piece_keys = (pieces.run << 32) | pieces.lumi
-    result: Integers = ranks[first][np.searchsorted(keys, piece_keys)]
+    places = np.searchsorted(keys, lumi_keys(pieces.run, pieces.lumi))
+    result: Integers = ranks[first][places]
     return result

@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from forkrun.index.ranges import Integers, lumi_keys
 
 ANYBODY = -1
 """Child of a unit that goes to whoever is free."""
@@ -53,6 +52,11 @@ class Units(Sequence[Unit]):
     file: Integers
     first: Integers
     last: Integers
+
+    @property
+    def lumi_key(self) -> Integers:
+        """(n_units,) equal for units of one lumi."""
+        return lumi_keys(self.run, self.lumi)
 
     @property
     def n_events(self) -> Integers:

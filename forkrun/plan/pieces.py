@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forkrun.plan.model import Integers, Units
+from forkrun.index.ranges import Integers
+from forkrun.plan.model import Units
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from forkrun._core import EventDigest
 from forkrun.index import LumiRanges
+from forkrun.index.ranges import Integers, lumi_keys
 from forkrun.plan.lumi_mask import LumiMask, within
-from forkrun.plan.model import Integers
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Selected:
     @property
     def lumi_key(self) -> Integers:
         """Run and lumi in one number, in the order of (run, lumi)."""
-        return (self.run << 32) | self.lumi
+        return lumi_keys(self.run, self.lumi)
 
 
 def select(ranges: LumiRanges, selection: Selection) -> Selected:

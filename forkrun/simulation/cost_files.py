@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from forkrun.errors import ConfigError
+from forkrun.index.ranges import Integers
 from forkrun.merge.ledger import Commit, read_ledgers
 from forkrun.plan import Plan
-from forkrun.plan.model import Integers
 from forkrun.simulation.costs import Costs, Floats
 from forkrun.simulation.hand_out import global_ranges
 from forkrun.simulation.layout import Layout

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.errors import ConfigError
-from forkrun.plan.model import Integers
+from forkrun.index.ranges import Integers
 from forkrun.simulation.layout import Layout
 
 Floats = npt.NDArray[np.float64]

@@ -6,8 +6,8 @@ import heapq
 
 import numpy as np
 
+from forkrun.index.ranges import Integers
 from forkrun.plan import Plan
-from forkrun.plan.model import Integers
 from forkrun.simulation.costs import Costs, Floats
 from forkrun.simulation.layout import Layout
 

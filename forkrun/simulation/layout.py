@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.plan.model import Integers
+from forkrun.index.ranges import Integers
 
 
 @dataclass(frozen=True, eq=False)
