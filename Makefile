@@ -105,7 +105,8 @@ tsan: $(VENV)/environment ## core tests under the thread sanitizer, without oneT
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/tsan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
 		-DFORKRUN_SANITIZE=thread -DFORKRUN_BINDINGS=OFF
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/tsan
-	TSAN_OPTIONS=suppressions=cpp/tsan.supp FORKRUN_TEST_EXECUTOR=thread build/tsan/forkrun/core/core_test --gtest_filter='-*tbb*'
+	cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cpp/tsan.supp FORKRUN_TEST_EXECUTOR=thread GTEST_FILTER='-*tbb*' \
+		ctest --tests-regex core_test --output-on-failure
 
 clean: ## everything that was built, and the virtual environment
 	rm -rf build dist $(VENV) .venv312 *.egg-info forkrun/lib forkrun/include forkrun/_core*.so

@@ -15,7 +15,8 @@ LUMI_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
 
 
 class SignalQueue:
-    """While open, these signals and ends of children are queued. For the main thread."""
+    """While open, these signals and ends of children are queued, also those that were blocked when
+    this process began. For the main thread."""
 
     def __init__(self, numbers: Sequence[signal.Signals] = STOP_SIGNALS) -> None:
         self._numbers = numbers
@@ -27,6 +28,7 @@ class SignalQueue:
         for number in (*self._numbers, signal.SIGCHLD):
             if number == signal.SIGCHLD or not _ignored(number):
                 self._before[number] = signal.signal(number, _do_nothing)
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
         return self
 
     def __exit__(
@@ -35,6 +37,7 @@ class SignalQueue:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)
@@ -74,6 +77,7 @@ class StopFlag:
         if threading.current_thread() is threading.main_thread():
             self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
             self._before = {number: signal.signal(number, self._note) for number in numbers}
+            self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
 
     def _note(self, number: int, _frame: object) -> None:
         self.number = number
@@ -91,9 +95,10 @@ class StopFlag:
 
     def restore(self) -> None:
         """Back to the handlers before."""
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
         if self._before:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
             signal.set_wakeup_fd(self._wakeup)
         os.close(self._read)
         os.close(self._write)

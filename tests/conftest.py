@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,12 @@ import pytest
 from forkrun.single_thread import limit_library_threads
 
 limit_library_threads()  # before NumPy is imported: tests fork
+
+# Tests send signals; a shell's background or a batch system may have them ignored or blocked.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+    signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 @pytest.fixture(scope="session")

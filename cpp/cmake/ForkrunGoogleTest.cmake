@@ -1,4 +1,4 @@
-# GTest::gtest and GTest::gtest_main: installed, or from the sources that Debian's "googletest" brings;
+# GTest::gtest: installed, or from the sources that Debian's "googletest" brings;
 # without either the C++ tests are left out, visibly.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND AND EXISTS /usr/src/googletest/CMakeLists.txt)

@@ -33,9 +33,11 @@ endif()
 function(forkrun_test name)
   cmake_parse_arguments(TEST "" "" "LIBRARIES;SOURCES" ${ARGN})
   if(FORKRUN_TESTS AND TEST_SOURCES)
-    add_executable(${name} ${TEST_SOURCES})
-    target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest GTest::gtest_main)
+    add_executable(${name} ${TEST_SOURCES} ${PROJECT_SOURCE_DIR}/testing/main.cpp)
+    set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON) # names in stacks
+    target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest)
     add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   endif()
 endfunction()
 

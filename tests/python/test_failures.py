@@ -98,7 +98,8 @@ def test_a_signal_stops_the_job_cleanly(
     job = jets_job([events], forking={"children": children})
     job["modules"].append(module("waits", "Waits", until=str(go_on)))
     job["paths"]["skim"].insert(0, "waits")
-    with running("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path) as process:
+    file = write_job(tmp_path, job)
+    with running("run", file, "-o", "run", cwd=tmp_path, preexec_fn=_block_signals) as process:
         wait_for(lambda: '"child_first_event"' in text(tmp_path / "run/monitoring/events.jsonl"))
         process.send_signal(number)
         if children:
@@ -110,6 +111,11 @@ def test_a_signal_stops_the_job_cleanly(
     assert "Traceback" not in err
     assert no_output(tmp_path / "run")
     assert len(ledger_units(tmp_path / "run")) <= max(children, 1)
+
+
+def _block_signals() -> None:
+    """As some batch systems start a job."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
 def text(path: Path) -> str:

@@ -54,6 +54,9 @@ void forget_signals() {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
     ::signal(number, SIG_IGN);
   }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <forkrun/core/status_board.hpp>
+#include <forkrun/process/fork.hpp>
 
 namespace forkrun {
 namespace {
@@ -16,9 +17,8 @@ TEST(ChildSignalsTest, only_the_parent_can_stop_a_child) {
   StatusBoard board{1};
   board[0].state = 0;
   const auto parent = ::getpid();
-  const auto child = ::fork();
-  if (child == 0) {
-    forget_signals();
+  const auto forked = fork_children(1, false);
+  if (forked.child) {
     obey_only(parent, board[0].order);
     for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
       ::raise(number);  // As from a stranger: the child itself is not its parent.
@@ -33,9 +33,9 @@ TEST(ChildSignalsTest, only_the_parent_can_stop_a_child) {
   while (board[0].state == 0) {
     ::usleep(1000);
   }
-  ::kill(child, SIGTERM);
+  ::kill(forked.pids[0], SIGTERM);
   int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(::waitpid(forked.pids[0], &status, 0), forked.pids[0]);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(board[0].order, end_after_block);
 }

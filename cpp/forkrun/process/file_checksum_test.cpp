@@ -1,9 +1,11 @@
 #include <forkrun/process/file_checksum.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
+#include <string>
 #include <string_view>
 
 #include <forkrun/core/errors.hpp>
@@ -31,7 +33,7 @@ TEST(FileChecksumTest, a_text_in_parts_has_the_sum_of_the_whole) {
 }
 
 TEST(FileChecksumTest, a_file_longer_than_the_buffer_is_read_whole) {
-  const auto path = testing::TempDir() + "file_checksum_test";
+  const auto path = testing::TempDir() + "file_checksum_test." + std::to_string(::getpid());
   const std::string text(600'001, 'x');
   std::ofstream{path} << text;
   EXPECT_EQ(file_checksum(path), crc32c(bytes_of(text)));

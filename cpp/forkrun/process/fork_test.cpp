@@ -1,35 +1,30 @@
 #include <forkrun/process/fork.hpp>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
-#include <iterator>
-#include <string>
 #include <system_error>
+#include <vector>
 
 #include <forkrun/core/status_board.hpp>
 
 namespace forkrun {
 namespace {
 
-constexpr std::size_t n_children = 100;
+constexpr std::size_t n_children = 50;
 
 int exit_code_of(pid_t pid) {
   int status = -1;
   EXPECT_EQ(::waitpid(pid, &status, 0), pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::size_t n_children_of(pid_t pid) {
-  const auto process = std::to_string(pid);
-  std::ifstream file{"/proc/" + process + "/task/" + process + "/children"};
-  return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>{file}, {}));
 }
 
 TEST(ForkTest, every_child_gets_its_number) {
@@ -43,24 +38,24 @@ TEST(ForkTest, every_child_gets_its_number) {
   }
 }
 
+std::atomic<std::uint64_t>* n_forked = nullptr;
+
 TEST(ForkTest, together_means_that_nobody_starts_before_all_are_there) {
-  const auto parent = ::getpid();
-  StatusBoard n_seen{n_children};
+  StatusBoard board{1};
+  n_forked = &board[0].n_events_done;
+  ::pthread_atfork(nullptr, nullptr, [] {
+    if (n_forked != nullptr) {
+      n_forked->fetch_add(1);
+    }
+  });
   const auto forked = fork_children(n_children, true);
   if (forked.child) {
-    n_seen[*forked.child].n_events_done = n_children_of(parent);
-    ::pause();
+    ::_exit(*n_forked == n_children ? 0 : 1);
   }
-  for (std::size_t i = 0; i < n_children; ++i) {
-    while (n_seen[i].n_events_done == 0) {
-      ::usleep(1000);
-    }
+  for (const auto pid : forked.pids) {
+    EXPECT_EQ(exit_code_of(pid), 0);
   }
-  for (std::size_t i = 0; i < n_children; ++i) {
-    EXPECT_EQ(n_seen[i].n_events_done, n_children);
-    ::kill(forked.pids[i], SIGKILL);
-    ::waitpid(forked.pids[i], nullptr, 0);
-  }
+  n_forked = nullptr;
 }
 
 TEST(ForkTest, a_child_does_not_answer_to_what_stops_its_parent_and_dies_with_it) {
@@ -94,11 +89,31 @@ TEST(ForkTest, where_memory_runs_out_a_child_goes_first) {
   EXPECT_EQ(exit_code_of(forked.pids.at(0)), 0);
 }
 
+constexpr int cannot_be_limited = 77;
+
 /// In a process of its own, which may have two children and no third one.
 int fork_too_many() {
   const rlimit limit{3, 3};
   ::setrlimit(RLIMIT_NPROC, &limit);
   (void)!::setuid(65534);  // there is no limit for root
+  std::vector<pid_t> pids;
+  for (int i = 0; i < 4; ++i) {
+    const auto pid = ::fork();
+    if (pid == 0) {
+      ::pause();
+    }
+    pids.push_back(pid);
+  }
+  const bool is_limited = pids.back() < 0;
+  for (const auto pid : pids) {
+    if (pid > 0) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+  if (!is_limited) {
+    return cannot_be_limited;
+  }
   try {
     const auto forked = fork_children(n_children, true);
     return forked.child ? 0 : 1;
@@ -113,7 +128,11 @@ TEST(ForkTest, if_one_fork_fails_nobody_is_left) {
   if (pid == 0) {
     ::_exit(fork_too_many());
   }
-  EXPECT_EQ(exit_code_of(pid), 0);
+  const auto code = exit_code_of(pid);
+  if (code == cannot_be_limited) {
+    GTEST_SKIP() << "the number of processes cannot be limited here";
+  }
+  EXPECT_EQ(code, 0);
 }
 
 }  // namespace
