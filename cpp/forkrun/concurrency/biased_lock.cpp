@@ -4,6 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <thread>
+
+#include <forkrun/concurrency/relax.hpp>
+
 namespace forkrun {
 
 namespace {
@@ -29,12 +33,21 @@ void AsymmetricBarrier::heavy() {
   }
 }
 
+void BiasedLock::wait_while(const std::atomic<bool>& somebody) {
+  constexpr int n_relaxed = 1000;  // as long as a heavy barrier may take
+  for (int i = 0; somebody.load(std::memory_order_acquire); ++i) {
+    if (i < n_relaxed) {
+      relax();
+    } else {
+      std::this_thread::yield();  // somebody may need this CPU to go on
+    }
+  }
+}
+
 void BiasedLock::step_back() {
   do {
     inside_.store(false, std::memory_order_release);
-    while (visited_.load(std::memory_order_relaxed)) {
-      std::this_thread::yield();
-    }
+    wait_while(visited_);
     inside_.store(true, std::memory_order_relaxed);
     AsymmetricBarrier::light();
   } while (visited_.load(std::memory_order_acquire));

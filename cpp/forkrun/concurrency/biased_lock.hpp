@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <thread>
 
 namespace forkrun {
 
@@ -51,15 +50,14 @@ class BiasedLock {
       return false;
     }
     AsymmetricBarrier::heavy();
-    while (inside_.load(std::memory_order_acquire)) {
-      std::this_thread::yield();
-    }
+    wait_while(inside_);
     return true;
   }
   void leave_as_visitor() { visited_.store(false, std::memory_order_release); }
 
  private:
   void step_back();
+  static void wait_while(const std::atomic<bool>& somebody);
 
   std::atomic<bool> inside_{};
   std::atomic<bool> visited_{};

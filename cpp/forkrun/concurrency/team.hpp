@@ -7,9 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <semaphore>
 #include <vector>
 
+#include <forkrun/concurrency/bell.hpp>
 #include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/concurrency/executor.hpp>
 #include <forkrun/concurrency/ready_tasks.hpp>
@@ -60,8 +60,8 @@ class Team final : public Executor {
   struct alignas(cache_line_pair) Member {
     explicit Member(Team& team, std::uint32_t number) : ready{team, number} {}
     ReadyTasks ready;
-    std::counting_semaphore<> bell{0};  ///< rung when there may be something to do
-    Task* given{};                      ///< for a parked member
+    Bell bell{};    ///< rung when there may be something to do
+    Task* given{};  ///< for a parked member
     bool is_parked{};
     Clock::time_point given_at{};     ///< its own: when it got work from others; zero: it did not
     std::uint64_t n_executed_seen{};  ///< the watcher's

@@ -66,11 +66,11 @@ void Team::wait_for_bell(Member& me) {
   bool is_watcher = false;
   while (goes_on_waiting(me, is_watcher)) {
     if (!is_watcher) {
-      me.bell.acquire();
+      me.bell.wait();
       continue;
     }
     const auto start = Clock::now();
-    (void)me.bell.try_acquire_for(watch_interval_.load());
+    me.bell.wait_for(watch_interval_.load());
     const std::scoped_lock lock{mutex_};
     if (me.is_parked) {
       watch(Clock::now() - start);
@@ -89,7 +89,7 @@ bool Team::goes_on_waiting(Member& me, bool& is_watcher) {
     has_watcher_ = is_watcher;
   }
   if (was_watcher && !is_watcher && is_throttled_ && !parked_.empty()) {
-    parked_.back()->bell.release();  // Takes over.
+    parked_.back()->bell.ring();  // Takes over.
   }
   return me.is_parked;
 }
@@ -99,7 +99,7 @@ void Team::wake(Member& member) {
   member.is_parked = false;
   ++n_active_;
   update_signals();
-  member.bell.release();
+  member.bell.ring();
 }
 
 void Team::end_run_if_idle() {
@@ -184,7 +184,7 @@ void Team::submit(Task& task) {
   injected_.push_back(&task);
   update_signals();
   for (auto* const member : blocked_) {
-    member->bell.release();
+    member->bell.ring();
   }
 }
 
@@ -193,7 +193,7 @@ void Team::submit(Task& task) {
 void ReadyTasks::Wakeup::execute(ReadyTasks& /*ready*/) noexcept {
   auto& waiting = waiting_;  // We may be gone as soon as we are done.
   is_done_.store(true, std::memory_order_release);
-  waiting.team_.members_[waiting.number_]->bell.release();
+  waiting.team_.members_[waiting.number_]->bell.ring();
 }
 
 void ReadyTasks::work_until(Wakeup& wakeup, Task::Rank limit) {
@@ -234,7 +234,7 @@ void Team::wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit
     }
     blocked_.push_back(&me);
   }
-  me.bell.acquire();
+  me.bell.wait();
   const std::scoped_lock lock{mutex_};
   std::erase(blocked_, &me);
 }

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <forkrun/concurrency/relax.hpp>
+
 namespace forkrun::testing {
 
 namespace {
@@ -164,8 +166,10 @@ class Body {
       }
       step(event, number);
     }
-    if (seed_ % 3 == 0) {
-      std::this_thread::yield();
+    if (seed_ % 3 == 0) {  // So that blocks overtake each other.
+      for (auto n = mix(seed_, block.events().front()) % 256; n > 0; --n) {
+        relax();
+      }
     }
     if (seed_ % 5 == 0) {  // Long enough to be worth a thread.
       std::this_thread::sleep_for(std::chrono::microseconds{20});

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <semaphore.h>
+#include <time.h>
+
+#include <chrono>
+
+#include <forkrun/concurrency/relax.hpp>
+
+namespace forkrun {
+
+/// What a thread sleeps at until it is rung; rings are counted. One thread waits, any may ring.
+/// (libstdc++'s semaphores yield before they sleep: on a machine with other work that costs
+/// milliseconds each time.)
+class Bell {
+ public:
+  Bell() { ::sem_init(&rings_, 0, 0); }
+  ~Bell() { ::sem_destroy(&rings_); }
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+
+  void ring() { ::sem_post(&rings_); }
+
+  void wait() {
+    if (is_soon()) {
+      return;
+    }
+    while (::sem_wait(&rings_) != 0) {  // a signal came
+    }
+  }
+
+  /// Returns later if nobody rings.
+  void wait_for(std::chrono::nanoseconds duration) {
+    constexpr long second = 1'000'000'000;
+    timespec until{};
+    ::clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += duration.count();
+    until.tv_sec += until.tv_nsec / second;
+    until.tv_nsec %= second;
+    (void)::sem_clockwait(&rings_, CLOCK_MONOTONIC, &until);
+  }
+
+ private:
+  /// Rung while we are still awake: sleeping and being woken takes microseconds.
+  bool is_soon() {
+    for (int i = 0; i < 20; ++i) {
+      if (::sem_trywait(&rings_) == 0) {
+        return true;
+      }
+      relax();
+    }
+    return false;
+  }
+
+  sem_t rings_{};
+};
+
+}  // namespace forkrun

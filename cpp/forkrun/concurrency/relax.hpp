@@ -1,0 +1,19 @@
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace forkrun {
+
+/// Some ten nanoseconds of waiting in a loop. The CPU stays with the thread: on a machine with
+/// other work, whoever yields gets it back milliseconds later.
+inline void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace forkrun
