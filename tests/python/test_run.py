@@ -118,6 +118,14 @@ def test_several_outputs_have_their_own_events_and_branches(events: Path, tmp_pa
         numbers = everything["Events"]["event"].array(library="np")
         assert np.array_equal(numbers, np.arange(1, 121))
         assert 0 < few["Events"].num_entries < 120
+        assert compression_of(few) == {404}
+        assert compression_of(everything) == {0}
+
+
+def compression_of(file: uproot.ReadOnlyDirectory) -> set[int]:
+    """ROOT's numbers, of the file and its branches."""
+    branches = {branch.member("fCompress") for branch in file["Events"].branches}
+    return {file.file.fCompress, *branches}
 
 
 def test_a_job_of_analyzers_only_writes_histograms(events: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <Compression.h>
 #include <TBasket.h>
 #include <TBranch.h>
 #include <TFree.h>
@@ -56,6 +57,8 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
     throw OutputError(path + ": cannot be created: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
+  settings_ = file_->GetCompressionSettings();  // a file that existed goes on with its own
+  description_settings_ = settings_;
 }
 
 OutputFile::~OutputFile() = default;
@@ -85,6 +88,10 @@ void OutputFile::append(TBranch& branch, std::span<std::byte> record, const Bask
   place_basket(record, place, seek_directory_);
   write(place, record);
   enter_basket(branch, header, place, first_entry);
+}
+
+void OutputFile::set_temporary() {
+  description_settings_ = Compression{ROOT::RCompressionSetting::EAlgorithm::kZSTD, 1}.settings();
 }
 
 std::int64_t OutputFile::allocate(std::size_t n_bytes) {
@@ -124,6 +131,7 @@ void OutputFile::check() const {
 void OutputFile::write_and_release(TTree& tree) {
   const CapturedMessages messages;
   tree.GetDirectory()->cd();
+  file_->SetCompressionSettings(description_settings_);
   tree.Write("", TObject::kOverwrite);
   tree.SetDirectory(nullptr);
   check();
@@ -131,7 +139,9 @@ void OutputFile::write_and_release(TTree& tree) {
 
 std::int64_t OutputFile::close() {
   const CapturedMessages messages;
+  file_->SetCompressionSettings(description_settings_);
   file_->Write(nullptr, TObject::kOverwrite);
+  file_->SetCompressionSettings(settings_);  // its header says so
   check();
   file_->Close();
   check();

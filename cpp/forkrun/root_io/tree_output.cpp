@@ -121,6 +121,7 @@ TreeOutput::~TreeOutput() { abandon(); }
 void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   template_->open(0);  // the first file gives the structure, whatever unit this is
   file_ = std::make_unique<OutputFile>(path, config_.compression);
+  file_->set_temporary();
   begin_cluster();
   TDirectory& folder = file_->folder_of(tree_path_);
   if (!tree_) {
