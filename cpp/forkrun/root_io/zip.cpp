@@ -79,20 +79,12 @@ void put_size(std::byte* to, std::size_t size) {
   }
 }
 
-/// ROOT's levels are half of Zstandard's. At its level 10 the library searches blocks up to 16 KiB
-/// in trees, and what is larger in lists, several times as fast; level 7 does for small ones what
-/// 10 does for the others, and they grow by 0.2 %.
-int zstd_level(int level, std::size_t n_bytes) {
-  constexpr std::size_t small = 16U << 10U;
-  return level == 5 && n_bytes <= small ? 7 : 2 * level;
-}
-
 /// One block; its size, 0 if it does not fit.
 std::size_t zip_zstd(std::span<const std::byte> from, int level, std::span<std::byte> into) {
   thread_local const std::unique_ptr<ZSTD_CCtx_s, FreeContext> context{ZSTD_createCCtx()};
   const auto payload = into.subspan(std::min(header_size, into.size()));
   const auto n = ZSTD_compressCCtx(context.get(), payload.data(), payload.size(), from.data(),
-                                   from.size(), zstd_level(level, from.size()));
+                                   from.size(), 2 * level);
   if (ZSTD_isError(n) != 0) {
     return 0;
   }
@@ -114,6 +106,15 @@ std::size_t zip_by_root(std::span<const std::byte> from, Compression compression
       reinterpret_cast<char*>(into.data()), &n_done,
       static_cast<ROOT::RCompressionSetting::EAlgorithm::EValues>(compression.algorithm));
   return static_cast<std::size_t>(n_done);
+}
+
+/// At `zstd:5` the library searches blocks up to 16 KiB in trees, and what is larger in lists,
+/// several times as fast. `zstd:3` searches small ones in lists, too; they grow by 0.3 %.
+Compression for_block(Compression compression, std::size_t n_bytes) {
+  constexpr std::size_t small = 16U << 10U;
+  const bool is_slow = compression.algorithm == ROOT::RCompressionSetting::EAlgorithm::kZSTD &&
+                       compression.level == 5 && n_bytes <= small;
+  return {compression.algorithm, is_slow ? 3 : compression.level};
 }
 
 }  // namespace
@@ -145,8 +146,8 @@ std::size_t zip(std::span<const std::byte> from, Compression compression,
   while (!from.empty()) {
     const auto block = from.first(std::min(from.size(), max_block));
     const auto room = into.subspan(n_total).first(std::min(into.size() - n_total, max_block));
-    const auto n =
-        zstd ? zip_zstd(block, compression.level, room) : zip_by_root(block, compression, room);
+    const auto used = for_block(compression, block.size());
+    const auto n = zstd ? zip_zstd(block, used.level, room) : zip_by_root(block, used, room);
     if (n == 0 || n >= block.size()) {
       return 0;
     }
