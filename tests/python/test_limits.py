@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -118,16 +119,30 @@ def sleeper() -> Any:
 def test_the_largest_child_makes_room(
     sleeper: int, share: float, n_children: int, relief: Relief | None
 ) -> None:
-    used = used_by_all(sleeper, n_children)
-    reader = ProcessReader(max_stop_s=math.inf)  # exact PSS
-    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
+    reader = FirstReading()
     running = {1: sleeper, 2: os.getpid()} if n_children == 2 else {1: sleeper}
+    readings = [reader.read(pid) for pid in (os.getpid(), *running.values())]
+    used = sum(reading.pss_bytes for reading in readings if reading)
+    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
     demand = guard.look(running)
     assert (demand.relief if demand else None) is relief
     if demand and n_children == 1:
         assert demand.child == 1
     if demand:
         assert "bytes are used (limits.memory); child" in demand.words
+
+
+class FirstReading(ProcessReader):
+    """Of processes that stay as they were: otherwise their share of libraries changes with whoever
+    else maps them."""
+
+    def __init__(self) -> None:
+        super().__init__(max_stop_s=math.inf)  # exact PSS
+        self._first = cache(super().read)
+
+    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
+        del n_processes  # of no account where PSS is exact
+        return self._first(pid)
 
 
 class CountingReader(ProcessReader):
@@ -149,17 +164,6 @@ def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgrou
     assert demand
     assert demand.child == 1
     assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]
-
-
-def used_by_all(sleeper: int, n_children: int) -> int:
-    """PSS as the guard adds it up: parent and children."""
-    pss = [_pss(os.getpid()), _pss(sleeper), *([_pss(os.getpid())] if n_children == 2 else [])]
-    return sum(pss)
-
-
-def _pss(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def test_a_child_without_progress_shows_its_stacks_is_asked_and_then_killed() -> None:
