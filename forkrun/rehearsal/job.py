@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,8 @@ _COLUMNS = [
 _N_EVENTS = 4  # in as many lumis
 _N_REPETITIONS = 3
 _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
+_PREFIX = "forkrun-rehearsal-"
+_OLD_S = 3600  # a rehearsal takes a tenth of a second
 
 
 def rehearse(with_python: bool) -> None:
@@ -58,12 +62,19 @@ def rehearse(with_python: bool) -> None:
     `with_python`: with modules that use Awkward Arrays and histograms as users do. Starts no thread
     and leaves nothing open. Where nothing can be written, children do all that themselves."""
     _core.warm_up()
-    place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    with (
-        contextlib.suppress(OSError, OutputError, _core.OutputError),
-        tempfile.TemporaryDirectory(prefix="forkrun-rehearsal-", dir=place) as folder,
-    ):
-        _rehearse(Path(folder), with_python)
+    with contextlib.suppress(OSError, OutputError, _core.OutputError):
+        place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        _remove_old(place)
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder:
+            _rehearse(Path(folder), with_python)
+
+
+def _remove_old(place: Path) -> None:
+    """What parents that were killed have left."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or somebody else was faster
+            if time.time() - folder.stat().st_mtime > _OLD_S:
+                shutil.rmtree(folder)
 
 
 def _rehearse(folder: Path, with_python: bool) -> None:

@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import textwrap
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -437,3 +438,22 @@ def test_where_nothing_can_be_written_there_is_no_rehearsal(tmp_path: Path) -> N
     (pid,) = fork_processes([Process(body, tmp_path / "log")])
     _, status = os.waitpid(pid, 0)
     assert status == 0, (tmp_path / "log").read_text()
+
+
+def test_what_a_killed_parent_has_left_of_a_rehearsal_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forkrun.rehearsal.job._MEMORY", tmp_path / "shm")
+    old, of_another = tmp_path / "shm/forkrun-rehearsal-old", tmp_path / "shm/forkrun-rehearsal-new"
+    (old / "run").mkdir(parents=True)
+    of_another.mkdir()
+    yesterday = time.time() - 86400
+    os.utime(old, (yesterday, yesterday))
+
+    def body() -> int:
+        rehearse(with_python=False)
+        return 0
+
+    (pid,) = fork_processes([Process(body, tmp_path / "log")])
+    assert os.waitpid(pid, 0)[1] == 0, (tmp_path / "log").read_text()
+    assert list((tmp_path / "shm").iterdir()) == [of_another]
