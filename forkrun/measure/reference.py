@@ -35,9 +35,9 @@ class ReferenceSettings:
 
     @property
     def pause_s(self) -> float:
-        """In every lumi: long enough to look at all children once or twice."""
+        """In every lumi: long enough to look at all children, on a busy machine, too."""
         n_bytes = 1e6 * (self.conditions_mb + self.private_mb) * self.n_children
-        return 0.2 + _LOOK_S_PER_BYTE * n_bytes
+        return 0.5 + _LOOK_S_PER_BYTE * n_bytes
 
 
 def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
