@@ -100,9 +100,9 @@ def write_job(folder: Path, job: dict[str, Any]) -> Path:
 
 
 def ledger_units(run: Path) -> list[int]:
-    """Numbers of the committed units."""
-    lines = [line for f in (run / "ledger").glob("*.jsonl") for line in f.read_text().splitlines()]
-    return sorted(json.loads(line)["unit"] for line in lines)
+    """Numbers of the committed units. What has no end of a line is still being written."""
+    texts = [file.read_text().rpartition("\n")[0] for file in (run / "ledger").glob("*.jsonl")]
+    return sorted(json.loads(line)["unit"] for text in texts for line in text.splitlines())
 
 
 def output_digests(run: Path) -> dict[str, str]:
