@@ -94,7 +94,8 @@ def test_modules_take_the_time_that_the_file_says(tmp_path: Path, kind: str, mod
         assert expected_s * 0.8 < result.cpu_s < expected_s * 1.5
         assert result.steps_per_s > 0
     else:
-        assert (result.cpu_s < expected_s / 2, result.steps_per_s) == (True, 0)
+        assert result.wall_s < expected_s * 5
+        assert result.steps_per_s == 0
 
 
 def test_async_modules_wait_together_without_threads(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from forkrun.cli import main
 from forkrun.errors import ConfigError
 from forkrun.index import IdBranches, index_files
+from forkrun.monitoring.jsonl import read_json_lines
 from forkrun.simulation import layout_of, read_costs
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, module, write_job
@@ -59,14 +60,23 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     report = json.loads((run / "report.json").read_text())
     measured = report["balance"]["utilization"]
     longest_s = max(child["processing_s"] for child in report["children"])
-    # On a busy machine children wait between units, and are never faster.
+    # In a simulation all begin together; on a busy machine some begin later.
+    late = lateness_s(run) / longest_s
+    # A busy machine makes children slower than they ask for, never faster.
     nominal = simulated(costs)
-    assert abs(measured - nominal["utilization"]) < 0.2
+    assert measured == pytest.approx(nominal["utilization"], abs=0.1 + late)
     assert longest_s > 0.95 * nominal["wall_s"]
     # What units took on this machine is known exactly.
     as_it_was = simulated(run)
-    assert -0.2 < measured - as_it_was["utilization"] < 0.05
-    assert 0.95 < longest_s / as_it_was["wall_s"] < 1.2
+    assert measured == pytest.approx(as_it_was["utilization"], abs=0.05 + late)
+    assert longest_s == pytest.approx(as_it_was["wall_s"], rel=0.05 + late)
+
+
+def lateness_s(run: Path) -> float:
+    """Between the first events of the first child and of the last."""
+    records = read_json_lines(run / "monitoring/events.jsonl")
+    begins_s = [r["time_s"] for r in records if r["event"] == "child_first_event"]
+    return float(max(begins_s) - min(begins_s))
 
 
 def test_costs_of_a_run_are_those_of_its_units(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ TEST(WaitingTaskListTest, task_is_executed_after_the_last_of_its_lists) {
 
 /// One thread closes while two others add: each task is told once, by `close` or by the answer.
 TEST(WaitingTaskListTest, nobody_is_forgotten_when_adding_races_with_closing) {
-  constexpr int n_rounds = 1000;
+  constexpr int n_rounds = 3000;
   WaitingTaskList list;
   CountingTask tasks[2];
   WaitingTaskLink links[2]{{&tasks[0], nullptr}, {&tasks[1], nullptr}};

@@ -19,7 +19,7 @@
 namespace forkrun {
 namespace {
 
-constexpr std::size_t n_children = 50;
+constexpr std::size_t n_children = 100;
 
 int exit_code_of(pid_t pid) {
   int status = -1;
