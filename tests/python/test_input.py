@@ -52,6 +52,17 @@ def test_files_are_read_in_the_order_named_and_a_lumi_in_two_files_is_one(tmp_pa
     ]
 
 
+def test_a_path_may_look_like_a_url(tmp_path: Path) -> None:
+    folder = tmp_path / "run #1, really?a=b"
+    folder.mkdir()
+    file = write_events(folder / "a #1?.root", [(1, 1, 30)])
+    ended = run(folder, [file])
+    assert (ended.code, ended.err) == (0, "")
+    output = folder / "run/output/events.root"
+    with output.open("rb") as bytes_of_file, uproot.open(bytes_of_file) as opened:
+        assert list(opened["Events"]["event"].array()) == selected(range(1, 31))
+
+
 @pytest.mark.parametrize("children", [0, 2])
 def test_an_empty_selection_gives_outputs_with_all_branches(tmp_path: Path, children: int) -> None:
     file = write_events(tmp_path / "a.root", [(1, 1, 30), (1, 2, 10)])

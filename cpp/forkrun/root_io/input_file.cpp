@@ -41,7 +41,28 @@ void install_capture() {
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
-bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
+/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`.
+class LocalFile final : public TFile {
+ public:
+  /// "NET": this class opens the file itself. \throws InputError
+  explicit LocalFile(const std::string& path) : TFile{"local", "NET"} {
+    SetName(path.c_str());
+    fRealName = path;
+    fOption = "READ";
+    fD = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fD < 0) {
+      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+    }
+    TFile::Init(false);
+  }
+};
+
+std::unique_ptr<TFile> open_file(const std::string& path) {
+  if (path.find("://") == std::string::npos) {
+    return std::make_unique<LocalFile>(path);
+  }
+  return std::unique_ptr<TFile>{TFile::Open(path.c_str(), "READ")};
+}
 
 std::string joined(const std::set<std::string>& names) {
   std::string text;
@@ -81,31 +102,17 @@ std::string CapturedMessages::first() const { return first_message; }
 
 InputFile::InputFile(const std::string& path) : path_{path} {
   const CapturedMessages messages;
-  if (is_local(path)) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) {
-      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
-    }
-  }
-  file_.reset(TFile::Open(path.c_str(), "READ"));
+  file_ = open_file(path);
   if (!file_ || file_->IsZombie()) {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
     throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
   }
   if (file_->TestBit(TFile::kRecovered)) {
-    ::close(descriptor_);
     throw InputError(path + ": is truncated or was not closed properly" +
                      because(messages.first()) + "; make it again, or copy it again");
   }
 }
 
-InputFile::~InputFile() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-}
+InputFile::~InputFile() = default;
 
 TTree& InputFile::tree(const std::string& name) const {
   const CapturedMessages messages;
@@ -119,11 +126,12 @@ TTree& InputFile::tree(const std::string& name) const {
 void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   ++read_calls_;
   read_bytes_ += static_cast<std::int64_t>(into.size());
-  if (descriptor_ < 0) {
+  const int descriptor = file_->GetFd();
+  if (descriptor < 0) {
     return read_remote(offset, into);
   }
   while (!into.empty()) {
-    const auto n = ::pread(descriptor_, into.data(), into.size(), offset);
+    const auto n = ::pread(descriptor, into.data(), into.size(), offset);
     if (n < 0 && errno == EINTR) {
       continue;
     }

@@ -39,7 +39,6 @@ class InputFile {
 
   std::string path_;
   std::unique_ptr<TFile> file_;
-  int descriptor_ = -1;
   std::mutex remote_;
   std::atomic<std::int64_t> read_calls_{};
   std::atomic<std::int64_t> read_bytes_{};
