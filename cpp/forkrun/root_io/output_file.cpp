@@ -51,10 +51,9 @@ void sync(const std::string& path) {
 OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode)
     : path_{path} {
   const CapturedMessages messages;
-  const char* option = mode == OutputMode::create ? "RECREATE" : "UPDATE";
-  file_ = std::make_unique<ReproducibleFile>(path, option, compression.settings());
+  file_ = std::make_unique<ReproducibleFile>(path, mode, compression.settings());
   if (file_->IsZombie()) {
-    throw OutputError(path + ": cannot be created: " + messages.first());
+    throw OutputError(path + ": cannot be opened: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
   settings_ = file_->GetCompressionSettings();  // a file that existed goes on with its own

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/output_mode.hpp>
 
 class TBranch;
 class TDirectory;
@@ -13,8 +14,6 @@ class TFile;
 class TTree;
 
 namespace forkrun::root_io {
-
-enum class OutputMode { create, update };
 
 class ReproducibleFile;
 

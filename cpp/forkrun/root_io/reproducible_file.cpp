@@ -1,5 +1,8 @@
 #include <forkrun/root_io/reproducible_file.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -28,10 +31,34 @@ void write_at(std::fstream& file, std::int64_t place, std::span<const std::byte>
              static_cast<std::streamsize>(bytes.size()));
 }
 
+bool write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto n_written = ::write(descriptor, bytes.data(), bytes.size());
+    if (n_written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n_written, 0)));
+  }
+  return true;
+}
+
 }  // namespace
 
-ReproducibleFile::ReproducibleFile(const std::string& path, const char* option, int compression)
-    : TFile{(path + "?reproducible=forkrun").c_str(), option, "", compression} {
+/// "NET" is how ROOT's own classes of files tell TFile that they open the file themselves.
+ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
+    : TFile{"forkrun?reproducible", "NET", "", compression} {
+  const bool is_new = mode == OutputMode::create;
+  if (is_new) {
+    ::unlink(path.c_str());  // whoever still has the old file open writes into that
+  }
+  fOption = is_new ? "CREATE" : "UPDATE";
+  fRealName = path;
+  fD = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0644);
+  if (fD < 0) {
+    throw OutputError(path + ": cannot be opened: " + std::strerror(errno));
+  }
+  SetWritable(true);
+  TFile::Init(static_cast<Bool_t>(is_new));
   if (fSeekInfo != 0) {  // it existed
     Uuid before{};
     GetUUID().GetUUID(reinterpret_cast<UChar_t*>(before.data()));
@@ -42,10 +69,20 @@ ReproducibleFile::ReproducibleFile(const std::string& path, const char* option, 
 ReproducibleFile::~ReproducibleFile() { Close(); }  // while what it calls is still of this class
 
 bool ReproducibleFile::append(std::span<const std::byte> bytes) {
+  if (!IsOpen() || !IsWritable()) {
+    return false;
+  }
   add_to_digest(bytes);
-  return !TFile::WriteBuffer(reinterpret_cast<const char*>(bytes.data()),
-                             static_cast<Int_t>(bytes.size()));
+  if (!write_all(fD, bytes)) {
+    SetBit(kWriteError);
+    SetWritable(false);
+    return false;
+  }
+  fBytesWrite += static_cast<Long64_t>(bytes.size());
+  return true;
 }
+
+Int_t ReproducibleFile::SysSync(Int_t /*descriptor*/) { return 0; }
 
 Bool_t ReproducibleFile::WriteBuffer(const char* buffer, Int_t n_bytes) {
   const auto* begin = reinterpret_cast<const std::byte*>(buffer);
@@ -115,7 +152,6 @@ void set_uuid(const std::string& path, const Uuid& uuid) {
   }
   std::ranges::copy(uuid, uuid_in_header(header).begin());
   std::ranges::copy(uuid, of_directory.begin());
-  set_dates(record);  // ROOT wrote its key before the file was of this class
   write_at(file, 0, header);
   write_at(file, place.record, record);
   file.close();
