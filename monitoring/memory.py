@@ -34,13 +34,18 @@ class MemorySummary:
     parent_peak_pss_bytes: int
 
 
-def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
-    """One value per complete look at all processes."""
+def whole_looks(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """Looks that saw all processes that were there, in order of time."""
     looks: dict[int, list[Sample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.time_s):
         if sample.look is not None:
             looks.setdefault(sample.look, []).append(sample)
-    return [add_up(look) for look in looks.values() if len(look) == look[0].n_looked]
+    return [look for look in looks.values() if len(look) == look[0].n_looked]
+
+
+def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
+    """One value per complete look at all processes."""
+    return [add_up(look) for look in whole_looks(samples)]
 
 
 def add_up(samples: Sequence[Sample]) -> MemoryTotals:

@@ -81,6 +81,13 @@ class ProcessReader:
         except (OSError, LookupError, ValueError):
             return None
 
+    def has_memory(self, pid: int) -> bool:
+        """Whether it has not begun to exit."""
+        try:
+            return _resident_bytes(_read(f"{self._proc}/{pid}/stat")) > 0
+        except OSError:
+            return False
+
     def _rollup_s(self, folder: str) -> float:
         """How long `smaps_rollup` will take, as the slowest of late did."""
         return _resident_bytes(_read(f"{folder}/stat")) * self._rollup_s_per_byte

@@ -47,8 +47,16 @@ class Look:
     """A look at all processes. `left`: those still to be read."""
 
     number: int
-    n_looked: int
+    pids: tuple[int, ...]
     left: list[tuple[int | None, int]]
+
+    @property
+    def n_looked(self) -> int:
+        return len(self.pids)
+
+
+def _look_at(number: int, processes: list[tuple[int | None, int]]) -> Look:
+    return Look(number, tuple(pid for _, pid in processes), processes)
 
 
 class Sampler:
@@ -74,7 +82,7 @@ class Sampler:
         self._parent_pid = os.getpid() if parent_pid is None else parent_pid
         self._children: dict[int, int] = {}
         self._lines = JsonLines(_samples_path(run_dir))
-        self._look = Look(-1, 0, [])
+        self._look = _look_at(-1, [])
         self._start_s: float | None = None
         self._due_s = 0.0
         self._cost_s = 0.0
@@ -107,7 +115,7 @@ class Sampler:
             return False
         if not self._look.left:
             processes = [(None, self._parent_pid), *self._children.items()]
-            self._look = Look(self._look.number + 1, len(processes), processes)
+            self._look = _look_at(self._look.number + 1, processes)
         self._sample(self._look.left, now_s, n_events_done or {}, self._look)
         pause_s = 0.0 if self._look.left else self._settings.min_interval_s
         self._due_s = max(now_s + pause_s, self._affordable_s(now_s))
@@ -118,7 +126,7 @@ class Sampler:
         sampler's own cost."""
         now_s = time.time() if now_s is None else now_s
         if self._affordable_s(now_s) <= now_s:
-            last = Look(self._look.number + 1, 1, [(None, self._parent_pid)])
+            last = _look_at(self._look.number + 1, [(None, self._parent_pid)])
             self._sample(last.left, now_s, {}, last)
         self._lines.close()
         elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
@@ -140,20 +148,29 @@ class Sampler:
         lines: list[dict[str, Any]] = []
         while processes and (not lines or time.thread_time() < start_s + self._settings.slice_s):
             child, pid = processes.pop(0)
-            reading = self._read(child, pid)
+            reading = self._read(child, pid, look)
             if reading:
-                lines.append(_line(now_s, child, pid, reading, n_events_done, look))
+                is_whole = processes or (look and self._are_there(look))
+                among = look if is_whole else None
+                lines.append(_line(now_s, child, pid, reading, n_events_done, among))
         self._lines.append(lines)
         self._n_samples += len(lines)
         self._last_cost_s = time.thread_time() - start_s
         self._cost_s += self._last_cost_s
 
-    def _read(self, child: int | None, pid: int) -> ProcessReading | None:
+    def _read(self, child: int | None, pid: int, look: Look | None) -> ProcessReading | None:
         if child is None:
             return self._parent.read(pid)
         if self._children.get(child) != pid:  # It has ended since the look began.
             return None
-        return self._reader.read(pid, 1 + len(self._children))
+        return self._reader.read(pid, look.n_looked if look else 1 + len(self._children))
+
+    def _are_there(self, look: Look) -> bool:
+        """Whether those that share memory were the same all the time. Else the last process that
+        was read is written as a look at itself alone, and the others' look stays incomplete: what
+        one of them shared with more processes than another cannot be added up."""
+        same = {self._parent_pid, *self._children.values()} == set(look.pids)
+        return same and all(self._reader.has_memory(pid) for pid in look.pids)
 
     def _affordable_s(self, now_s: float) -> float:
         """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice."""

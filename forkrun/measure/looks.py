@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from forkrun.errors import JobError
+from forkrun.monitoring.memory import whole_looks
 from forkrun.monitoring.records import Sample, read_records
 
 
@@ -63,19 +64,14 @@ def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
     )  # fmt: skip
 
 
-def whole_looks(run_dir: Path) -> list[list[Sample]]:
-    """Looks that saw the parent and all children that were there, in order of time."""
-    looks: dict[int, list[Sample]] = {}
-    for sample in read_records(run_dir).samples:
-        if sample.look is not None:
-            looks.setdefault(sample.look, []).append(sample)
-    return [look for look in looks.values() if len(look) == look[0].n_looked]
-
-
 def forked_memory(run_dir: Path, n_children: int) -> Forked:
     """When all children were there and had processed events, at the time they needed most. Raises
     JobError if nobody looked then: the job is too short."""
-    looks = [look for look in whole_looks(run_dir) if _all_have_worked(look, n_children)]
+    looks = [
+        look
+        for look in whole_looks(read_records(run_dir).samples)
+        if _all_have_worked(look, n_children)
+    ]
     if not looks:
         raise JobError(
             f"measure memory: the {n_children} children were not seen all at work together: the job"
@@ -115,7 +111,7 @@ def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
 
 def memory_per_child(run_dir: Path) -> list[Moment]:
     """Mean over the children of each look."""
-    looks = whole_looks(run_dir)
+    looks = whole_looks(read_records(run_dir).samples)
     start_s = min((sample.time_s for look in looks for sample in look), default=0.0)
     moments = []
     for look in looks:

@@ -28,7 +28,7 @@ Private_Dirty:     29696 kB
 Shared_Hugetlb:        0 kB
 Private_Hugetlb:       0 kB
 """
-STAT = "{pid} (a (b) c) S 1 7 7 0 -1 4194560 153 0 0 0 250 75 0 0 20 0 1 0 100 0 0 0"
+STAT = "{pid} (a (b) c) S 1 7 7 0 -1 4194560 153 0 0 0 250 75 0 0 20 0 1 0 100 0 {pages} 0"
 IO = "rchar: 5000000\nwchar: 10\nsyscr: 400\nsyscw: 2\nread_bytes: 4096\nwrite_bytes: 0\n"
 
 RecordProcess = Callable[[int], Path]
@@ -42,7 +42,7 @@ def record_process(tmp_path: Path) -> RecordProcess:
         folder = tmp_path / "proc" / str(pid)
         folder.mkdir(parents=True)
         (folder / "smaps_rollup").write_text(ROLLUP)
-        (folder / "stat").write_text(STAT.format(pid=pid))
+        (folder / "stat").write_text(STAT.format(pid=pid, pages=1000))
         (folder / "io").write_text(IO)
         return tmp_path / "proc"
 
@@ -170,7 +170,7 @@ def test_shared_and_private_add_up_to_rss(
              "Private_Clean": c, "Private_Dirty": d}  # fmt: skip
     text = "0-1 [rollup]\n" + "".join(f"{k}: {v} kB\n" for k, v in sizes.items())
     (proc / "1" / "smaps_rollup").write_text(text)
-    (proc / "1" / "stat").write_text(STAT.format(pid=1))
+    (proc / "1" / "stat").write_text(STAT.format(pid=1, pages=1000))
     (proc / "1" / "io").write_text(IO)
     reading = read_process(1, proc)
     assert reading is not None
@@ -205,6 +205,28 @@ def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(
     sampler.tick(2.0)
     assert [s["child"] for s in samples(tmp_path)] == [0, None]
     assert memory_against_time(read_samples(tmp_path)) == []
+
+
+@pytest.mark.parametrize("change", ["exits", "joins", "none"])
+def test_a_look_counts_only_if_the_same_processes_shared_memory_all_the_time(
+    tmp_path: Path, record_process: RecordProcess, change: str
+) -> None:
+    for pid in (1, 2, 4):
+        record_process(pid)
+    proc = record_process(3)
+    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=proc)
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=0.0)
+    sampler.tick(1.0)
+    sampler.tick(2.0)
+    if change == "exits":  # it was looked at, and its memory is given back, if nobody waited for it
+        (proc / "2" / "stat").write_text(STAT.format(pid=2, pages=0))
+    elif change == "joins":
+        sampler.add_child(2, 4, now_s=2.5)
+    sampler.tick(3.0)
+    assert {s["pid"] for s in samples(tmp_path) if s["time_s"] >= 1} >= {1, 2, 3}
+    assert len(memory_against_time(read_samples(tmp_path))) == (change == "none")
 
 
 def test_first_samples_of_many_children_do_not_exceed_the_cost(
