@@ -193,6 +193,21 @@ def test_a_look_at_many_processes_is_done_piece_by_piece(
     assert looks == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
 
 
+@pytest.mark.parametrize(("look_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
+def test_a_look_that_has_begun_is_brought_to_its_end_also_in_a_short_job(
+    tmp_path: Path, record_process: RecordProcess, look_grant_s: float, n_samples: int
+) -> None:
+    record_process(1)
+    settings = SamplerSettings(
+        min_interval_s=0.0, slice_s=0.0, max_cost=1e-9, grant_s=1e-9, look_grant_s=look_grant_s
+    )
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
+    sampler.add_child(0, 2, now_s=0.0)
+    for tick in range(10):
+        sampler.tick(1.0 + tick)
+    assert len([s for s in samples(tmp_path) if s["look"] is not None]) == n_samples
+
+
 def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(
     tmp_path: Path, record_process: RecordProcess
 ) -> None:
