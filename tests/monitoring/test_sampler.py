@@ -255,10 +255,15 @@ def test_first_samples_of_many_children_do_not_exceed_the_cost(
 
 
 def test_a_process_too_large_for_a_rollup_is_read_in_pieces() -> None:
-    exact, reader = read_process(os.getpid()), ProcessReader(max_stop_s=0.0)
-    pieces = reader.read(os.getpid())
-    assert exact is not None
-    assert pieces is not None
+    reader = ProcessReader(max_stop_s=0.0)
+    for _ in range(100):
+        exact, pieces = read_process(os.getpid()), reader.read(os.getpid())
+        later = read_process(os.getpid())
+        assert exact is not None
+        assert pieces is not None
+        assert later is not None
+        if later.uss_bytes == pytest.approx(exact.uss_bytes, rel=0.01):
+            break  # else other processes begin or end meanwhile, which map the same libraries
     assert (exact.pss_is_exact, pieces.pss_is_exact) == (True, False)
     assert pieces.rss_bytes == pytest.approx(exact.rss_bytes, rel=0.05)
     assert pieces.anonymous_bytes == pytest.approx(exact.anonymous_bytes, rel=0.05)
