@@ -7,7 +7,7 @@ processes is done process by process, in slices of `slice_s` that keep the paren
 slices wait until all reading together costs less than `max_cost` of one CPU, whatever the memory.
 A short job gets `grant_s` of CPU time for its first samples, and `look_grant_s` in all to bring a
 look to its end, since half a look says nothing: with the defaults the sum is below 1 % of a CPU
-from 20 s on. `ProcessReader` sees to it that no child is stopped for longer than
+from 15 s on. `ProcessReader` sees to it that no child is stopped for longer than
 `max_stop_s`.
 """
 
@@ -37,9 +37,9 @@ class SamplerSettings:
     """How often to look. Times in seconds; `max_cost` is a fraction of one CPU."""
 
     min_interval_s: float = 0.1
-    max_cost: float = 0.007
+    max_cost: float = 0.006
     grant_s: float = 0.02
-    look_grant_s: float = 0.06
+    look_grant_s: float = 0.04
     slice_s: float = 0.02
     max_stop_s: float = MAX_STOP_S
 
@@ -175,14 +175,14 @@ class Sampler:
         return same and all(self._reader.has_memory(pid) for pid in look.pids)
 
     def _affordable_s(self, now_s: float) -> float:
-        """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice."""
+        """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice. A
+        look that has begun goes on as soon as it holds before."""
         settings = self._settings
-        grant_s = settings.grant_s
-        if self._look.left:
-            grant_s = max(grant_s, settings.look_grant_s)
         start_s = now_s if self._start_s is None else self._start_s
-        cost_s = self._cost_s + self._last_cost_s
-        return start_s + (cost_s - grant_s) / settings.max_cost
+        over_s = self._cost_s + self._last_cost_s - settings.grant_s
+        if self._look.left:
+            over_s = min(over_s, self._cost_s - settings.look_grant_s)
+        return start_s + over_s / settings.max_cost
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:

@@ -231,7 +231,7 @@ class MonitoringConfig(Section):
     """Calls that each child keeps at most."""
     sampling_interval_s: Annotated[float, Field(ge=0.01)] = 0.1
     """Between looks at the memory of all processes, at least."""
-    sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.007
+    sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.006
     """CPU time that these looks may take, as a fraction of one CPU."""
     exact_pss: Flag = False
     """Look at all processes at once, and read PSS whatever time that takes: for measurements."""
