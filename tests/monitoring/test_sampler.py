@@ -177,16 +177,21 @@ def test_shared_and_private_add_up_to_rss(
     assert reading.shared_bytes + reading.private_bytes == reading.rss_bytes
 
 
+def sampler_of_two_children(run_dir: Path, record_process: RecordProcess) -> Sampler:
+    """Of parent 1 with children 2 and 3, of which each tick reads one."""
+    for pid in (1, 2):
+        record_process(pid)
+    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
+    sampler = Sampler(run_dir, settings, parent_pid=1, proc=record_process(3))
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=0.0)
+    return sampler
+
+
 def test_a_look_at_many_processes_is_done_piece_by_piece(
     tmp_path: Path, record_process: RecordProcess
 ) -> None:
-    for pid in (1, 2):
-        record_process(pid)
-    proc = record_process(3)
-    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
-    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=proc)
-    sampler.add_child(0, 2, now_s=0.0)
-    sampler.add_child(1, 3, now_s=0.0)
+    sampler = sampler_of_two_children(tmp_path, record_process)
     for tick in range(4):
         sampler.tick(1.0 + tick)
     looks = [(s["look"], s["n_looked"], s["child"], s["time_s"]) for s in samples(tmp_path)[2:]]
@@ -226,13 +231,8 @@ def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(
 def test_a_look_counts_only_if_the_same_processes_shared_memory_all_the_time(
     tmp_path: Path, record_process: RecordProcess, change: str
 ) -> None:
-    for pid in (1, 2, 4):
-        record_process(pid)
-    proc = record_process(3)
-    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
-    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=proc)
-    sampler.add_child(0, 2, now_s=0.0)
-    sampler.add_child(1, 3, now_s=0.0)
+    sampler = sampler_of_two_children(tmp_path, record_process)
+    proc = record_process(4)
     sampler.tick(1.0)
     sampler.tick(2.0)
     if change == "exits":  # it was looked at, and its memory is given back, if nobody waited for it
