@@ -57,12 +57,7 @@ class LocalFile final : public TFile {
   }
 };
 
-std::unique_ptr<TFile> open_file(const std::string& path) {
-  if (path.find("://") == std::string::npos) {
-    return std::make_unique<LocalFile>(path);
-  }
-  return std::unique_ptr<TFile>{TFile::Open(path.c_str(), "READ")};
-}
+bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
 
 std::string joined(const std::set<std::string>& names) {
   std::string text;
@@ -102,7 +97,12 @@ std::string CapturedMessages::first() const { return first_message; }
 
 InputFile::InputFile(const std::string& path) : path_{path} {
   const CapturedMessages messages;
-  file_ = open_file(path);
+  if (is_local(path)) {
+    file_ = std::make_unique<LocalFile>(path);
+    descriptor_ = file_->GetFd();
+  } else {
+    file_.reset(TFile::Open(path.c_str(), "READ"));
+  }
   if (!file_ || file_->IsZombie()) {
     throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
   }
@@ -126,12 +126,11 @@ TTree& InputFile::tree(const std::string& name) const {
 void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   ++read_calls_;
   read_bytes_ += static_cast<std::int64_t>(into.size());
-  const int descriptor = file_->GetFd();
-  if (descriptor < 0) {
+  if (descriptor_ < 0) {
     return read_remote(offset, into);
   }
   while (!into.empty()) {
-    const auto n = ::pread(descriptor, into.data(), into.size(), offset);
+    const auto n = ::pread(descriptor_, into.data(), into.size(), offset);
     if (n < 0 && errno == EINTR) {
       continue;
     }

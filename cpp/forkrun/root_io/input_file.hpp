@@ -39,6 +39,7 @@ class InputFile {
 
   std::string path_;
   std::unique_ptr<TFile> file_;
+  int descriptor_ = -1;  ///< of a local file; that of a remote one is its protocol's own number
   std::mutex remote_;
   std::atomic<std::int64_t> read_calls_{};
   std::atomic<std::int64_t> read_bytes_{};
