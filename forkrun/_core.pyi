@@ -243,7 +243,7 @@ class Processor:
         """Has `run` return when the unit that has the turn is committed; those begun behind it are
         dropped. For `next_unit` and `commit`, or another thread."""
     def timing(self) -> dict[str, Any]:
-        """What was recorded so far: forkrun.timing.record says what it holds."""
+        """What was recorded so far: forkrun.monitoring.timing.record says what it holds."""
     def trace(self) -> npt.NDArray[np.void]:
         """(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns."""
     def process(

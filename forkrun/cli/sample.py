@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from forkrun.errors import OutputError
-from forkrun.sample.settings import SampleSettings
+from forkrun.studies.sample.settings import SampleSettings
 
 OPTIONS: tuple[tuple[str, str, type, str], ...] = (
     ("events", "n_events", int, "events in all files together"),
@@ -50,7 +50,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the sample."""
-    from forkrun.sample.write import write_sample  # loads the extension: only when it is needed
+    from forkrun.studies.sample.write import (
+        write_sample,  # loads the extension: only when it is needed
+    )
 
     settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
     start_s = time.monotonic()

@@ -7,16 +7,16 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from forkrun.base.nearest import suggestion
+from forkrun.base.progress import make_progress
 from forkrun.conditions.iov import IovTable, make_iov_table
 from forkrun.conditions.loading import Payload, load_payload
 from forkrun.conditions.snapshots import Conditions
 from forkrun.conditions.sources import ConditionSource, make_source
 from forkrun.config import ConditionConfig, PrefetchConfig
-from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
+from forkrun.fork.steps import step
 from forkrun.plan import Plan
-from forkrun.preparation_steps import step
-from forkrun.progress import make_progress
 
 
 def prefetch_conditions(

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from forkrun.base.quantities import percent, size
 from forkrun.monitoring.memory import summarize_memory
 from forkrun.monitoring.plots.style import (
     GRID,
@@ -21,7 +22,6 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.quantities import percent, size
 from forkrun.monitoring.records import RunRecords, Sample
 
 Curve: TypeAlias = npt.NDArray[np.float64]

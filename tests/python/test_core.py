@@ -17,8 +17,8 @@ import uproot
 
 from forkrun import _core
 from forkrun.conditions import Conditions
-from forkrun.module_loading import load_module
-from forkrun.modules import EventBlock, Filter, Producer, PythonModule
+from forkrun.modules.base import EventBlock, Filter, Producer, PythonModule
+from forkrun.modules.loading import load_module
 from tests.python.files import write_events
 from tests.python.jobs import ROOT, environment
 

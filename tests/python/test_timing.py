@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from forkrun.errors import InputError
-from forkrun.timing import Timing, read_timing
-from forkrun.timing.merge import merge_timing, quantile, to_json
-from forkrun.timing.table import format_timing, short_time
+from forkrun.monitoring.timing import Timing, read_timing
+from forkrun.monitoring.timing.merge import merge_timing, quantile, to_json
+from forkrun.monitoring.timing.table import format_timing, short_time
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, write_job
 

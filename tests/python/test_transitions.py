@@ -11,7 +11,7 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.modules import Analyzer, EventBlock, Producer, PythonModule
+from forkrun.modules.base import Analyzer, EventBlock, Producer, PythonModule
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, module, write_job
 from tests.python.test_core import EXECUTORS, IDS, Job
