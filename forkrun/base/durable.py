@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from forkrun import _core
-from forkrun.errors import InputError, OutputError
+from forkrun.errors import OutputError
 
 
 @contextlib.contextmanager
@@ -22,10 +21,6 @@ def written_beside(final: Path) -> Iterator[Path]:
         sync(beside)
         beside.replace(final)
         sync(final.parent)
-    except _core.OutputError as error:
-        raise OutputError(str(error)) from error
-    except _core.InputError as error:
-        raise InputError(str(error)) from error
     except OSError as error:
         raise OutputError(f"{error.filename or final}: cannot write: {error.strerror}") from error
     finally:

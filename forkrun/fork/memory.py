@@ -12,14 +12,27 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from forkrun import _core
-from forkrun.config import MemoryConfig
 
 WORTH_A_WARNING_BYTES = 10_000_000
 # Joining 1 GB of pages takes 0.3 s or more; every fork of 1 GB is then 20 to 40 ms shorter.
 WORTH_JOINING_BYTES = 256_000_000
 WORTH_JOINING_CHILDREN = 16
+
+
+class MemorySettings(Protocol):
+    """What is to be done: as the section [memory] of a configuration says."""
+
+    @property
+    def immortal(self) -> bool: ...
+    @property
+    def freeze(self) -> bool: ...
+    @property
+    def fill_holes(self) -> bool: ...
+    @property
+    def huge_pages(self) -> bool | None: ...
 
 
 @dataclass(frozen=True)
@@ -51,14 +64,14 @@ def _reason() -> str:
     return f"Python {version} counts references inside objects; Python 3.12 or newer shares them"
 
 
-def expect_objects(settings: MemoryConfig) -> None:
+def expect_objects(settings: MemorySettings) -> None:
     """Before modules and conditions are made: where their objects lie decides what a fork costs."""
     if settings.huge_pages is not False:
         _core.use_huge_arenas()
 
 
 def prepare_memory(
-    settings: MemoryConfig, shared: Sequence[object], n_children: int
+    settings: MemorySettings, shared: Sequence[object], n_children: int
 ) -> PreparedMemory:
     """The last thing before the fork. `shared`: what children will read, with all that it refers
     to. Afterwards the garbage collector is off; a child may turn it on again."""
@@ -80,7 +93,7 @@ def prepare_memory(
     return PreparedMemory(n_objects, n_bytes, immortal, joined)
 
 
-def _wants_huge_pages(settings: MemoryConfig, n_children: int) -> bool:
+def _wants_huge_pages(settings: MemorySettings, n_children: int) -> bool:
     if settings.huge_pages is not None:
         return settings.huge_pages
     return n_children >= WORTH_JOINING_CHILDREN and _bytes_to_join() >= WORTH_JOINING_BYTES

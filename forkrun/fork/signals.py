@@ -12,6 +12,8 @@ from typing import Any
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LUMI_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
+PYTHON_STACKS = signal.SIGRTMIN + 4
+"""A child that gets it writes the Python stacks of all its threads to its log."""
 
 
 class _Handlers:

@@ -19,7 +19,7 @@ import numpy as np
 from forkrun import _core
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, Purpose
-from forkrun.child.loop import Work
+from forkrun.child.work import Work
 from forkrun.parent.commits import Commits
 from forkrun.parent.ending import Ending
 from forkrun.parent.hang_watch import HangWatch

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.fork.signals import PYTHON_STACKS
 
 
 class HangWatch:
@@ -61,10 +62,6 @@ class HangWatch:
     def _progress(self, child: int) -> tuple[int, int]:
         status = self._board.read(child)
         return status.heartbeat_ns, status.n_events_done
-
-
-PYTHON_STACKS = signal.SIGRTMIN + 4
-"""A child that gets it writes the Python stacks of all its threads to its log."""
 
 
 def ask_for_stacks(pid: int) -> None:

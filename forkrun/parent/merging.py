@@ -16,10 +16,9 @@ from pathlib import Path
 
 from forkrun.base.progress import ProgressDisplay, make_progress
 from forkrun.base.wait_status import describe_status
-from forkrun.child.loop import as_forkrun_error
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, JobError, StoppedError
-from forkrun.fork.failure import FailureNote
+from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor

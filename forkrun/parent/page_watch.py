@@ -13,37 +13,20 @@ import gc
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forkrun import _core
 from forkrun.base.wait_status import describe_status
+from forkrun.child.work import Work
 from forkrun.errors import JobError
 from forkrun.fork.forking import Process, fork_processes
 from forkrun.rundir.directory import RunDirectory, output_errors, write_json
 
-if TYPE_CHECKING:
-    from forkrun.child.loop import Work
-
-N_WATCHED_CALLS = 300
 INTERPRETER = "(Python itself)"
-
-
-class Border(IntEnum):
-    """What a page became private after; CORE: between calls of modules;
-    FIRST_NODE + n: a call of node n of the schedule."""
-
-    START = 1
-    BETWEEN_UNITS = 2
-    LATER = 3
-    END = 4
-    CORE = 15
-    FIRST_NODE = 16
 
 
 @dataclass(frozen=True)
@@ -67,36 +50,6 @@ class UnsharedFiles:
     @property
     def maps(self) -> Path:
         return self.run_dir / "monitoring" / "unshared-maps.txt"
-
-
-class WatchedProcessor(_core.Processor):
-    """A processor of a child that looks for private pages between units of work, too."""
-
-    def __init__(self, watch: _core.PageWatch, child: int, *args: Any) -> None:
-        """`args`: of the core's processor."""
-        super().__init__(*args)
-        self._watch = watch
-        self._child = child
-        watch.look(child, Border.START)
-
-    def run(
-        self,
-        next_unit: Callable[[], _core.UnitToDo | None],
-        commit: Callable[[int, _core.UnitResult], None],
-    ) -> None:
-        def next_watched() -> _core.UnitToDo | None:
-            self._watch.look(self._child, Border.BETWEEN_UNITS)
-            return next_unit()
-
-        def commit_watched(number: int, result: _core.UnitResult) -> None:
-            self._watch.look(self._child, Border.LATER)
-            commit(number, result)
-
-        super().run(next_watched, commit_watched)
-
-    def finish(self) -> None:
-        super().finish()
-        self._watch.look(self._child, Border.END)
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     plan = plan_of(config, given)
     index_done_s = time.time()
     *_, n_iovs = in_work(config.threads)
-    conditions = prefetch_conditions(config.conditions, config.prefetch, plan, n_iovs, quiet)
+    conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
     schedule = build_schedule(config, index, conditions)
     return PreparedJob(
         config,

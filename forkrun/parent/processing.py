@@ -13,10 +13,11 @@ from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
-from forkrun.child.loop import Work, as_forkrun_error, process_units, run_child
+from forkrun.child.loop import process_units, run_child
+from forkrun.child.work import Work
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.errors import JobError
-from forkrun.fork.failure import FailureNote
+from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.memory import prepare_memory
 from forkrun.fork.safety import check_safe_to_fork

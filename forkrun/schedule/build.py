@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forkrun import _core
 from forkrun.conditions import Conditions
@@ -17,11 +17,10 @@ from forkrun.config import (
     SourceConfig,
     ThreadsConfig,
 )
-from forkrun.errors import ConfigError, InputError
+from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import step
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import BookedHistogram, Named
-from forkrun.parent.page_watch import N_WATCHED_CALLS, WatchedProcessor
 from forkrun.schedule.branches import (
     all_branches,
     disagreements,
@@ -29,6 +28,7 @@ from forkrun.schedule.branches import (
     pattern_problems,
     with_counters,
 )
+from forkrun.schedule.page_watch import WatchedProcessor
 
 if TYPE_CHECKING:
     from forkrun.modules.base import PythonModule
@@ -52,15 +52,19 @@ class JobSchedule:
         """Starts threads: call it in the child."""
         threads, monitoring = config.threads, config.monitoring
         n_threads, lanes, units, iovs = in_work(threads)
-        settings: tuple[Any, ...] = (
-            self.core, self.source, threads.executor, n_threads, lanes,
-            threads.block_size, board, child, monitoring.timing or monitoring.trace,
-            monitoring.trace_calls if monitoring.trace else 0,
-            units, iovs, self.watch, N_WATCHED_CALLS,
-        )  # fmt: skip
+        settings = _core.ProcessorSettings(
+            executor=threads.executor.value,
+            threads=n_threads,
+            concurrent_blocks=lanes,
+            block_size=threads.block_size,
+            concurrent_units=units,
+            concurrent_iovs=iovs,
+            timing=monitoring.timing or monitoring.trace,
+            n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
+        )
         if self.watch is not None:
-            return WatchedProcessor(self.watch, child, *settings)
-        return _core.Processor(*settings)
+            return WatchedProcessor(self.core, self.source, settings, board, child, self.watch)
+        return _core.Processor(self.core, self.source, settings, board, child)
 
     def take_histograms(self) -> list[Named]:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
@@ -114,7 +118,7 @@ def build_schedule(
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
     try:
         core = builder.compile()
-    except _core.ScheduleError as error:
+    except ConfigError as error:
         raise ConfigError([*problems, *error.problems]) from None
     if problems:
         raise ConfigError(problems)
@@ -127,7 +131,7 @@ def _load_plugins(config: JobConfig) -> list[str]:
         try:
             with step(f'plugin "{plugin}" was loaded'):
                 _core.load_plugin(plugin_path(plugin))
-        except _core.Error as error:
+        except JobError as error:
             problems.append(f"job.plugins: {error}")
     return problems
 

@@ -90,4 +90,6 @@ def prefetch(
 ) -> Conditions:
     """Of a plan with these lumis."""
     models = [ConditionConfig.model_validate(config) for config in configs]
-    return prefetch_conditions(models, PrefetchConfig(**options), plan_of(*lumis or ((1, 1),)))
+    return prefetch_conditions(
+        models, PrefetchConfig(**options), plan_of(*lumis or ((1, 1),)).units
+    )

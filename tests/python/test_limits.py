@@ -15,9 +15,10 @@ import pytest
 
 from forkrun import _core
 from forkrun.base.amounts import parse_duration, parse_size
+from forkrun.fork.signals import PYTHON_STACKS
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from forkrun.parent.deadline import find_deadline, slurm_time_left_s
-from forkrun.parent.hang_watch import PYTHON_STACKS, HangWatch
+from forkrun.parent.hang_watch import HangWatch
 from forkrun.parent.memory_guard import (
     MemoryGuard,
     MemoryLimit,

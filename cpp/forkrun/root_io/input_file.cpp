@@ -13,7 +13,7 @@
 #include <TROOT.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/directory_walk.hpp>
 
 namespace forkrun::root_io {

@@ -13,7 +13,7 @@
 #include <TArrayC.h>
 #include <TKey.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/class_descriptions.hpp>
 
 namespace forkrun::root_io {

@@ -20,7 +20,8 @@ from forkrun import _core
 from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
-from forkrun.child.loop import Work, process_units
+from forkrun.child.loop import process_units
+from forkrun.child.work import Work
 from forkrun.conditions import prefetch_conditions
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.config import JobConfig, validate
@@ -62,7 +63,7 @@ def rehearse(with_python: bool) -> None:
     `with_python`: with modules that use Awkward Arrays and histograms as users do. Starts no thread
     and leaves nothing open. Where nothing can be written, children do all that themselves."""
     _core.warm_up()
-    with contextlib.suppress(OSError, OutputError, _core.OutputError):
+    with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder:
@@ -123,7 +124,7 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     index = _core.index_tree(path=file, file_number=0, **IdBranches.of(config.source)._asdict())
     files = [FileIndex.from_json(file, index)]
     plan = make_plan(config, files)
-    conditions = prefetch_conditions([], config.prefetch, plan, 1, quiet=True)
+    conditions = prefetch_conditions([], config.prefetch, plan.units, 1, quiet=True)
     schedule = build_schedule(config, files, conditions)
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)

@@ -11,7 +11,8 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.parent.page_watch import INTERPRETER, Border, UnsharedFiles, read_names
+from forkrun.parent.page_watch import INTERPRETER, UnsharedFiles, read_names
+from forkrun.schedule.page_watch import Border
 from forkrun.studies.measure.attribution import Objects, Unshared, attribute, parse_maps
 
 _BORDERS: dict[int, str] = {

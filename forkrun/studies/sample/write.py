@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from forkrun import _core
-from forkrun.errors import OutputError
+from forkrun.errors import ForkrunError, OutputError
 from forkrun.studies.sample.collections import Array, Column
 from forkrun.studies.sample.events import clusters, gen_weights, ids, make_cluster
 from forkrun.studies.sample.settings import SampleSettings
@@ -31,7 +31,7 @@ def write_sample(
             _write_events(part, settings, columns, first, last, progress)
             _write_runs(part, settings, first, last)
             os.replace(part, file)
-        except (_core.Error, OSError) as error:
+        except (ForkrunError, OSError) as error:
             part.unlink(missing_ok=True)
             raise OutputError(f"{file}: the sample cannot be written: {error}") from error
     return paths
