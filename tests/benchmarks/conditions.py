@@ -34,9 +34,8 @@ def prefetch(kind: str, file: Path, n_iovs: int = 1, **params: Any) -> Condition
     config = ConditionConfig.model_validate(
         {"label": "x", "type": kind, "file": str(file), "params": params, "iovs": iovs}
     )
-    return prefetch_conditions(
-        [config], PrefetchConfig(), plan_of(*((run, 1) for run in range(1, n_iovs + 1)))
-    )
+    units = plan_of(*((run, 1) for run in range(1, n_iovs + 1))).units
+    return prefetch_conditions([config], PrefetchConfig(), units)
 
 
 def read_cost(folder: Path) -> None:
