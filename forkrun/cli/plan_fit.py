@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from forkrun.base.amounts import parse_size
+from forkrun.base.quantities import parse_size
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError

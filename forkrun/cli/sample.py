@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from forkrun.base.quantities import duration, size
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
@@ -77,9 +78,9 @@ class _Progress:
 
 
 def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:
-    size_mb = sum(path.stat().st_size for path in paths) / 1e6
+    n_bytes = sum(path.stat().st_size for path in paths)
     names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
     print(
         f"{names}: {settings.n_events} events, {settings.n_branches} branches,"
-        f" {settings.n_lumis} lumis, {size_mb:.1f} MB in {duration_s:.1f} s"
+        f" {settings.n_lumis} lumis, {size(n_bytes)} in {duration(duration_s)}"
     )

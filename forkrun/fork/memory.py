@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from forkrun import _core
+from forkrun.base.quantities import size
 
 WORTH_A_WARNING_BYTES = 10_000_000
 # Joining 1 GB of pages takes 0.3 s or more; every fork of 1 GB is then 20 to 40 ms shorter.
@@ -52,7 +53,7 @@ class PreparedMemory:
             return None
         return (
             f"warning: conditions and modules hold {self.n_objects:,} Python objects; every child"
-            f" that reads them copies up to {self.n_object_bytes / 1e6:,.0f} MB, because"
+            f" that reads them copies up to {size(self.n_object_bytes)}, because"
             f" {_reason()}; NumPy arrays are shared with any Python"
         )
 

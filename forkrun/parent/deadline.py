@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forkrun.base.amounts import parse_duration
+from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
 """For what nobody foresees."""

@@ -10,6 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from forkrun.base.cgroups import CGROUPS, PROC, held_bytes, memory_limits
+from forkrun.base.quantities import size
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 
 _TIGHT = 0.90
@@ -87,8 +88,8 @@ class MemoryGuard:
         private = {child: _private_bytes(read(pid)) for child, pid in running.items()}
         largest = max(private, key=private.__getitem__)
         words = (
-            f"{used:,} of {limit.n_bytes:,} bytes are used ({limit.why});"
-            f" child {largest} has most of its own, {private[largest]:,}"
+            f"{size(used)} of {size(limit.n_bytes)} are used ({limit.why});"
+            f" child {largest} has most of its own, {size(private[largest])}"
         )
         self._answer_by_s[largest] = now_s + _ANSWER_S
         too_much = share >= _TOO_MUCH and len(running) > 1

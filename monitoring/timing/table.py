@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forkrun.base.quantities import duration
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 MAX_MODULES = 12
@@ -22,7 +23,7 @@ def format_timing(timing: Timing) -> str:
         lines.append("  " + "  ".join(cells))
     if len(modules) > MAX_MODULES:
         lines.append(f"  … and {len(modules) - MAX_MODULES} more in timing.json")
-    overhead = short_time(timing.overhead_s_per_event)
+    overhead = duration(timing.overhead_s_per_event)
     lines.append(f"  CPU outside of modules: {overhead} per event")
     return "\n".join([*lines, *_stalls(timing)]) + "\n"
 
@@ -33,7 +34,7 @@ def _row(module: ModuleTiming, total_s: float) -> tuple[str, ...]:
     return (
         module.label,
         f"{module.count:,}",
-        *(short_time(time_s) for time_s in times),
+        *(duration(time_s) for time_s in times),
         f"{100 * share:.1f} %",
     )
 
@@ -41,15 +42,7 @@ def _row(module: ModuleTiming, total_s: float) -> tuple[str, ...]:
 def _stalls(timing: Timing) -> list[str]:
     worst = [stall for stall in timing.stalls if stall.total_s > 0][:MAX_STALLS]
     return [
-        f"  {stall.module} waited {short_time(stall.total_s)} for inputs, {stall.waited_for} last"
+        f"  {stall.module} waited {duration(stall.total_s)} for inputs, {stall.waited_for} last"
         f" ({stall.count:,} times)"
         for stall in worst
     ]
-
-
-def short_time(time_s: float) -> str:
-    """`12.3 µs`: three digits and a unit."""
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if time_s >= factor:
-            return f"{time_s / factor:.3g} {unit}"
-    return f"{time_s / 1e-9:.3g} ns"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from forkrun import _core
-from forkrun.base.amounts import parse_duration, parse_size
+from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.fork.signals import PYTHON_STACKS
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from forkrun.parent.deadline import find_deadline, slurm_time_left_s

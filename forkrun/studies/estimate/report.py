@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.monitoring.timing.table import short_time
+from forkrun.base.quantities import duration
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
 from forkrun.studies.estimate.scaling import Limits, Scaling
@@ -61,8 +61,8 @@ def _times_of(graph: EstimateGraph) -> str:
 
 def _facts(estimate: Estimate) -> Iterator[tuple[str, str]]:
     graph, p, limits = estimate.graph, estimate.parallelism, estimate.limits
-    yield "work", f"{short_time(p.total_s)} per {graph.unit}"
-    path = f"{short_time(p.critical_path_s)} per {graph.unit}"
+    yield "work", f"{duration(p.total_s)} per {graph.unit}"
+    path = f"{duration(p.critical_path_s)} per {graph.unit}"
     yield "critical path", f"{path}: one at a time, at most {p.speedup:.2f} times as fast"
     average = f"{p.speedup:.2f} on average, at most {p.max_running}"
     yield "at once", f"modules of one {graph.unit} that run together: {average}"
@@ -91,11 +91,11 @@ def _critical_table(parallelism: Parallelism, unit: str) -> Table:
     table = _table("On the critical path", ("module", f"per {unit}", "share"))
     table.columns[0].justify = "left"
     for module in parallelism.critical[:MAX_CRITICAL]:
-        table.add_row(module.label, short_time(module.on_path_s), f"{100 * module.share:.1f} %")
+        table.add_row(module.label, duration(module.on_path_s), f"{100 * module.share:.1f} %")
     rest = parallelism.critical[MAX_CRITICAL:]
     if rest:
         time_s, share = sum(m.on_path_s for m in rest), sum(m.share for m in rest)
-        table.add_row(f"{len(rest)} others", short_time(time_s), f"{100 * share:.1f} %")
+        table.add_row(f"{len(rest)} others", duration(time_s), f"{100 * share:.1f} %")
     return table
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.quantities import percent
+from forkrun.base.quantities import megabytes, percent
 from forkrun.studies.measure.fit import MARGIN, Fit, JobModel, Probe
-from forkrun.studies.measure.quantities import megabytes
 from forkrun.studies.measure.slot import Slot
 
 

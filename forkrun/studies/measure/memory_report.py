@@ -5,9 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.quantities import percent
+from forkrun.base.quantities import megabytes, percent
 from forkrun.studies.measure.memory import MemoryMeasurement
-from forkrun.studies.measure.quantities import megabytes
 
 
 def print_memory(measurement: MemoryMeasurement, console: Console) -> None:

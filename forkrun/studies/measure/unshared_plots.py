@@ -7,9 +7,9 @@ from pathlib import Path
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
+from forkrun.base.quantities import megabytes
 from forkrun.monitoring.plots.style import GRID, INK, new_figure, save
 from forkrun.rundir.directory import output_errors
-from forkrun.studies.measure.quantities import megabytes
 from forkrun.studies.measure.unshared import UnsharedMemory
 from forkrun.studies.measure.unshared_report import NOBODY
 

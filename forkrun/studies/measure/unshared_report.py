@@ -5,8 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.quantities import percent
-from forkrun.studies.measure.quantities import megabytes
+from forkrun.base.quantities import megabytes, percent
 from forkrun.studies.measure.unshared import UnsharedMemory, why
 
 NOBODY = "(no Python object)"

@@ -54,7 +54,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 
 std::string nearest_name_hint(std::string_view name, std::span<const std::string> candidates) {
   const auto nearest = nearest_name(name, candidates);
-  return nearest.empty() ? "" : "; the nearest name is \"" + nearest + "\"";
+  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
 }
 
 }  // namespace forkrun

@@ -11,7 +11,7 @@ namespace forkrun {
 [[nodiscard]] std::string nearest_name(std::string_view name,
                                        std::span<const std::string> candidates);
 
-/// `; the nearest name is "x"`, or nothing.
+/// `; did you mean "x"?`, or nothing.
 [[nodiscard]] std::string nearest_name_hint(std::string_view name,
                                             std::span<const std::string> candidates);
 

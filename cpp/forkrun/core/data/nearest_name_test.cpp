@@ -19,7 +19,7 @@ TEST(NearestNameTest, one_or_two_slips_find_the_name) {
 TEST(NearestNameTest, nothing_is_near_a_strange_name) {
   EXPECT_EQ(nearest_name("quarkonium", names), "");
   EXPECT_EQ(nearest_name_hint("quarkonium", names), "");
-  EXPECT_EQ(nearest_name_hint("Jet_p", names), "; the nearest name is \"Jet_pt\"");
+  EXPECT_EQ(nearest_name_hint("Jet_p", names), "; did you mean \"Jet_pt\"?");
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(ParametersTest, parameters_that_nobody_asked_for_are_named) {
     FAIL();
   } catch (const ScheduleError& error) {
     EXPECT_STREQ(error.what(),
-                 "module \"jets\" has no parameter \"pt_mim\"; the nearest name is \"pt_min\"");
+                 "module \"jets\" has no parameter \"pt_mim\"; did you mean \"pt_min\"?");
   }
 }
 

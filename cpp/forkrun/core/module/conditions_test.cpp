@@ -66,7 +66,7 @@ TEST(ArrayViewTest, another_type_or_name_is_an_error) {
   EXPECT_EQ(error_of_call([&] { ArrayView<float> view{payload.array("muon")}; }),
             "the array holds float64, not float32");
   EXPECT_EQ(error_of_call([&] { (void)payload.array("muno"); }),
-            "it has no array \"muno\"; the nearest name is \"muon\"");
+            "it has no array \"muno\"; did you mean \"muon\"?");
   EXPECT_EQ(error_of_call([&] { (void)payload.array(""); }), "it has several arrays: \"muon\"");
 }
 
@@ -143,8 +143,8 @@ TEST_P(ConditionsTest, wrong_labels_and_types_are_problems_of_the_module) {
   } catch (const ScheduleError& error) {
     EXPECT_EQ(error.problems(),
               (std::vector<std::string>{
-                  "module \"misspelt\": there is no condition \"scael\"; the nearest name is"
-                  " \"scale\"",
+                  "module \"misspelt\": there is no condition \"scael\"; did you mean"
+                  " \"scale\"?",
                   "module \"floats\": condition \"scale\": the array holds float64, not"
                   " float32"}));
   }

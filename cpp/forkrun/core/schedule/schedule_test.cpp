@@ -67,15 +67,15 @@ TEST_F(ScheduleTest, all_problems_are_reported_together) {
   output("out", {"skin"}, {});
   EXPECT_EQ(problems(),
             (Strings{"product \"x\" is made twice: by module \"a\" and by module \"b\"",
-                     "module \"a\" consumes \"MET_ptt\", which nobody makes; the nearest name is "
-                     "\"MET_pt\"",
+                     "module \"a\" consumes \"MET_ptt\", which nobody makes; did you mean "
+                     "\"MET_pt\"?",
                      "module \"b\" consumes \"Muon_pt\" as float32, but the input makes it as "
                      "float32[]",
-                     "path \"skim\" names \"ff\", which is no module; the nearest name is \"f\"",
+                     "path \"skim\" names \"ff\", which is no module; did you mean \"f\"?",
                      "path \"skim\" names \"a\", a producer: a path has filters and analyzers, and "
                      "what they consume is made on demand",
-                     "output \"out\" writes path \"skin\", which there is not; the nearest name is "
-                     "\"skim\""}));
+                     "output \"out\" writes path \"skin\", which there is not; did you mean "
+                     "\"skim\"?"}));
 }
 
 TEST_F(ScheduleTest, cycle_is_written_along_the_flow_of_products) {
@@ -120,8 +120,8 @@ TEST_F(ScheduleTest, parameter_that_no_module_asked_for_is_a_problem) {
     (void)construction.parameters().get<double>("pt_min", 3.0);
     return std::make_unique<FunctionProducer>([](const EventBlock&) {});
   });
-  EXPECT_EQ(problems(), (Strings{"module \"a\" has no parameter \"pt_mim\"; the nearest name is "
-                                 "\"pt_min\""}));
+  EXPECT_EQ(problems(), (Strings{"module \"a\" has no parameter \"pt_mim\"; did you mean "
+                                 "\"pt_min\"?"}));
 }
 
 TEST_F(ScheduleTest, labels_and_paths_are_unique) {
