@@ -153,7 +153,7 @@ def test_corrections_are_evaluated_without_python(
     assert f'module "c": condition "jec" ({tmp_path}/jec-1.25.json): it has no correction' in (
         ended.err
     )
-    assert 'the nearest name is "jec"' in ended.err
+    assert 'did you mean "jec"?' in ended.err
 
 
 def test_what_a_cpp_module_asks_for_is_checked_before_the_fork(
