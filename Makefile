@@ -14,7 +14,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp build bench bench-conditions bench-core bench-plan bench-memory bench-sampling bench-recovery chaos lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-core bench-plan bench-memory bench-sampling bench-recovery chaos lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -95,18 +95,24 @@ format: $(VENV)/environment
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
 
-asan: $(VENV)/environment ## core tests under the address and undefined-behaviour sanitizers
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/asan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
-		-DFORKRUN_SANITIZE=address,undefined -DFORKRUN_BINDINGS=OFF
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/asan
+CONFIGURE := PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -G Ninja -DFORKRUN_BINDINGS=OFF
+COMPILE   := PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build
+
+asan: $(VENV)/environment ## C++ tests without ROOT under the address and undefined-behaviour sanitizers
+	$(CONFIGURE) -B build/asan -DFORKRUN_SANITIZE=address,undefined -DCMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"
+	$(COMPILE) build/asan
 	cd build/asan && ctest --output-on-failure
 
-tsan: $(VENV)/environment ## core tests under the thread sanitizer, without oneTBB, which is not instrumented
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B build/tsan -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" \
-		-DFORKRUN_SANITIZE=thread -DFORKRUN_BINDINGS=OFF
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/tsan
-	cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cpp/tsan.supp FORKRUN_TEST_EXECUTOR=thread GTEST_FILTER='-*tbb*' \
-		ctest --tests-regex core_test --output-on-failure
+tsan: $(VENV)/environment ## the same under the thread sanitizer, without oneTBB, which is not instrumented
+	$(CONFIGURE) -B build/tsan -DFORKRUN_SANITIZE=thread -DFORKRUN_TBB=OFF
+	$(COMPILE) build/tsan
+	cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cpp/tsan.supp ctest --tests-regex '(concurrency|core)_test' \
+		--output-on-failure
+
+test-dispatch: $(VENV)/environment ## C++ tests with threads of libdispatch, which is in DISPATCH=/its/prefix
+	$(CONFIGURE) -B build/dispatch -DFORKRUN_DISPATCH=ON -DCMAKE_PREFIX_PATH="$(DISPATCH)"
+	$(COMPILE) build/dispatch --target concurrency_test core_test
+	cd build/dispatch && FORKRUN_TEST_EXECUTOR=dispatch ctest --tests-regex '(concurrency|core)_test' --output-on-failure
 
 clean: ## everything that was built, and the virtual environment
 	rm -rf build dist $(VENV) .venv312 *.egg-info forkrun/lib forkrun/include forkrun/_core*.so

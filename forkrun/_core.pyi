@@ -345,7 +345,7 @@ class ReplayModule:
         label: str,
         kind: str,
         concurrency: str,
-        work: Literal["none", "busywait", "sleep", "async"],
+        work: Literal["none", "busywait", "fixedwork", "sleep", "async"],
         get: Literal["prefetch", "blocking", "coroutine"],
         event_times_s: npt.NDArray[np.float64],
         consumes: Sequence[str],

@@ -26,5 +26,5 @@ set(FORKRUN_PUBLIC_HEADERS
 )
 foreach(header IN LISTS FORKRUN_PUBLIC_HEADERS)
   get_filename_component(folder "${header}" DIRECTORY)
-  install(FILES "${PROJECT_SOURCE_DIR}/forkrun/${header}" DESTINATION "forkrun/include/forkrun/${folder}")
+  install(FILES "${PROJECT_SOURCE_DIR}/forkrun/${header}" DESTINATION "${FORKRUN_PREFIX}include/forkrun/${folder}")
 endforeach()

@@ -44,12 +44,21 @@ endfunction()
 # Where ROOT is when the package is not beside it (editable installs): an extra run path.
 set(FORKRUN_EXTRA_RPATH "" CACHE STRING "Appended to the run path of installed libraries")
 
-# forkrun_install_library(TARGET FOLDER RPATH): into the Python package.
+# Where things are installed: into the Python package, or, for C++ alone, into lib/ and include/.
+if(FORKRUN_BINDINGS)
+  set(FORKRUN_PREFIX forkrun/)
+else()
+  set(FORKRUN_PREFIX "")
+  set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+endif()
+
+# forkrun_install_library(TARGET FOLDER RPATH)
 function(forkrun_install_library target folder rpath)
   if(FORKRUN_EXTRA_RPATH)
     string(APPEND rpath ":${FORKRUN_EXTRA_RPATH}")
   endif()
   string(REPLACE ":" ";" rpath "${rpath}")
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "${rpath}")
-  install(TARGETS ${target} LIBRARY DESTINATION ${folder})
+  string(REPLACE forkrun_ "" component ${target})
+  install(TARGETS ${target} LIBRARY DESTINATION ${folder} COMPONENT ${component})
 endfunction()

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise OutputError(f"{options.json}: there is no folder {options.json.parent}")
     result = run_replay(read_replay(options.file), settings, options.quiet)
     if result.steps_per_s:
-        print(f"busy wait: {result.steps_per_s / 1e6:.1f} M steps/s")
+        print(f"fixed work: {result.steps_per_s / 1e6:.1f} M steps/s")
     if options.json is not None:
         options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n", encoding="utf-8")
     print(result.line())

@@ -98,7 +98,7 @@ def test_the_wheel_has_every_module_library_and_public_header(wheel: Path) -> No
         for folder in ("core", "concurrency", "conditions")
         for file in (SOURCES / "cpp/forkrun" / folder).glob("*.hpp")
     }
-    libraries = {"forkrun/lib/libforkrun_core.so", "forkrun/lib/libforkrun_modules.so"}
+    libraries = {f"forkrun/lib/libforkrun_{n}.so" for n in ("concurrency", "core", "modules")}
     others = {
         f"forkrun/{n}" for n in ("lib/cmake/forkrun/forkrunConfig.cmake", "py.typed", "_core.pyi")
     }

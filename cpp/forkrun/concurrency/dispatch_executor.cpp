@@ -3,7 +3,17 @@
 #include <stdexcept>
 
 #ifdef FORKRUN_HAS_DISPATCH
+// Its headers ask for features of the compiler in clang's words, which g++ (12) does not know.
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#ifndef __has_extension
+#define __has_extension(extension) 0
+#endif
 #include <dispatch/dispatch.h>
+
+#include <string>
+#include <vector>
 
 #include <forkrun/concurrency/team.hpp>
 #endif
@@ -14,19 +24,28 @@ namespace forkrun {
 
 namespace {
 
-/// Threads of the global concurrent queue, in one group.
+/// Threads that libdispatch has at the same time, for all queues of the process together.
+constexpr std::size_t most_dispatch_threads = 255;
+
+/// Threads of libdispatch, in one group. Each has a serial queue of its own: only such queues get a
+/// thread whatever the number of cores. Concurrent queues share as many threads as there are cores.
 class DispatchThreads final : public ThreadSource {
  public:
   DispatchThreads() : group_{dispatch_group_create()} {}
-  ~DispatchThreads() override { dispatch_release(group_); }
+  ~DispatchThreads() override {
+    for (auto* const queue : queues_) {
+      dispatch_release(queue);
+    }
+    dispatch_release(group_);
+  }
   DispatchThreads(const DispatchThreads&) = delete;
   DispatchThreads& operator=(const DispatchThreads&) = delete;
 
   void start(std::size_t n, const std::function<void()>& body) override {
     body_ = body;
-    auto* const queue = dispatch_get_global_queue(DISPATCH_QUEUE_PRIORITY_DEFAULT, 0);
     for (std::size_t i = 0; i < n; ++i) {
-      dispatch_group_async_f(group_, queue, &body_, [](void* function) {
+      queues_.push_back(dispatch_queue_create("forkrun", DISPATCH_QUEUE_SERIAL));
+      dispatch_group_async_f(group_, queues_.back(), &body_, [](void* function) {
         (*static_cast<std::function<void()>*>(function))();
       });
     }
@@ -35,6 +54,7 @@ class DispatchThreads final : public ThreadSource {
 
  private:
   dispatch_group_t group_;
+  std::vector<dispatch_queue_t> queues_;
   std::function<void()> body_;
 };
 
@@ -43,6 +63,11 @@ class DispatchThreads final : public ThreadSource {
 bool has_dispatch_executor() { return true; }
 
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads) {
+  if (n_threads > most_dispatch_threads + 1) {
+    throw std::runtime_error{"libdispatch has at most " + std::to_string(most_dispatch_threads) +
+                             " threads beside the calling one: ask for no more, or use the "
+                             "executor tbb or thread"};
+  }
   return std::make_unique<Team>(n_threads, std::make_unique<DispatchThreads>());
 }
 

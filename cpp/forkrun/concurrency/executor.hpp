@@ -40,10 +40,12 @@ class Executor {
 [[nodiscard]] std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads);
 
 /// oneTBB with `n_threads` threads, more than there are cores if so wished.
+/// \throws std::runtime_error where forkrun was built without oneTBB
 [[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
+[[nodiscard]] bool has_tbb_executor();
 
-/// libdispatch: threads of its global concurrent queue.
-/// \throws std::runtime_error where forkrun was built without libdispatch
+/// libdispatch with `n_threads` threads, more than there are cores if so wished; 256 at most.
+/// \throws std::runtime_error where forkrun was built without libdispatch, or for more threads
 [[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
 [[nodiscard]] bool has_dispatch_executor();
 

@@ -63,6 +63,32 @@ TEST_P(ExecutorTest, run_returns_when_all_that_followed_has_ended) {
   EXPECT_EQ(n_executed, 2 * n_tasks);
 }
 
+TEST_P(ExecutorTest, as_many_tasks_run_at_a_time_as_threads_were_asked_for) {
+  using Clock = std::chrono::steady_clock;
+  const auto n_threads = GetParam().n_threads;
+  std::vector<FunctionTask> tasks(n_threads);
+  std::atomic<std::size_t> n_inside{};
+  std::atomic<std::size_t> n_met{};
+  for (auto& task : tasks) {  // Each computes until all of them do.
+    task.function = [&](ReadyTasks&) {
+      ++n_inside;
+      const auto deadline = Clock::now() + std::chrono::seconds{30};
+      while (n_inside < n_threads && Clock::now() < deadline) {
+      }
+      n_met += n_inside == n_threads ? 1 : 0;
+    };
+  }
+  FunctionTask start;
+  start.function = [&](ReadyTasks& ready) {
+    for (auto& task : tasks) {
+      ready.push(task);
+    }
+  };
+  executor->run(start);
+  EXPECT_EQ(executor->n_threads(), n_threads);
+  EXPECT_EQ(n_met, n_threads);
+}
+
 TEST_P(ExecutorTest, the_task_made_ready_last_runs_on_the_same_thread) {
   FunctionTask first, second;
   std::thread::id thread_of_first, thread_of_second;
@@ -253,7 +279,9 @@ std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds{{"serial", [](std::size_t) { return make_serial_executor(); }, 1}};
   for (const std::size_t n_threads : {1, 2, 4, 7}) {
     kinds.push_back({"thread", make_thread_executor, n_threads});
-    kinds.push_back({"tbb", make_tbb_executor, n_threads});
+    if (has_tbb_executor()) {
+      kinds.push_back({"tbb", make_tbb_executor, n_threads});
+    }
     if (has_dispatch_executor()) {
       kinds.push_back({"dispatch", make_dispatch_executor, n_threads});
     }
@@ -267,9 +295,15 @@ std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ExecutorTest, ::testing::ValuesIn(all_kinds()), name_of);
 
-TEST(DispatchExecutorTest, is_there_or_says_what_is_missing) {
+TEST(MissingExecutorTest, is_there_or_says_what_is_missing) {
+  if (has_tbb_executor()) {
+    EXPECT_EQ(make_tbb_executor(2)->n_threads(), 2U);
+  } else {
+    EXPECT_THROW((void)make_tbb_executor(2), std::runtime_error);
+  }
   if (has_dispatch_executor()) {
     EXPECT_EQ(make_dispatch_executor(2)->n_threads(), 2U);
+    EXPECT_THROW((void)make_dispatch_executor(257), std::runtime_error);
   } else {
     EXPECT_THROW((void)make_dispatch_executor(2), std::runtime_error);
   }

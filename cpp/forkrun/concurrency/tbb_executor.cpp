@@ -1,10 +1,18 @@
+#include <forkrun/concurrency/executor.hpp>
+
+#include <stdexcept>
+
+#ifdef FORKRUN_HAS_TBB
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
 #include <forkrun/concurrency/team.hpp>
+#endif
 
 namespace forkrun {
+
+#ifdef FORKRUN_HAS_TBB
 
 namespace {
 
@@ -38,8 +46,22 @@ class TbbThreads final : public ThreadSource {
 
 }  // namespace
 
+bool has_tbb_executor() { return true; }
+
 std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads) {
   return std::make_unique<Team>(n_threads, std::make_unique<TbbThreads>(n_threads));
 }
+
+#else
+
+bool has_tbb_executor() { return false; }
+
+std::unique_ptr<Executor> make_tbb_executor(std::size_t /*n_threads*/) {
+  throw std::runtime_error{
+      "forkrun was built without oneTBB; install it (oneapi/tbb/task_arena.h, libtbb.so) and build "
+      "again, or use the executor thread"};
+}
+
+#endif
 
 }  // namespace forkrun

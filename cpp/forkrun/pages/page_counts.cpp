@@ -1,23 +1,16 @@
 #include <forkrun/pages/page_counts.hpp>
 
-#include <time.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 
+#include <forkrun/concurrency/cpu_clock.hpp>
 #include <forkrun/pages/mapping.hpp>
 #include <forkrun/pages/page_table.hpp>
 
 namespace forkrun::pages {
 
 namespace {
-
-std::int64_t cpu_time_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 void add(PageCounts& counts, const PageEntry& page) {
   if (!page.is_present()) {
@@ -36,9 +29,9 @@ void add(PageCounts& counts, const PageEntry& page) {
 
 PageCounts count_pages(pid_t pid) {
   PageCounts counts;
-  auto start_ns = cpu_time_ns();
+  auto start_ns = thread_cpu_ns();
   const auto note_read = [&] {
-    counts.longest_read_ns = std::max(counts.longest_read_ns, cpu_time_ns() - start_ns);
+    counts.longest_read_ns = std::max(counts.longest_read_ns, thread_cpu_ns() - start_ns);
   };
   const auto mappings = read_mappings(pid);
   const PageTable table{pid};
@@ -46,14 +39,14 @@ PageCounts count_pages(pid_t pid) {
     if (!mapping.is_accessible) {
       continue;
     }
-    start_ns = cpu_time_ns();
+    start_ns = thread_cpu_ns();
     const auto is_alive = for_each_piece(table, mapping.start / page_size(),
                                          mapping.end / page_size(), [&](auto, auto entries) {
                                            note_read();
                                            for (const auto& page : entries) {
                                              add(counts, page);
                                            }
-                                           start_ns = cpu_time_ns();
+                                           start_ns = thread_cpu_ns();
                                          });
     if (!is_alive) {
       throw std::system_error{ESRCH, std::generic_category(), proc_file(pid, "pagemap")};

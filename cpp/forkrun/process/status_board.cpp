@@ -9,10 +9,14 @@ namespace forkrun {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
               "processes share these: a lock would be private to each");
 
-std::int64_t note_heartbeat(StatusSlot& slot) {
+std::int64_t coarse_now_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  const auto now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::int64_t note_heartbeat(StatusSlot& slot) {
+  const auto now_ns = coarse_now_ns();
   slot.heartbeat_ns.store(now_ns, std::memory_order_relaxed);  // People read it, nobody acts on it.
   return now_ns;
 }

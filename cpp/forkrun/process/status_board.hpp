@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/process/shared_memory.hpp>
 
 namespace forkrun {
 
 /// What one child is doing, in memory shared with the parent. The child writes, the parent reads;
 /// each field is atomic by itself, together they are a snapshot good enough for people.
-struct alignas(64) StatusSlot {
+struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::uint64_t> n_events_done{};
   std::atomic<std::uint64_t> n_units_done{};
   std::atomic<std::uint64_t> unit{};  ///< number of the unit in work
@@ -22,7 +23,8 @@ struct alignas(64) StatusSlot {
   std::atomic<std::int64_t>
       heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
   std::atomic<std::uint32_t> state{};  ///< ChildState
-  std::atomic<std::uint32_t> order{};  ///< Order; the parent writes
+  /// Order; the parent writes. Lanes read it at every block: what they write must not be beside it.
+  alignas(cache_line_pair) std::atomic<std::uint32_t> order{};
 };
 
 enum class ChildState : std::uint8_t { not_started, starting, processing, finishing, done, failed };
@@ -30,8 +32,9 @@ enum class ChildState : std::uint8_t { not_started, starting, processing, finish
 /// What the parent wants of a child; a larger one is more urgent.
 enum class Order : std::uint8_t { go_on, end_after_unit, end_after_block };
 
-/// Notes the time, and gives it. As of the kernel's last tick (milliseconds), which costs a few
-/// nanoseconds.
+/// CLOCK_MONOTONIC as of the kernel's last tick (milliseconds), which costs a few nanoseconds.
+[[nodiscard]] std::int64_t coarse_now_ns();
+/// Notes this time, and gives it.
 std::int64_t note_heartbeat(StatusSlot& slot);
 
 /// An anonymous shared mapping with one slot per child, made by the parent before the fork.

@@ -24,6 +24,15 @@ TEST(StatusBoardTest, parent_sees_what_a_child_writes) {
   EXPECT_EQ(board[1].state, static_cast<std::uint32_t>(ChildState::done));
 }
 
+TEST(StatusBoardTest, what_lanes_read_at_every_block_is_apart_from_what_they_write) {
+  StatusBoard board{2};
+  const auto address = [](const auto& field) { return reinterpret_cast<std::uintptr_t>(&field); };
+  for (const auto written : {address(board[0].n_events_done), address(board[0].heartbeat_ns),
+                             address(board[0].last_event), address(board[1].n_events_done)}) {
+    EXPECT_NE(address(board[0].order) / cache_line_pair, written / cache_line_pair);
+  }
+}
+
 TEST(StatusBoardTest, board_for_no_children_is_empty) { EXPECT_EQ(StatusBoard{0}.size(), 0U); }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include <forkrun/replay/busy_wait.hpp>
 
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include <forkrun/concurrency/cpu_clock.hpp>
 
 namespace forkrun::replay {
 
@@ -17,26 +18,17 @@ void integrate(std::uint64_t n_steps) {
   asm volatile("" : : "x"(sum));  // The compiler must not see that nobody uses it.
 }
 
-namespace {
-
-/// Without what other processes take of the CPU.
-double cpu_time_s() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-}  // namespace
+void wait_busily(double time_s) { compute_until_over(time_s, thread_cpu_ns, integrate); }
 
 double measure_steps_per_s() {
   constexpr std::uint64_t n_steps = 500'000;
-  double best_s = 1e9;
+  auto best_ns = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < 20; ++i) {
-    const auto start_s = cpu_time_s();
+    const auto start_ns = thread_cpu_ns();
     integrate(n_steps);
-    best_s = std::min(best_s, cpu_time_s() - start_s);
+    best_ns = std::min(best_ns, thread_cpu_ns() - start_ns);
   }
-  return static_cast<double>(n_steps) / best_s;
+  return 1e9 * static_cast<double>(n_steps) / static_cast<double>(best_ns);
 }
 
 }  // namespace forkrun::replay

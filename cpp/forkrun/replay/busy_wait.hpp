@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace forkrun::replay {
@@ -8,7 +9,32 @@ namespace forkrun::replay {
 /// nanoseconds, that depend on each other.
 void integrate(std::uint64_t n_steps);
 
-/// Steps per second on this machine: the best of some tries of some milliseconds.
+/// Integrates until the thread's CPU clock has gone on by `time_s`: neither other work on the
+/// machine nor the speed of the core, which changes with its clock and with what its other
+/// hyper-thread does, make it longer or shorter.
+void wait_busily(double time_s);
+
+/// Steps per second on this machine, for work that is fixed instead: the best of some tries of some
+/// milliseconds.
 [[nodiscard]] double measure_steps_per_s();
+
+/// What `wait_busily` does, with a clock [ns] and the work that makes it go on. Looks at the clock
+/// each time half of what is left should be over, by the speed up to then: that costs little, and
+/// the end is met to a microsecond.
+template <typename Clock, typename Compute>
+void compute_until_over(double time_s, const Clock& now_ns, const Compute& compute) {
+  constexpr std::uint64_t n_first = 64;  // steps: less than a microsecond
+  const auto start_ns = now_ns();
+  const auto wanted_ns = static_cast<std::int64_t>(time_s * 1e9);
+  std::uint64_t n_done = 0;
+  for (std::int64_t gone_ns = 0; gone_ns < wanted_ns; gone_ns = now_ns() - start_ns) {
+    const auto left = static_cast<double>(wanted_ns - gone_ns);
+    const auto steps_per_ns =
+        static_cast<double>(n_done) / static_cast<double>(std::max<std::int64_t>(gone_ns, 1));
+    const auto n_steps = std::max(n_first, static_cast<std::uint64_t>(left * steps_per_ns / 2));
+    compute(n_steps);
+    n_done += n_steps;
+  }
+}
 
 }  // namespace forkrun::replay

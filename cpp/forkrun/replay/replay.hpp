@@ -12,9 +12,10 @@ namespace forkrun::replay {
 /// How a module spends its time.
 enum class Work : std::uint8_t {
   none,
-  busy_wait,  ///< computes
-  sleep,      ///< holds its thread
-  async,      ///< gives its thread back: external work
+  busy_wait,   ///< computes as long as its time says, by the thread's CPU clock
+  fixed_work,  ///< computes as many steps as fitted into its time when the job began
+  sleep,       ///< holds its thread
+  async,       ///< gives its thread back: external work
 };
 
 /// How a module gets what it consumes.
@@ -39,7 +40,7 @@ struct Settings {
   ProcessorConfig processor;
   std::int64_t first_event{};
   std::int64_t n_events{};
-  double steps_per_s{};  ///< of the busy wait
+  double steps_per_s{};  ///< of fixed work
 };
 
 struct Result {

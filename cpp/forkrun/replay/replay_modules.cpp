@@ -94,6 +94,8 @@ class Body {
 
   void spend_time(const EventBlock& block) const {
     if (work_ == Work::busy_wait) {
+      wait_busily(time_of(block).count());
+    } else if (work_ == Work::fixed_work) {
       integrate(static_cast<std::uint64_t>(time_of(block).count() * stage_.steps_per_s));
     } else if (work_ == Work::sleep) {
       be_punctual();

@@ -25,8 +25,8 @@ from forkrun.studies.replay.settings import ReplaySettings, mode_of
 class ReplayResult:
     """What a replay took. `wall_s` : from the first child's first event to the last child's last;
     `cpu_s` : of all children in that time. `checksum` : the same for any executor, number of
-    threads, children, and size of blocks. `steps_per_s` : of the busy wait, measured at start-up; 0
-    where nobody waits busily."""
+    threads, children, and size of blocks. `steps_per_s` : of fixed work, measured at start-up; 0
+    where there is none."""
 
     settings: ReplaySettings
     n_modules: int
@@ -71,7 +71,7 @@ def run_replay(job: ReplayJob, settings: ReplaySettings, quiet: bool = True) -> 
     settings = settings.completed(job)
     core = _compile(job, settings)
     modes = {settings.mode or mode_of(module.work) for module in job.modules}
-    steps_per_s = _core.measure_steps_per_s() if "busywait" in modes else 0.0
+    steps_per_s = _core.measure_steps_per_s() if "fixedwork" in modes else 0.0
     with tempfile.TemporaryDirectory(prefix="forkrun-replay-") as folder:
         parts = _run_children(core, settings, steps_per_s, Path(folder), quiet)
     return ReplayResult(

@@ -9,7 +9,7 @@ from typing import Literal
 from forkrun.errors import ConfigError
 from forkrun.studies.replay.model import ReplayJob, Work
 
-Mode = Literal["busywait", "sleep", "async", "none"]
+Mode = Literal["busywait", "fixedwork", "sleep", "async", "none"]
 Get = Literal["prefetch", "blocking", "coroutine"]
 ExecutorName = Literal["serial", "tbb", "dispatch", "thread"]
 

@@ -1,16 +1,20 @@
 // What scheduling costs: one filter that asks for three products of three producers, none of which
 // does any work. Prints events per second, and the ratio to a loop that makes the same virtual
-// calls by hand.
+// calls by hand; CPU time of all threads as well, which other work on the machine hardly changes.
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
+#include <forkrun/concurrency/cpu_clock.hpp>
 #include <forkrun/core/run/processor.hpp>
 
 namespace {
@@ -68,7 +72,7 @@ class CountingSource final : public Source {
     void read(std::size_t, Column&) override {}
 
    private:
-    std::vector<std::uint64_t> events_;
+    CacheLineVector<std::uint64_t> events_;
   };
 };
 
@@ -101,99 +105,137 @@ struct EmptyJob {
 
 using Run = std::function<void()>;
 
-/// Seconds of the quickest of many short runs: what others do on the machine hardly matters.
-double time_s(const Run& run) {
-  double best_s = 1e9;
-  for (int i = 0; i < 40; ++i) {
+/// One way to process the events, and its quickest run.
+struct Way {
+  std::string name;
+  Run run;
+  double wall_s = std::numeric_limits<double>::max();
+  double cpu_s = std::numeric_limits<double>::max();
+
+  void time_once() {
     const auto start = std::chrono::steady_clock::now();
+    const auto cpu_start_ns = process_cpu_ns();
     run();
+    const auto cpu_ns = process_cpu_ns() - cpu_start_ns;
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    best_s = std::min(best_s, taken.count());
+    wall_s = std::min(wall_s, taken.count());
+    cpu_s = std::min(cpu_s, 1e-9 * static_cast<double>(cpu_ns));
   }
-  return best_s;
-}
+};
 
 /// The same virtual calls, the digest included, with nothing in between.
-double time_by_hand_s(std::int64_t n_events, std::size_t block_size) {
-  EmptyJob job;
-  const auto schedule = job.builder.compile();
-  CountingSource source;
-  const auto lane = source.make_lane();
-  std::vector<int> values(3);
-  std::vector<void*> products{&values[0], &values[1], &values[2]};
-  const EventBlock block{products, lane.get()};
-  std::vector<std::uint8_t> accept(block_size, 1);
-  EventDigest digest;
-  std::vector<EntryRange> blocks;
-  return time_s([&] {
+class LoopByHand {
+ public:
+  LoopByHand(std::int64_t n_events, std::size_t block_size)
+      : n_events_{n_events}, block_size_{block_size}, accept_(block_size, 1) {}
+
+  void run() {
     std::size_t n_accepted = 0;
-    blocks.clear();
-    source.cut({0, {1, 1}, {{0, 0, n_events}}}, block_size, blocks);
-    for (const auto& range : blocks) {
-      digest.add({1, 1}, lane->load(range, {1, 1}));
-      for (auto* producer : job.producers) {
-        producer->produce(block);
+    blocks_.clear();
+    source_.cut({0, {1, 1}, {{0, 0, n_events_}}}, block_size_, blocks_);
+    for (const auto& range : blocks_) {
+      digest_.add({1, 1}, lane_->load(range, {1, 1}));
+      for (auto* producer : job_.producers) {
+        producer->produce(block_);
       }
-      std::ranges::fill(accept, std::uint8_t{1});
-      job.filter->filter(block, accept);
-      for (const auto accepted : accept) {
+      std::ranges::fill(accept_, std::uint8_t{1});
+      job_.filter->filter(block_, accept_);
+      for (const auto accepted : accept_) {
         n_accepted += accepted;
       }
     }
-    if (n_accepted != static_cast<std::size_t>(n_events)) {
+    if (n_accepted != static_cast<std::size_t>(n_events_)) {
       std::abort();
     }
-  });
-}
+  }
 
-double time_processor_s(ProcessorConfig config, std::int64_t n_events) {
-  EmptyJob job;
-  const auto schedule = job.builder.compile();
-  CountingSource source;
-  StatusSlot status;
-  Processor processor{*schedule, source, config, &status};
-  return time_s([&] { processor.process({0, {1, 1}, {{0, 0, n_events}}}, {}); });
-}
+ private:
+  std::int64_t n_events_;
+  std::size_t block_size_;
+  EmptyJob job_;
+  std::unique_ptr<Schedule> schedule_ = job_.builder.compile();
+  CountingSource source_;
+  std::unique_ptr<SourceLane> lane_ = source_.make_lane();
+  std::vector<int> values_ = std::vector<int>(3);
+  std::vector<void*> products_{&values_[0], &values_[1], &values_[2]};
+  EventBlock block_{products_, lane_.get()};
+  std::vector<std::uint8_t> accept_;
+  EventDigest digest_;
+  std::vector<EntryRange> blocks_;
+};
+
+class ByProcessor {
+ public:
+  ByProcessor(const ProcessorConfig& config, std::int64_t n_events)
+      : n_events_{n_events}, processor_{*schedule_, source_, config, &status_} {}
+  void run() { processor_.process({0, {1, 1}, {{0, 0, n_events_}}}, {}); }
+
+ private:
+  std::int64_t n_events_;
+  EmptyJob job_;
+  std::unique_ptr<Schedule> schedule_ = job_.builder.compile();
+  CountingSource source_;
+  StatusSlot status_;
+  Processor processor_;
+};
 
 struct Row {
   std::size_t block_size;
   std::string name;
   double events_per_s;
+  double cpu_ns_per_event;
 };
 
-std::vector<Row> measure(std::int64_t n_events, std::size_t block_size) {
-  std::vector<Row> rows;
-  const auto add = [&](const std::string& name, double time_s) {
-    rows.push_back({block_size, name, static_cast<double>(n_events) / time_s});
-  };
-  const auto run = [&](const std::string& name, ExecutorKind kind, std::size_t threads,
+std::vector<Way> all_ways(std::int64_t n_events, std::size_t block_size) {
+  std::vector<Way> ways;
+  const auto by_hand = std::make_shared<LoopByHand>(n_events, block_size);
+  ways.push_back({"loop", [by_hand] { by_hand->run(); }});
+  const auto add = [&](const std::string& name, ExecutorKind kind, std::size_t threads,
                        std::size_t blocks) {
-    add(name, time_processor_s({kind, threads, blocks, block_size}, n_events));
+    const ProcessorConfig config{kind, threads, blocks, block_size};
+    const auto way = std::make_shared<ByProcessor>(config, n_events);
+    ways.push_back({name, [way] { way->run(); }});
   };
-  add("loop", time_by_hand_s(n_events, block_size));
-  run("serial", ExecutorKind::serial, 1, 1);
-  run("tbb 1 thread 1 block", ExecutorKind::tbb, 1, 1);
-  run("tbb 2 threads 1 block", ExecutorKind::tbb, 2, 1);
-  run("tbb 2 threads 2 blocks", ExecutorKind::tbb, 2, 2);
+  add("serial", ExecutorKind::serial, 1, 1);
+  add("tbb 1 thread 1 block", ExecutorKind::tbb, 1, 1);
+  add("tbb 2 threads 1 block", ExecutorKind::tbb, 2, 1);
+  add("tbb 2 threads 2 blocks", ExecutorKind::tbb, 2, 2);
+  return ways;
+}
+
+/// The quickest of many short runs of each way, one way after the other and again: what others do
+/// on the machine hardly matters.
+std::vector<Row> measure(std::int64_t n_events, std::size_t block_size) {
+  auto ways = all_ways(n_events, block_size);
+  for (int round = 0; round < 60; ++round) {
+    std::ranges::for_each(ways, &Way::time_once);
+  }
+  std::vector<Row> rows;
+  const auto n = static_cast<double>(n_events);
+  for (const auto& way : ways) {
+    rows.push_back({block_size, way.name, n / way.wall_s, 1e9 * way.cpu_s / n});
+  }
   return rows;
 }
 
 void print_table(const std::vector<Row>& rows) {
   double loop = 1;
-  for (const auto& [block_size, name, events_per_s] : rows) {
+  for (const auto& [block_size, name, events_per_s, cpu_ns] : rows) {
     loop = name == "loop" ? events_per_s : loop;
-    std::printf("block size %3zu  %-24s %8.2f M events/s  %6.1f ns/event  %5.2f of the loop\n",
-                block_size, name.c_str(), 1e-6 * events_per_s, 1e9 / events_per_s,
-                events_per_s / loop);
+    std::printf(
+        "block size %3zu  %-24s %8.2f M events/s  %6.1f ns/event  %5.2f of the loop  "
+        "%6.1f ns of CPU/event\n",
+        block_size, name.c_str(), 1e-6 * events_per_s, 1e9 / events_per_s, events_per_s / loop,
+        cpu_ns);
   }
 }
 
 void print_json(const std::vector<Row>& rows) {
   std::printf("[");
   const char* separator = "";
-  for (const auto& [block_size, name, events_per_s] : rows) {
-    std::printf(R"(%s{"block_size": %zu, "name": "%s", "events_per_s": %.6g})", separator,
-                block_size, name.c_str(), events_per_s);
+  for (const auto& [block_size, name, events_per_s, cpu_ns] : rows) {
+    std::printf(R"(%s{"block_size": %zu, "name": "%s", "events_per_s": %.6g, "cpu_ns": %.6g})",
+                separator, block_size, name.c_str(), events_per_s, cpu_ns);
     separator = ",\n";
   }
   std::printf("]\n");

@@ -1,10 +1,9 @@
 #include <forkrun/core/run/lane.hpp>
 
-#include <time.h>
-
 #include <string>
 #include <utility>
 
+#include <forkrun/concurrency/cpu_clock.hpp>
 #include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/describe_failure.hpp>
@@ -88,16 +87,6 @@ class AllMade final : public ProductFetcher {
   }
   void check_made(std::uint32_t /*product*/) const override {}
 };
-
-}  // namespace
-
-namespace {
-
-std::int64_t thread_cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 

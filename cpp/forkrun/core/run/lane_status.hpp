@@ -12,7 +12,7 @@ namespace forkrun {
 ///
 /// A lane that is alone writes with every block which events it is at and how many are done, by
 /// plain stores; only the clock is read once in a while. Lanes that share a slot would wait for
-/// each other's cache line: they tell of several blocks at a time, where these are quick and small.
+/// each other's cache line: of small blocks they tell only when the clock has ticked.
 class LaneStatus {
  public:
   LaneStatus() = default;
@@ -24,7 +24,7 @@ class LaneStatus {
   }
 
   void begin_block(const EventBlock& block) {
-    if (slot_ != nullptr && (is_alone_ || n_blocks_untold_ == 0)) {
+    if (slot_ != nullptr && (is_alone_ || has_just_told_)) {
       tell_begin(block);
     }
   }
@@ -33,18 +33,21 @@ class LaneStatus {
       return;
     }
     n_events_ += block.n_events();
-    ++n_blocks_untold_;
+    has_just_told_ = false;
     if (is_alone_) {
       slot_->n_events_done.store(n_events_, std::memory_order_relaxed);
     }
-    if (n_blocks_untold_ >= n_blocks_at_most_ || block.n_events() >= 64) {
+    if (block.n_events() >= 64) {
       tell();
+    } else if (++n_blocks_unseen_ >= n_blocks_at_most_) {
+      look_at_clock();
     }
   }
   /// Between units.
   void tell();
 
  private:
+  void look_at_clock();
   void tell_begin(const EventBlock& block) {
     constexpr auto relaxed = std::memory_order_relaxed;  // People read it, nobody acts on it.
     if (block.n_events() != 0) {
@@ -55,10 +58,11 @@ class LaneStatus {
 
   StatusSlot* slot_{};
   bool is_alone_{};
-  std::uint32_t n_blocks_at_most_ = 1;  ///< untold
+  bool has_just_told_ = true;
+  std::uint32_t n_blocks_at_most_ = 1;  ///< until the next look at the clock
+  std::uint32_t n_blocks_unseen_{};     ///< since the last one
   std::int64_t told_at_ns_{};
   std::uint64_t n_events_{};  ///< alone: of the child; else: those untold
-  std::uint32_t n_blocks_untold_{};
 };
 
 }  // namespace forkrun

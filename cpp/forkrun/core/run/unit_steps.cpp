@@ -1,9 +1,8 @@
 #include <forkrun/core/run/unit_steps.hpp>
 
-#include <time.h>
-
 #include <utility>
 
+#include <forkrun/concurrency/cpu_clock.hpp>
 #include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/graph.hpp>
@@ -11,12 +10,6 @@
 namespace forkrun {
 
 namespace {
-
-double cpu_now_s() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 OutputModule* output_of(const Node& node) {
   return static_cast<OutputModule*>(node.record->module.get());
@@ -183,7 +176,7 @@ void UnitSteps::check_outputs(const UnitInWork& unit) const {
 
 void UnitSteps::note_begin(const UnitOfWork& unit) {
   begin_ = std::chrono::steady_clock::now();
-  cpu_begin_s_ = cpu_now_s();
+  cpu_begin_ns_ = process_cpu_ns();
   if (status_ != nullptr) {
     status_->unit.store(unit.number, std::memory_order_relaxed);
     status_->run.store(unit.lumi.run, std::memory_order_relaxed);
@@ -193,7 +186,7 @@ void UnitSteps::note_begin(const UnitOfWork& unit) {
 }
 
 void UnitSteps::note_end(UnitResult& result) const {
-  result.cpu_s = cpu_now_s() - cpu_begin_s_;
+  result.cpu_s = 1e-9 * static_cast<double>(process_cpu_ns() - cpu_begin_ns_);
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 

@@ -79,7 +79,7 @@ class UnitSteps {
   std::exception_ptr failure_;      ///< of `take`
   std::atomic<bool> is_stopped_{};
   std::chrono::steady_clock::time_point begin_{};
-  double cpu_begin_s_{};
+  std::int64_t cpu_begin_ns_{};
 };
 
 }  // namespace forkrun

@@ -87,6 +87,28 @@ TEST_P(ConcurrencyTest, a_configuration_can_have_one_object_and_fewer_blocks_at_
 
 INSTANTIATE_TEST_SUITE_P(Executors, ConcurrencyTest, all_executors, name_of);
 
+/// Each line of the board that is written is taken away from all other lanes.
+TEST(LaneStatusTest, lanes_that_share_a_slot_tell_of_small_blocks_once_in_a_tick_of_the_clock) {
+  constexpr std::int64_t n_events = 20'000;
+  constexpr std::size_t n_lanes = 2;
+  StatusSlot status;
+  std::set<std::uint64_t> told;
+  std::set<std::int64_t> ticks;
+  ScheduleBuilder builder{MemorySource::description()};
+  builder.add_module({"reader", {}}, [&](Construction&) {
+    return std::make_unique<FunctionAnalyzer>([&](const EventBlock&, Mask) {
+      told.insert(status.n_events_done);
+      ticks.insert(coarse_now_ns());
+    });
+  });
+  const auto schedule = builder.compile();
+  MemorySource source;
+  Processor processor{*schedule, source, {ExecutorKind::thread, 2, n_lanes, 1}, &status};
+  processor.process(unit_of(0, n_events), {});
+  EXPECT_EQ(status.n_events_done, static_cast<std::uint64_t>(n_events));
+  EXPECT_LE(told.size(), n_lanes * (ticks.size() + 1));
+}
+
 /// The only problem of a job with one module.
 std::string problem_of(const std::function<std::unique_ptr<Module>(Construction&)>& make) {
   ScheduleBuilder builder{{}};

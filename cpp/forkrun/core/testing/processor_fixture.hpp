@@ -112,23 +112,39 @@ class ProcessorTest : public ::testing::TestWithParam<ProcessorConfig> {
   std::atomic<int> n_first{}, n_second{}, n_third{};
 };
 
-inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info) {
-  const auto& config = info.param;
-  if (config.executor == ExecutorKind::serial) {
-    return config.always_tasks ? "serial_tasks" : "serial";
+/// Whether this build has the threads of an executor.
+inline bool is_built_in(ExecutorKind kind) {
+  switch (kind) {
+    case ExecutorKind::tbb: return has_tbb_executor();
+    case ExecutorKind::dispatch: return has_dispatch_executor();
+    default: return true;
   }
-  return std::string{config.executor == ExecutorKind::tbb ? "tbb" : "thread"} +
-         (config.always_tasks ? "_tasks_" : "_") + std::to_string(config.threads) + "_threads_" +
-         std::to_string(config.concurrent_blocks) + "_blocks";
 }
 
-/// Every executor, with fewer and more blocks than threads.
-inline const auto all_executors = ::testing::Values(
-    ProcessorConfig{ExecutorKind::serial, 1, 1, 0}, ProcessorConfig{ExecutorKind::tbb, 1, 1, 0},
-    ProcessorConfig{ExecutorKind::tbb, 2, 1, 0}, ProcessorConfig{ExecutorKind::tbb, 2, 3, 0},
-    ProcessorConfig{ExecutorKind::tbb, 7, 8, 0}, ProcessorConfig{ExecutorKind::tbb, 3, 4, 0, true},
-    ProcessorConfig{ExecutorKind::thread, 1, 3, 0}, ProcessorConfig{ExecutorKind::thread, 3, 4, 0},
-    ProcessorConfig{ExecutorKind::thread, 4, 3, 0, true},
-    ProcessorConfig{ExecutorKind::serial, 1, 1, 0, true});
+inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info) {
+  static const std::vector<std::string> kinds{"serial", "tbb", "dispatch", "thread"};
+  const auto& config = info.param;
+  const auto& kind = kinds.at(static_cast<std::size_t>(config.executor));
+  if (config.executor == ExecutorKind::serial) {
+    return config.always_tasks ? kind + "_tasks" : kind;
+  }
+  return kind + (config.always_tasks ? "_tasks_" : "_") + std::to_string(config.threads) +
+         "_threads_" + std::to_string(config.concurrent_blocks) + "_blocks";
+}
+
+/// Every executor that is built in, with fewer and more blocks than threads.
+inline std::vector<ProcessorConfig> executor_configs() {
+  using enum ExecutorKind;
+  std::vector<ProcessorConfig> configs{
+      {serial, 1, 1, 0},   {tbb, 1, 1, 0},          {tbb, 2, 1, 0},
+      {tbb, 2, 3, 0},      {tbb, 7, 8, 0},          {tbb, 3, 4, 0, true},
+      {thread, 1, 3, 0},   {thread, 3, 4, 0},       {thread, 4, 3, 0, true},
+      {dispatch, 1, 2, 0}, {dispatch, 7, 8, 0},     {dispatch, 3, 4, 0, true},
+      {dispatch, 4, 2, 0}, {serial, 1, 1, 0, true},
+  };
+  std::erase_if(configs, [](const auto& config) { return !is_built_in(config.executor); });
+  return configs;
+}
+inline const auto all_executors = ::testing::ValuesIn(executor_configs());
 
 }  // namespace forkrun::testing

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forkrun/core/testing/processor_fixture.hpp>
 
 namespace forkrun {
 namespace {
@@ -18,17 +23,27 @@ std::uint32_t n_jobs() {
   return wanted == nullptr ? 60 : static_cast<std::uint32_t>(std::atoi(wanted));
 }
 
-/// FORKRUN_TEST_EXECUTOR=thread leaves oneTBB out, which sanitizers do not understand wholly.
-bool may_use_tbb() {
-  const char* wanted = std::getenv("FORKRUN_TEST_EXECUTOR");
-  return wanted == nullptr || std::string{wanted} != "thread";
+/// Executors with threads. FORKRUN_TEST_EXECUTOR names the only one of them: thread leaves oneTBB
+/// out, which sanitizers do not understand wholly.
+std::vector<ExecutorKind> threaded_kinds() {
+  const char* const wanted = std::getenv("FORKRUN_TEST_EXECUTOR");
+  const std::string only{wanted == nullptr ? "" : wanted};
+  std::vector<ExecutorKind> kinds;
+  for (const auto& [name, kind] : {std::pair{"tbb", ExecutorKind::tbb},
+                                   {"thread", ExecutorKind::thread},
+                                   {"dispatch", ExecutorKind::dispatch}}) {
+    if (testing::is_built_in(kind) && (only.empty() || only == name)) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
 }
 
 /// Every thread count with every number of concurrent blocks, over the seeds.
 ProcessorConfig parallel_config(std::uint32_t seed, std::size_t block_size) {
   static constexpr std::size_t threads[] = {1, 2, 4, 7};
-  const auto kind = may_use_tbb() && seed % 3 != 0 ? ExecutorKind::tbb : ExecutorKind::thread;
-  return {kind, threads[seed % 4], 1 + (seed / 4) % 8, block_size};
+  static const auto kinds = threaded_kinds();
+  return {kinds.at(seed % 3 % kinds.size()), threads[seed % 4], 1 + (seed / 4) % 8, block_size};
 }
 
 ProcessorConfig serial_config(std::size_t block_size) {
@@ -100,12 +115,11 @@ TEST(RandomJobTest, every_executor_does_what_serial_does) {
     const auto labels = labels_of(job);
     const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % 250};
     const auto expected = observe(job, serial_config(3), {unit_of(0, 250)}, fault);
-    for (const auto kind : {ExecutorKind::serial, ExecutorKind::thread, ExecutorKind::tbb}) {
+    auto kinds = threaded_kinds();
+    kinds.push_back(ExecutorKind::serial);
+    for (const auto kind : kinds) {
       auto config = parallel_config(seed, 3);
       config.executor = kind;
-      if (kind == ExecutorKind::tbb && !may_use_tbb()) {
-        continue;
-      }
       config.always_tasks = seed % 3 != 0;
       config.records = seed % 2 == 0;
       config.n_trace_calls = 100;
