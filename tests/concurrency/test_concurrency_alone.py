@@ -38,7 +38,8 @@ def prefix(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_without_bindings_neither_root_nor_python_is_looked_for(build: Path) -> None:
-    entries = re.findall(r"^([^#/][^:=]*):", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    cache = (build / "CMakeCache.txt").read_text()
+    entries = re.findall(r"^([^#/\n][^:=\n]*):", cache, re.MULTILINE)
     assert "FORKRUN_BINDINGS" in entries
     found = [name for name in entries if re.search("python|^_?ROOT|pybind", name, re.IGNORECASE)]
     assert found == []
