@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun import _core
-from forkrun.base.durable import written_beside
+from forkrun.base.durable import published
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import PlannedUnit, merge_order
 from forkrun.merge.verify import check_merged, check_read, total_digest
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
@@ -92,10 +93,10 @@ def _merge_output(
     progress: Progress | None,
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
-    final = folder / "output" / f"{output.label}.root"
+    final = RunDirectory(folder).merged(output.label)
     report = None if progress is None else lambda n: progress(output.label, n)
     tree = config.source.tree
-    with written_beside(final) as beside:
+    with published(final) as beside:
         sources = _parts_to_join(folder, parts)
         entries = _core.merge_trees(sources, str(beside), [tree], None, report)
         if config.merge.carry:
@@ -123,5 +124,5 @@ def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> int:
     files = [folder / commit.histograms.file for commit in commits if commit.histograms]
     if not files:
         return 0
-    with written_beside(folder / "output" / "histograms.root") as beside:
+    with published(RunDirectory(folder).histograms) as beside:
         return write_histograms(beside, sum_histograms(files))

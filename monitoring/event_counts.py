@@ -26,7 +26,7 @@ class OutputCounts:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An event that kills whoever processes it. `event`: RUN:LUMI:EVENT. It is tried again, alone,
+    """An event that crashes the child. `event`: RUN:LUMI:EVENT. It is tried again, alone,
     with `forkrun run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
 
     event: str
@@ -69,11 +69,10 @@ def count_events(records: RunRecords) -> EventCounts:
     n_read = sum(line.n_events for line in ledger)
     digest = add_digests(line.digest for line in ledger)
     left_out = [
-        LeftOut(f"{unit.run}:{unit.lumi}:{event['event']}", event["file"], event["entry"],
-                event["cause"])
+        LeftOut(f"{unit.run}:{unit.lumi}:{event.event}", event.file, event.entry, event.cause)
         for unit in ledger
         for event in unit.skipped
-    ]  # fmt: skip
+    ]
     covered = add_digests([digest, *(line.skipped_digest for line in ledger)])
     planned, n_planned = plan.get("digest"), plan.get("n_events")
     return EventCounts(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-OF_FORKRUN = ("forkrun.errors", "forkrun.config", "forkrun._core")
+FLOORS = ("errors", "_core", "base", "config", "index", "plan", "fork", "rundir")
+"""From the bottom; a folder imports from those before it."""
+OF_OUTPUTS = ("errors", "_core", "base", "config", "rundir")
 
 
 def imported_modules(file: Path) -> set[str]:
@@ -24,15 +27,62 @@ def imported_modules(file: Path) -> set[str]:
     return names
 
 
+def strangers(file: Path, allowed: Sequence[str]) -> set[str]:
+    """What of forkrun a file imports beside the folders allowed. `forkrun` itself: its version."""
+    ours = {n for n in imported_modules(file) if n.startswith("forkrun.")}
+    return {name for name in ours if name.split(".")[1] not in allowed}
+
+
 @pytest.mark.parametrize("folder", ["merge", "monitoring"])
-def test_merge_and_monitoring_stand_on_errors_config_and_core_alone(folder: str) -> None:
+def test_merge_and_monitoring_stand_on_the_run_directory_and_what_is_below(folder: str) -> None:
     files = sorted((ROOT / folder).rglob("*.py"))
     assert files
-    allowed = (*OF_FORKRUN, f"forkrun.{folder}")
     for file in files:
-        ours = {n for n in imported_modules(file) if n.startswith("forkrun")}
-        strangers = {n for n in ours if not any(n == a or n.startswith(f"{a}.") for a in allowed)}
-        assert not strangers, f"{file.relative_to(ROOT)} imports {strangers}"
+        found = strangers(file, (*OF_OUTPUTS, folder))
+        assert not found, f"{file.relative_to(ROOT)} imports {found}"
+
+
+@pytest.mark.parametrize("folder", ["base", "rundir"])
+def test_lower_floors_do_not_know_the_upper_ones(folder: str) -> None:
+    allowed = OF_OUTPUTS if folder == "rundir" else FLOORS[: FLOORS.index(folder) + 1]
+    files = sorted((ROOT / "forkrun" / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        found = strangers(file, allowed)
+        assert not found, f"{file.relative_to(ROOT)} imports {found}"
+
+
+NAMES_IN_RUN_DIRECTORY = re.compile(
+    r"""["'/](config\.json|plan\.json|report\.(json|txt)|samples\.jsonl|events\.jsonl|timing\.json"""
+    r"""|trace\.json|fingerprint\.json|merge\.json|revoked\.jsonl|host\.json|sampler\.json"""
+    r"""|(processed|failed|notFinished)Lumis\.json)["']"""
+)
+
+
+def test_names_in_the_run_directory_are_spelt_by_its_owner_alone() -> None:
+    files = [
+        f for folder in ("forkrun", "merge", "monitoring") for f in (ROOT / folder).rglob("*.py")
+    ]
+    spelling = {f.relative_to(ROOT).as_posix() for f in files
+                if NAMES_IN_RUN_DIRECTORY.search(f.read_text())}  # fmt: skip
+    # The clean parent's configuration lies in a scratch folder.
+    assert spelling - {"forkrun/api.py"} == {
+        "forkrun/rundir/directory.py",
+        "forkrun/rundir/ledger.py",
+    }
+
+
+def test_one_file_syncs_and_renames() -> None:
+    """Beside it: a ledger's line is synced where it is appended, a unit's files where they are."""
+    files = [
+        f for folder in ("forkrun", "merge", "monitoring") for f in (ROOT / folder).rglob("*.py")
+    ]
+    users = {f.relative_to(ROOT).as_posix() for f in files
+             if re.search(r"os\.(fsync|replace|rename)\(|\.(replace|rename)\(\w+\)$", f.read_text(), re.M)}  # fmt: skip
+    assert users == {
+        "forkrun/base/durable.py", "forkrun/rundir/ledger.py", "forkrun/rundir/ledger_writer.py",
+        "forkrun/rundir/unit_files.py",
+    }  # fmt: skip
 
 
 def test_one_python_file_forks() -> None:

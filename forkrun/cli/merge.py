@@ -71,9 +71,9 @@ def _merge_run(options: argparse.Namespace) -> int:
     with RunLock.held(folder.lock):
         merge(folder, config, plan, timeline, options.quiet)
     timeline.close()
-    write_report(folder.path, plots=(folder.path / "plots").exists())
+    write_report(folder.path, plots=folder.plots.exists())
     if not options.quiet:
-        print(*sorted(folder.output.glob("*.root")), sep="\n")
+        print(*folder.merged_files(), sep="\n")
     return 0
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.durable import output_errors, write_json
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
@@ -23,10 +24,10 @@ from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
-from forkrun.rundir.directory import RunDirectory, output_errors, write_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock
-from forkrun.rundir.lumi_accounting import write_books
+from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.resume import check_same_job, valid_commits
 
 _ROUNDS = 3
@@ -75,7 +76,7 @@ def _already_done(folder: RunDirectory, config: JobConfig, quiet: bool, plots: b
         end_merge(folder, config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")
         timeline.close()
-        write_books(folder)
+        write_lumi_accounting(folder)
         write_report(folder.path, plots=plots)
     Messages(folder, quiet).say(f"{folder.path}: done already; --force does it again")
     return Result.read(folder.path)
@@ -138,7 +139,7 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
 def _end(run: Run, outcome: str, plots: bool) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
     run.timeline.close()
-    write_books(run.folder)
+    write_lumi_accounting(run.folder)
     write_report(run.folder.path, plots=plots)
 
 

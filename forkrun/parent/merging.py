@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from forkrun.base.durable import write_json
 from forkrun.base.progress import ProgressDisplay, make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.child.loop import as_forkrun_error
@@ -26,7 +27,7 @@ from forkrun.fork.supervisor import Supervisor
 from forkrun.merge import Planned, merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
-from forkrun.rundir.directory import RunDirectory, write_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 
 
@@ -80,8 +81,7 @@ def end_merge(
 
 
 def _summary(folder: RunDirectory, is_whole: bool) -> Path:
-    whole = folder.merge_summary
-    return whole if is_whole else whole.with_name("partial-merge.json")
+    return folder.merge_summary if is_whole else folder.partial_merge_summary
 
 
 def _merge_here(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.base.durable import output_errors
+from forkrun.rundir.directory import RunDirectory
 
 
 class Messages:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from forkrun import monitoring
+from forkrun.base.durable import write_text
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
-from forkrun.rundir.directory import output_errors
+from forkrun.rundir.directory import RunDirectory
 
 
 def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
@@ -20,7 +21,6 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     records = read_records(run_dir)
     timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
     if timing is not None:
-        text = run_dir / "report.txt"
-        with output_errors(text), text.open("a", encoding="utf-8") as file:
-            file.write("\n" + format_timing(timing))
+        text = RunDirectory(run_dir).report_text
+        write_text(text, text.read_text(encoding="utf-8") + "\n" + format_timing(timing))
     return report

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.rundir.directory import RunDirectory
+
 
 @dataclass(frozen=True)
 class Result:
@@ -26,13 +28,12 @@ class Result:
     @classmethod
     def read(cls, run_directory: Path) -> Result:
         """Of a finished run."""
-        config = json.loads((run_directory / "config.json").read_bytes())
-        folder = run_directory / "output"
-        files = {o["label"]: folder / f"{o['label']}.root" for o in config["outputs"]}
-        histograms = folder / "histograms.root"
+        folder = RunDirectory(run_directory)
+        config = json.loads(folder.config.read_bytes())
+        files = {o["label"]: folder.merged(o["label"]) for o in config["outputs"]}
         return cls(
             run_directory,
             {label: file for label, file in files.items() if file.exists()},
-            histograms if histograms.exists() else None,
-            json.loads((run_directory / "report.json").read_bytes()),
+            folder.histograms if folder.histograms.exists() else None,
+            json.loads(folder.report_json.read_bytes()),
         )

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import output_errors, read_json
 from forkrun.errors import OutputError
-from forkrun.rundir.directory import output_errors, read_json
 
 _STALE_S = 120.0
 _TOUCH_EVERY_S = 20.0

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from forkrun import _core
+from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
-from forkrun.index.ranges import Integers
-from forkrun.rundir.directory import RunDirectory, output_errors, read_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import Fingerprint, differences
-from forkrun.rundir.ledger import REVOKED, Commit, read_ledgers
+from forkrun.rundir.ledger import Commit, read_ledgers, revoke
+
+Integers = npt.NDArray[np.int64]
 
 
 def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
@@ -43,7 +45,7 @@ def valid_commits(
         else:
             problems.append(f"unit {commit.unit}: {problem}")
             revoked.append((commit, problem))
-    _revoke(folder, revoked)
+    revoke(folder.ledger, revoked)
     return list(valid.values()), problems
 
 
@@ -63,17 +65,3 @@ def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> s
         if thorough and _core.file_checksum(str(file)) != part.checksum:
             return f"{part.file} is not as it was written (checksum)"
     return None
-
-
-def _revoke(folder: RunDirectory, commits: Iterable[tuple[Commit, str]]) -> None:
-    lines = [
-        json.dumps({"unit": commit.unit, "end_s": commit.end_s, "why": why}) + "\n"
-        for commit, why in commits
-    ]
-    if not lines:
-        return
-    path = folder.ledger / REVOKED
-    with output_errors(path), path.open("a", encoding="utf-8") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
