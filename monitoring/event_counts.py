@@ -134,4 +134,6 @@ def _merged(records: RunRecords) -> Mapping[str, Written]:
     """What "merge_end" says of each output."""
     end = records.last("merge_end")
     outputs = end.details.get("outputs") if end else None
-    return {k: Written.from_json(v) for k, v in (outputs or {}).items()}
+    if not isinstance(outputs, Mapping):
+        return {}
+    return {label: Written.from_json(output) for label, output in outputs.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -146,8 +146,8 @@ def _read_records(folder: RunDirectory) -> RunRecords:
         ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
         samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),
-        host=_read_object(folder.host, damaged),
-        sampler=_read_object(folder.sampler, damaged),
+        host=_read_object(folder.host, damaged, _OF_HOST),
+        sampler=_read_object(folder.sampler, damaged, _OF_SAMPLER),
         damaged=tuple(damaged),
     )
 
@@ -164,14 +164,20 @@ def _read_lines(
     return values
 
 
-def _read_object(path: Path, damaged: list[str]) -> dict[str, Any] | None:
+_OF_HOST = {"name", "cpu", "n_cpus", "memory_bytes", "kernel", "command", "versions"}
+_OF_SAMPLER = {"cpu_s", "cpu_fraction", "n_samples", "longest_stop_s"}
+
+
+def _read_object(
+    path: Path, damaged: list[str], keys: Set[str] = frozenset()
+) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
         value = json.loads(path.read_bytes())
     except ValueError as error:
         value = error
-    if isinstance(value, dict):
+    if isinstance(value, dict) and keys <= value.keys():
         return value
-    damaged.append(f"{path.name}: no JSON object")
+    damaged.append(f"{path.name}: not of its form")
     return None

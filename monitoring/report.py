@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.durable import write_json, write_text
+from forkrun.errors import InputError
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.summary import summarize
 from forkrun.monitoring.text import format_text
@@ -20,11 +21,15 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     OutputError if it cannot be written. matplotlib is imported here and nowhere else: call it in a
     process that will not fork any more."""
     records = read_records(run_dir)
-    summary = summarize(records)
+    try:
+        summary = summarize(records)
+        text = format_text(summary)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
     report = summary.to_json()
     folder = RunDirectory(run_dir)
     write_json(folder.report_json, report)
-    write_text(folder.report_text, format_text(summary))
+    write_text(folder.report_text, text)
     if plots:
         from forkrun.monitoring.plots import write_plots
 

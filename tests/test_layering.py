@@ -59,12 +59,17 @@ NAMES_IN_RUN_DIRECTORY = re.compile(
 )
 
 
+def ours() -> list[Path]:
+    folders = ("forkrun", "merge", "monitoring")
+    return [file for folder in folders for file in (ROOT / folder).rglob("*.py")]
+
+
 def test_names_in_the_run_directory_are_spelt_by_its_owner_alone() -> None:
-    files = [
-        f for folder in ("forkrun", "merge", "monitoring") for f in (ROOT / folder).rglob("*.py")
-    ]
-    spelling = {f.relative_to(ROOT).as_posix() for f in files
-                if NAMES_IN_RUN_DIRECTORY.search(f.read_text())}  # fmt: skip
+    spelling = {
+        file.relative_to(ROOT).as_posix()
+        for file in ours()
+        if NAMES_IN_RUN_DIRECTORY.search(file.read_text())
+    }
     # The clean parent's configuration lies in a scratch folder.
     assert spelling - {"forkrun/api.py"} == {
         "forkrun/rundir/directory.py",
@@ -73,15 +78,13 @@ def test_names_in_the_run_directory_are_spelt_by_its_owner_alone() -> None:
 
 
 def test_one_file_syncs_and_renames() -> None:
-    """Beside it: a ledger's line is synced where it is appended, a unit's files where they are."""
-    files = [
-        f for folder in ("forkrun", "merge", "monitoring") for f in (ROOT / folder).rglob("*.py")
-    ]
-    users = {f.relative_to(ROOT).as_posix() for f in files
-             if re.search(r"os\.(fsync|replace|rename)\(|\.(replace|rename)\(\w+\)$", f.read_text(), re.M)}  # fmt: skip
+    """Beside it: a ledger's line is synced where it is appended, a unit's files where they are
+    published, a dead lock is renamed."""
+    renames = re.compile(r"os\.(fsync|replace|rename)\(|\.(replace|rename)\(\w+\)$", re.MULTILINE)
+    users = {f.relative_to(ROOT).as_posix() for f in ours() if renames.search(f.read_text())}
     assert users == {
         "forkrun/base/durable.py", "forkrun/rundir/ledger.py", "forkrun/rundir/ledger_writer.py",
-        "forkrun/rundir/unit_files.py",
+        "forkrun/rundir/lock.py", "forkrun/rundir/unit_files.py",
     }  # fmt: skip
 
 

@@ -173,9 +173,3 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def remove_temporary(folder: Path) -> None:
-    """What processes that died have left in a folder under temporary names."""
-    for path in folder.glob("*.part"):
-        remove(path)

@@ -77,7 +77,9 @@ def config_with(options: argparse.Namespace) -> JobConfig:
 def tell(result: Result, quiet: bool) -> int:
     """Prints the report and the names of files. Gives the exit code."""
     if not quiet:
-        print(RunDirectory(result.run_directory).report_text.read_text(encoding="utf-8"), end="")
+        if result.report:
+            report = RunDirectory(result.run_directory).report_text
+            print(report.read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
             print(file)
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0

@@ -19,8 +19,12 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     Raises InputError and OutputError."""
     report = monitoring.write_report(run_dir, plots=plots)
     records = read_records(run_dir)
-    timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
-    if timing is not None:
+    try:
+        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
+        added = format_timing(timing) if timing is not None else ""
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        added = f"  Times of modules are left out: their records are damaged ({error})\n"
+    if added:
         text = RunDirectory(run_dir).report_text
-        write_text(text, text.read_text(encoding="utf-8") + "\n" + format_timing(timing))
+        write_text(text, text.read_text(encoding="utf-8") + "\n" + added)
     return report

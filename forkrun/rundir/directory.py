@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from forkrun.base.durable import final_name, output_errors, read_json, remove
-from forkrun.errors import OutputError
+from forkrun.base.durable import read_json
 
 _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
-_ENTRIES = {
+_ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
-}  # fmt: skip
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """Names; `create` makes it."""
+    """Names; `rundir.start` makes what they stand for."""
 
     path: Path
 
@@ -196,26 +194,6 @@ class RunDirectory:
 
     # --- its state --------------------------------------------------------------------------------
 
-    def holds_run(self, force: bool) -> bool:
-        """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError
-        unless it does, or can be made, or emptied by `force`."""
-        with output_errors(self.path):
-            if self.path.exists() and not self.path.is_dir():
-                raise OutputError(f"{self.path}: this is a file; choose another folder with -o")
-            names = {e.name for e in self.path.iterdir()} if self.path.is_dir() else set()
-        if not names - {"lock"}:
-            return False
-        strangers = {name for name in names if final_name(name) not in _ENTRIES}
-        if not strangers and read_json(self.lock) and not self.config.exists():
-            return False  # its parent was killed before it had begun
-        if strangers or not self.is_run_directory():
-            strange = ", ".join(sorted(strangers)[:3]) or "no config.json"
-            raise OutputError(
-                f"{self.path}: this folder is no run directory, or holds something else as well"
-                f" ({strange}); choose another one with -o"
-            )
-        return not force
-
     def is_finished(self) -> bool:
         """Whether all of the run was merged."""
         return self.merge_summary.exists()
@@ -229,20 +207,20 @@ class RunDirectory:
         job = read_json(self.report_json).get("job", {})
         return bool(job.get("outcome") == "done")
 
-    def create(self) -> None:
-        """Makes the folders; an earlier run goes. To be called under the lock."""
-        self._clear(_ENTRIES - {"lock"})
+    @property
+    def entries(self) -> frozenset[str]:
+        """All names directly in it."""
+        return _ENTRIES
 
-    def remove_results(self) -> None:
-        """What a run that goes on will make anew."""
-        self._clear(_RESULTS)
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Names of those that a run begins with."""
+        return _FOLDERS
 
-    def _clear(self, entries: Iterable[str]) -> None:
-        with output_errors(self.path):
-            for entry in entries:
-                remove(self.path / entry)
-            for folder in _FOLDERS:
-                (self.path / folder).mkdir(parents=True, exist_ok=True)
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Names of what a merge and a report make."""
+        return _RESULTS
 
 
 def unused(path: Path) -> Path:

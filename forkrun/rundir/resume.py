@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,13 @@ Integers = npt.NDArray[np.int64]
 
 def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     """Raises OutputError that says what has changed since the run directory was begun."""
-    changed = differences(read_json(folder.fingerprint), now)
+    before = read_json(folder.fingerprint)
+    if not before:
+        raise OutputError(
+            f"{folder.fingerprint}: cannot be read: whether this is the same job is not known;"
+            " choose another run directory with -o, or replace it with --force"
+        )
+    changed = differences(before, now)
     if not changed:
         return
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
@@ -30,13 +37,22 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
 
 
 def valid_commits(
-    folder: RunDirectory, n_events: Integers, *, thorough: bool
+    folder: RunDirectory,
+    n_events: Integers,
+    *,
+    thorough: bool,
+    tick: Callable[[], None] = lambda: None,
 ) -> tuple[list[Commit], list[str]]:
     """The commits whose files are as they were written; what is wrong with others, which are
-    revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only."""
+    revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only, and lines
+    that are damaged are told as well. `tick` is called for each commit."""
     valid: dict[int, Commit] = {}
-    problems, revoked = [], []
-    for commit in read_ledgers(folder.ledger):
+    damaged: list[str] = []
+    revoked = []
+    commits = read_ledgers(folder.ledger, damaged)
+    problems = damaged if thorough else []
+    for commit in commits:
+        tick()
         problem = _problem(folder.path, commit, n_events, thorough)
         if problem is None and commit.unit in valid:
             problem = "it was committed twice"
