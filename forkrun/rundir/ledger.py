@@ -85,7 +85,7 @@ class Commit:
     @classmethod
     def from_line(cls, line: bytes) -> Commit:
         """Inverse of `to_line`, with or without the line's end. Raises ValueError."""
-        data: dict[str, Any] = json.loads(line)
+        data: dict[str, Any] = json.loads(line.decode())
         try:
             check = data.pop("crc32", None)
             if check is None:  # of an earlier version, or written by hand
