@@ -48,6 +48,11 @@ class VerificationError(ForkrunError):
     exit_code = 6
 
 
+class DamagedFilesError(VerificationError):
+    """Temporary outputs are not as they were written, or cannot be read. Their units have been
+    revoked: they are not committed any more."""
+
+
 class ForkSafetyError(ForkrunError):
     """The parent cannot fork safely: it has other threads or open remote connections."""
 

@@ -4,7 +4,6 @@ from forkrun.merge.files import merge_files
 from forkrun.merge.order import merge_order
 from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
 from forkrun.rundir.ledger import (
-    REVOKED,
     Commit,
     HistogramPart,
     OutputPart,
@@ -13,7 +12,6 @@ from forkrun.rundir.ledger import (
 )
 
 __all__ = [
-    "REVOKED",
     "Commit",
     "HistogramPart",
     "MergeSummary",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.base.durable import written_beside
+from forkrun.base.durable import published
 from forkrun.errors import ConfigError, InputError, OutputError
 
 
@@ -23,7 +23,7 @@ def merge_files(
     by tree. `progress` gets the number of inputs done."""
     final = Path(output)
     _check(inputs, final, force)
-    with written_beside(final) as beside:
+    with published(final) as beside:
         entries = _core.merge_trees(
             [str(file) for file in inputs], str(beside), trees, compression, progress
         )

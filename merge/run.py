@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun import _core
-from forkrun.base.durable import written_beside
+from forkrun.base.durable import published
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import PlannedUnit, merge_order
+from forkrun.merge.parts import check_part, checked_files, revoke_damaged
 from forkrun.merge.verify import check_merged, check_read, total_digest
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
@@ -51,6 +53,7 @@ class MergeSummary:
     digest: str
     outputs: list[MergedOutput]
     n_histograms: int
+    n_bytes_histograms: int = 0
 
 
 def merge_run(
@@ -62,18 +65,22 @@ def merge_run(
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
     of its parts done. Raises VerificationError, InputError or OutputError; nothing is then under
-    the name of the output that failed."""
+    the name of the output that failed. DamagedFilesError: units have to be done again."""
     ordered = merge_order(_units_to_merge(planned, commits), commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
-    outputs = [
-        _merge_output(folder, config, output, ordered, planned.files, progress)
-        for output in (config.outputs if ordered else ())
-    ]
-    n_histograms = _merge_histograms(folder, ordered)
-    return MergeSummary(read.count, read.hex, outputs, n_histograms)
+    try:
+        outputs = [
+            _merge_output(folder, config, output, ordered, planned.files, progress)
+            for output in (config.outputs if ordered else ())
+        ]
+        n_histograms, n_bytes = _merge_histograms(folder, ordered)
+    except Exception as error:
+        revoke_damaged(RunDirectory(folder), config, ordered, error)
+        raise
+    return MergeSummary(read.count, read.hex, outputs, n_histograms, n_bytes)
 
 
 def _units_to_merge(planned: Planned, commits: Sequence[Commit]) -> Sequence[PlannedUnit]:
@@ -92,36 +99,37 @@ def _merge_output(
     progress: Progress | None,
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
-    final = folder / "output" / f"{output.label}.root"
-    report = None if progress is None else lambda n: progress(output.label, n)
-    tree = config.source.tree
-    with written_beside(final) as beside:
-        sources = _parts_to_join(folder, parts)
-        entries = _core.merge_trees(sources, str(beside), [tree], None, report)
+    final = RunDirectory(folder).merged(output.label)
+    tree, sources = config.source.tree, _parts_to_join(parts)
+
+    def read(n_done: int) -> None:
+        if progress is not None:
+            progress(output.label, n_done)
+        if n_done < len(sources):
+            check_part(folder, sources[n_done])
+
+    check_part(folder, sources[0])
+    with published(final) as temporary:
+        files = [str(folder / part.file) for part in sources]
+        entries = _core.merge_trees(files, str(temporary), [tree], None, read)
         if config.merge.carry:
-            _core.carry_objects(list(inputs), str(beside), [tree])
+            _core.carry_objects(list(inputs), str(temporary), [tree])
         written = total_digest((part.n_events, part.digest) for part in parts)
-        digest = check_merged(
-            beside, entries[tree], written, config.source, _branches(sources[0], tree)
-        )
-        n_bytes = beside.stat().st_size
+        digest = check_merged(temporary, entries[tree], written, config.source)
+        n_bytes = temporary.stat().st_size
     return MergedOutput(output.label, str(final), written.count, digest, n_bytes)
 
 
-def _parts_to_join(folder: Path, parts: Sequence[OutputPart]) -> list[str]:
+def _parts_to_join(parts: Sequence[OutputPart]) -> Sequence[OutputPart]:
     """Files with events; the first one if there are none, for its branches."""
-    filled = [part for part in parts if part.n_events] or parts[:1]
-    return [str(folder / part.file) for part in filled]
+    return [part for part in parts if part.n_events] or parts[:1]
 
 
-def _branches(file: str, tree: str) -> set[str]:
-    index = _core.index_tree(file, tree, "", "", "")
-    return {branch[0] for branch in index["branches"]}
-
-
-def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> int:
-    files = [folder / commit.histograms.file for commit in commits if commit.histograms]
-    if not files:
-        return 0
-    with written_beside(folder / "output" / "histograms.root") as beside:
-        return write_histograms(beside, sum_histograms(files))
+def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int]:
+    """Their number, and the size of their file."""
+    parts = [commit.histograms for commit in commits if commit.histograms]
+    if not parts:
+        return 0, 0
+    with published(RunDirectory(folder).histograms) as temporary:
+        n_histograms = write_histograms(temporary, sum_histograms(checked_files(folder, parts)))
+        return n_histograms, temporary.stat().st_size

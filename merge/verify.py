@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun._core import EventDigest, tree_digest
+from forkrun._core import EventDigest, index_tree, tree_digest
 from forkrun.errors import VerificationError
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ def check_read(read: EventDigest, n_planned: int, planned: str | None) -> None:
 
 
 def check_merged(
-    file: Path, n_entries: int, written: EventDigest, source: SourceConfig, branches: set[str]
+    file: Path, n_entries: int, written: EventDigest, source: SourceConfig
 ) -> str | None:
     """The digest read back from a merged file; None if the ids are not in it: then only the number
-    of events was checked. `branches`: kept in the file."""
+    of events was checked."""
     if n_entries != written.count:
         raise VerificationError(
             f"{file}: {n_entries} events were merged, but children wrote {written.count}"
         )
-    ids = (source.run_branch, source.lumi_branch, source.event_branch)
-    if not (all(ids) and set(ids) <= branches):
+    ids = id_branches(str(file), source)
+    if ids is None:
         return None
     merged = tree_digest(str(file), source.tree, *ids)
     if merged != written:
@@ -48,3 +48,12 @@ def check_merged(
             f"{file}: the digest of the merged events is {merged.hex}, children wrote {written.hex}"
         )
     return merged.hex
+
+
+def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
+    """Of run, lumi and event number; None if a file does not hold all of them."""
+    run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
+    if not (run and lumi and event):
+        return None
+    branches = {branch[0] for branch in index_tree(file, source.tree, "", "", "")["branches"]}
+    return (run, lumi, event) if {run, lumi, event} <= branches else None

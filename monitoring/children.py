@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from forkrun.monitoring.phases import first_events, last_commits
-from forkrun.monitoring.records import Committed, RunRecords, Sample
+from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.rundir.ledger import Commit
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _status(records: RunRecords, child: int) -> tuple[str, bool]:
     return str(status or (f"exit code {code}" if code else "done")), code != 0
 
 
-def _pids(records: RunRecords, child: int, units: Sequence[Committed]) -> tuple[int, ...]:
+def _pids(records: RunRecords, child: int, units: Sequence[Commit]) -> tuple[int, ...]:
     seen = [unit.pid for unit in units]
     seen += [sample.pid for sample in records.samples if sample.child == child]
     return tuple(dict.fromkeys(seen))

@@ -26,7 +26,7 @@ class OutputCounts:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An event that kills whoever processes it. `event`: RUN:LUMI:EVENT. It is tried again, alone,
+    """An event that crashes the child. `event`: RUN:LUMI:EVENT. It is tried again, alone,
     with `forkrun run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
 
     event: str
@@ -69,11 +69,10 @@ def count_events(records: RunRecords) -> EventCounts:
     n_read = sum(line.n_events for line in ledger)
     digest = add_digests(line.digest for line in ledger)
     left_out = [
-        LeftOut(f"{unit.run}:{unit.lumi}:{event['event']}", event["file"], event["entry"],
-                event["cause"])
+        LeftOut(f"{unit.run}:{unit.lumi}:{event.event}", event.file, event.entry, event.cause)
         for unit in ledger
         for event in unit.skipped
-    ]  # fmt: skip
+    ]
     covered = add_digests([digest, *(line.skipped_digest for line in ledger)])
     planned, n_planned = plan.get("digest"), plan.get("n_events")
     return EventCounts(
@@ -135,4 +134,6 @@ def _merged(records: RunRecords) -> Mapping[str, Written]:
     """What "merge_end" says of each output."""
     end = records.last("merge_end")
     outputs = end.details.get("outputs") if end else None
-    return {k: Written.from_json(v) for k, v in (outputs or {}).items()}
+    if not isinstance(outputs, Mapping):
+        return {}
+    return {label: Written.from_json(output) for label, output in outputs.items()}

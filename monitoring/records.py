@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from forkrun.base.json_lines import read_json_lines
 from forkrun.errors import InputError
 from forkrun.monitoring.process_reading import ProcessReading
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, read_ledgers
+
+Line = TypeVar("Line")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +34,12 @@ class Sample(ProcessReading):
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Self:
-        known = [field.name for field in fields(cls) if field.name in line]
-        return cls(**{name: line[name] for name in known})
+        """Raises LookupError, TypeError or ValueError."""
+        known = {field.name: line[field.name] for field in fields(cls) if field.name in line}
+        numbers = [value for value in known.values() if value is not None]
+        if not all(isinstance(value, int | float) for value in numbers):
+            raise ValueError("a value is no number")
+        return cls(**known)
 
     @property
     def cpu_s(self) -> float:
@@ -53,39 +61,6 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Committed:
-    """One line of a ledger: a unit of work that is safely written. `skipped`: events of it
-    that were left out. Times since the epoch [s]."""
-
-    unit: int
-    child: int
-    pid: int
-    run: int
-    lumi: int
-    n_events: int
-    digest: str
-    skipped: Sequence[Mapping[str, Any]]
-    skipped_digest: str
-    outputs: Mapping[str, Written]
-    start_s: float
-    end_s: float
-    cpu_s: float
-    read_calls: int
-    read_bytes: int
-
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> Self:
-        values = {field.name: line[field.name] for field in fields(cls)}
-        values["outputs"] = {k: Written.from_json(v) for k, v in line["outputs"].items()}
-        return cls(**values)
-
-    @property
-    def duration_s(self) -> float:
-        """From the unit's begin to its commit."""
-        return self.end_s - self.start_s
-
-
-@dataclass(frozen=True)
 class TimelineLine:
     """One event of the parent's timeline."""
 
@@ -96,7 +71,11 @@ class TimelineLine:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Self:
-        return cls(line["time_s"], line["event"], line.get("child"), line)
+        """Raises LookupError or ValueError."""
+        time_s, child = line["time_s"], line.get("child")
+        if not isinstance(time_s, int | float) or not isinstance(child, int | None):
+            raise ValueError("its time or its child is no number")
+        return cls(time_s, str(line["event"]), child, line)
 
 
 @dataclass(frozen=True)
@@ -106,11 +85,13 @@ class RunRecords:
     config: Mapping[str, Any]
     config_digest: str
     plan: Mapping[str, Any]
-    ledger: tuple[Committed, ...] = ()
+    ledger: tuple[Commit, ...] = ()
     samples: tuple[Sample, ...] = ()
     timeline: tuple[TimelineLine, ...] = ()
     host: Mapping[str, Any] | None = None
     sampler: Mapping[str, Any] | None = None
+    damaged: tuple[str, ...] = ()
+    """What could not be read and is left out, in words."""
 
     @property
     def n_children(self) -> int:
@@ -140,40 +121,63 @@ class RunRecords:
 
 
 def read_records(run_dir: Path) -> RunRecords:
-    """Reads a run directory, whatever state its job is in."""
-    monitoring = run_dir / "monitoring"
-    if not (run_dir / "config.json").exists() and not monitoring.is_dir():
-        raise InputError(f"{run_dir}: not a run directory (it has no config.json)")
+    """Reads a run directory, whatever state its job is in. What is damaged is left out: `damaged`
+    says so. Raises InputError if `run_dir` is no run directory, or cannot be read at all."""
+    folder = RunDirectory(run_dir)
+    if not folder.config.exists() and not folder.monitoring.is_dir():
+        raise InputError(f"{run_dir}: not a run directory (it has no {folder.config.name})")
     try:
-        return _read_records(run_dir, monitoring)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{run_dir}: its records cannot be read: {error!r}") from error
+        return _read_records(folder)
+    except OSError as error:
+        where = error.filename or run_dir
+        raise InputError(f"{where}: cannot be read: {error.strerror}") from error
 
 
-def _read_records(run_dir: Path, monitoring: Path) -> RunRecords:
-    ledgers = sorted((run_dir / "ledger").glob("child-*.jsonl"))
-    revoked = read_json_lines(run_dir / "ledger" / "revoked.jsonl")
-    gone = {(line["unit"], line["end_s"]) for line in revoked}
-    lines = [line for path in ledgers for line in read_json_lines(path)]
-    lines = [line for line in lines if (line["unit"], line["end_s"]) not in gone]
-    samples = read_json_lines(monitoring / "samples.jsonl")
-    timeline = read_json_lines(monitoring / "events.jsonl")
-    config = run_dir / "config.json"
-    digest = hashlib.sha256(config.read_bytes()).hexdigest() if config.exists() else ""
+def _read_records(folder: RunDirectory) -> RunRecords:
+    damaged: list[str] = []
+    commits = read_ledgers(folder.ledger, damaged)
+    samples = _read_lines(folder.samples, Sample.from_json, damaged)
+    timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
+    config = folder.config
     return RunRecords(
-        config=_read_json(config) or {},
-        config_digest=digest,
-        plan=_read_json(run_dir / "plan.json") or {},
-        ledger=tuple(sorted(map(Committed.from_json, lines), key=lambda line: line.start_s)),
-        samples=tuple(sorted(map(Sample.from_json, samples), key=lambda s: s.time_s)),
-        timeline=tuple(sorted(map(TimelineLine.from_json, timeline), key=lambda t: t.time_s)),
-        host=_read_json(monitoring / "host.json"),
-        sampler=_read_json(monitoring / "sampler.json"),
+        config=_read_object(config, damaged) or {},
+        config_digest=hashlib.sha256(config.read_bytes()).hexdigest() if config.exists() else "",
+        plan=_read_object(folder.plan, damaged) or {},
+        ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
+        samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
+        timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),
+        host=_read_object(folder.host, damaged, _OF_HOST),
+        sampler=_read_object(folder.sampler, damaged, _OF_SAMPLER),
+        damaged=tuple(damaged),
     )
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def _read_lines(
+    path: Path, parse: Callable[[Mapping[str, Any]], Line], damaged: list[str]
+) -> list[Line]:
+    values = []
+    for line in read_json_lines(path, damaged):
+        try:
+            values.append(parse(line))
+        except (LookupError, TypeError, ValueError) as error:
+            damaged.append(f"{path.name}: a line is not of its form ({error})")
+    return values
+
+
+_OF_HOST = {"name", "cpu", "n_cpus", "memory_bytes", "kernel", "command", "versions"}
+_OF_SAMPLER = {"cpu_s", "cpu_fraction", "n_samples", "longest_stop_s"}
+
+
+def _read_object(
+    path: Path, damaged: list[str], keys: Set[str] = frozenset()
+) -> dict[str, Any] | None:
     if not path.exists():
         return None
-    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return value
+    try:
+        value = json.loads(path.read_bytes())
+    except ValueError as error:
+        value = error
+    if isinstance(value, dict) and keys <= value.keys():
+        return value
+    damaged.append(f"{path.name}: not of its form")
+    return None

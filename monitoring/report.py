@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
-from forkrun.errors import OutputError
+from forkrun.base.durable import write_json, write_text
+from forkrun.errors import InputError
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.summary import summarize
 from forkrun.monitoring.text import format_text
+from forkrun.rundir.directory import RunDirectory
 
 
 def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
@@ -21,22 +21,17 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     OutputError if it cannot be written. matplotlib is imported here and nowhere else: call it in a
     process that will not fork any more."""
     records = read_records(run_dir)
-    summary = summarize(records)
-    report = summary.to_json()
     try:
-        _replace(run_dir / "report.json", json.dumps(report, indent=1) + "\n")
-        _replace(run_dir / "report.txt", format_text(summary))
-        if plots:
-            from forkrun.monitoring.plots import write_plots
+        summary = summarize(records)
+        text = format_text(summary)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
+    report = summary.to_json()
+    folder = RunDirectory(run_dir)
+    write_json(folder.report_json, report)
+    write_text(folder.report_text, text)
+    if plots:
+        from forkrun.monitoring.plots import write_plots
 
-            write_plots(run_dir / "plots", records)
-    except OSError as error:
-        raise OutputError(f"{run_dir}: the report cannot be written: {error.strerror}") from error
+        write_plots(folder.plots, records)
     return report
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes beside, then renames, so that no reader meets half a file."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)

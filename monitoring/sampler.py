@@ -13,7 +13,6 @@ from 15 s on. `ProcessReader` sees to it that no child is stopped for longer tha
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.process_reading import (
@@ -30,6 +30,7 @@ from forkrun.monitoring.process_reading import (
     ProcessReading,
     read_process,
 )
+from forkrun.rundir.directory import RunDirectory
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,14 @@ class Sampler:
         self._reader = ProcessReader(proc, self._settings.max_stop_s)
         self._parent_pid = os.getpid() if parent_pid is None else parent_pid
         self._children: dict[int, int] = {}
-        self._lines = JsonLines(_samples_path(run_dir))
+        self._lines = JsonLines(RunDirectory(run_dir).samples)
         self._look = _look_at(-1, [])
         self._start_s: float | None = None
         self._due_s = 0.0
         self._cost_s = 0.0
         self._last_cost_s = 0.0
         self._n_samples = 0
-        _write_json(run_dir / "monitoring" / "host.json", describe_host())
+        write_json(RunDirectory(run_dir).host, describe_host())
 
     @property
     def cost_s(self) -> float:
@@ -134,7 +135,7 @@ class Sampler:
         elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
         stop_s = self._reader.longest_stop_s
         cost = sampler_cost(self._cost_s, elapsed_s, self._n_samples, stop_s)
-        _write_json(self._run_dir / "monitoring" / "sampler.json", cost)
+        write_json(RunDirectory(self._run_dir).sampler, cost)
 
     def _sample(
         self,
@@ -194,7 +195,7 @@ def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
     if reading:
         line = _line(time.time(), child, pid, reading, {child: n_events_done}, None)
         line["own_cost_s"] = time.thread_time() - start_s
-        with JsonLines(_samples_path(run_dir)) as lines:
+        with JsonLines(RunDirectory(run_dir).samples) as lines:
             lines.append([line])
 
 
@@ -211,14 +212,6 @@ def sampler_cost(
         "n_samples": n_samples,
         "longest_stop_s": longest_stop_s,
     }
-
-
-def _write_json(path: Path, value: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-
-
-def _samples_path(run_dir: Path) -> Path:
-    return run_dir / "monitoring" / "samples.jsonl"
 
 
 def _line(

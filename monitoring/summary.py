@@ -17,7 +17,7 @@ from forkrun.monitoring.children import (
 from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
-from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.records import RunRecords, TimelineLine
 
 SCHEMA_VERSION = 1
 
@@ -83,6 +83,8 @@ class Summary:
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
+    damaged: tuple[str, ...]
+    """Records that could not be read and are left out, in words."""
 
     def to_json(self) -> dict[str, Any]:
         """As documented in docs/monitoring.md."""
@@ -102,11 +104,16 @@ def summarize(records: RunRecords) -> Summary:
         memory=summarize_memory(records),
         children=children,
         recovery=tuple(
-            Recovered(line.time_s, line.child, line.details["unit"], line.details["text"])
+            Recovered(line.time_s, line.child, line.details.get("unit"), _text(line))
             for line in records.timeline
             if line.event == "recovery"
         ),
+        damaged=records.damaged,
     )
+
+
+def _text(line: TimelineLine) -> str:
+    return str(line.details.get("text", line.event))
 
 
 def _job_facts(

@@ -15,6 +15,7 @@ from forkrun.monitoring.summary import JobFacts, Outcome, Recovered, Summary, To
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
 MAX_RECOVERIES_SHOWN = 8
+MAX_DAMAGED_SHOWN = 5
 
 
 def format_text(summary: Summary) -> str:
@@ -27,6 +28,7 @@ def format_text(summary: Summary) -> str:
         _children(summary.children, summary.balance),
         _recovery(summary.recovery),
         _memory(summary.memory, summary.totals),
+        _damaged(summary.damaged),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -168,6 +170,15 @@ def _recovery(recovered: Sequence[Recovered]) -> list[str]:
     lines = [_row("Recovery", recovered[0].text)]
     lines += [_row("", line.text) for line in recovered[1:MAX_RECOVERIES_SHOWN]]
     more = len(recovered) - MAX_RECOVERIES_SHOWN
+    return [*lines, *([_row("", f"… {more} more in report.json")] if more > 0 else [])]
+
+
+def _damaged(damaged: Sequence[str]) -> list[str]:
+    if not damaged:
+        return []
+    lines = [_row("Damaged", "records that could not be read are left out of this report:")]
+    lines += [_row("", text) for text in damaged[:MAX_DAMAGED_SHOWN]]
+    more = len(damaged) - MAX_DAMAGED_SHOWN
     return [*lines, *([_row("", f"… {more} more in report.json")] if more > 0 else [])]
 
 

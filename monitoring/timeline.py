@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from forkrun.base.json_lines import JsonLines
+from forkrun.rundir.directory import RunDirectory
 
 TimelineEvent = Literal[
     "job_start",
@@ -28,7 +29,7 @@ class Timeline:
     """Writes `RUNDIR/monitoring/events.jsonl`. Safe across a fork: nothing is buffered."""
 
     def __init__(self, run_dir: Path) -> None:
-        self._lines = JsonLines(run_dir / "monitoring" / "events.jsonl")
+        self._lines = JsonLines(RunDirectory(run_dir).timeline)
 
     def record(
         self,

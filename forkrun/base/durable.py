@@ -1,37 +1,170 @@
-"""Nothing half-written under a final name: write beside, sync, rename."""
+"""Nothing half-written under a final name: temporary name, write, sync, rename, sync of the folder.
+
+Temporary names cannot be guessed and are opened exclusively, and nothing is written through a
+symbolic link: where others may write as well, no file of anybody is overwritten.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import json
 import os
+import re
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import Any
 
 from forkrun.errors import OutputError
 
+_TEMPORARY = re.compile(r"(\.[0-9a-f]{8})?\.part$")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_REMEDIES = {
+    (errno.ENOSPC, errno.EDQUOT): "free space, or choose another place with -o",
+    (errno.EACCES, errno.EPERM, errno.EROFS): "choose a place that you may write to with -o",
+    (errno.EFBIG,): "the file would exceed the limit on file sizes (ulimit -f)",
+    (errno.ELOOP,): "a symbolic link is not followed here; remove it",
+    (errno.EIO, errno.ESTALE): "the disk or its server failed; try again, or elsewhere with -o",
+}
+
+
+class output_errors:  # noqa: N801 -- as contextlib.suppress
+    """Turns an OSError into an OutputError that names the path and what to do."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError):
+            where = error.filename or self._path
+            raise OutputError(f"{where}: cannot write: {error.strerror}{_remedy(error)}") from error
+
+
+def _remedy(error: OSError) -> str:
+    return next((f"; {text}" for codes, text in _REMEDIES.items() if error.errno in codes), "")
+
 
 @contextlib.contextmanager
-def written_beside(final: Path) -> Iterator[Path]:
-    """A name to write under; renamed to `final` if the body ends well, removed if it does not."""
-    beside = final.with_name(final.name + ".part")
+def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
+    """A temporary name to write under; renamed to `final` if the body ends well, removed if it does
+    not. A file of that name is not there yet, or is empty. Not `durable`: without syncs, for what
+    only saves time. Raises OutputError for an OSError."""
+    temporary = temporary_name(final)
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        beside.unlink(missing_ok=True)
-        yield beside
-        sync(beside)
-        beside.replace(final)
-        sync(final.parent)
-    except OSError as error:
-        raise OutputError(f"{error.filename or final}: cannot write: {error.strerror}") from error
+        with output_errors(final):
+            final.parent.mkdir(parents=True, exist_ok=True)
+            yield temporary
+            if durable:
+                sync(temporary)
+            temporary.replace(final)
+            if durable:
+                sync(final.parent)
     finally:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
-def sync(path: Path) -> None:
-    """Waits until a file, or a folder's names, are on disk."""
-    fd = os.open(path, os.O_RDONLY)
+def temporary_name(final: Path) -> Path:
+    """A new one, beside `final`."""
+    return final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")
+
+
+def final_name(name: str) -> str:
+    """Of a name that may be a temporary one."""
+    return _TEMPORARY.sub("", name)
+
+
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """All of the file's new content, or what it was before."""
+    with published(path, durable=durable) as temporary, open_new(temporary) as file:
+        file.write(data)
+
+
+def write_text(path: Path, text: str) -> None:
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """As `write_bytes`, with an end of line. `indent` None is compact and much faster."""
+    write_text(path, json.dumps(value, indent=indent) + "\n")
+
+
+def write_named(path: Path, text: str) -> None:
+    """A file that a person named: also a pipe or a device, such as /dev/stdout."""
+    if path.exists() and not path.is_file():
+        with output_errors(path), path.open("w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        write_text(path, text)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Of a file with a JSON object; empty if there is no such thing."""
     try:
-        os.fsync(fd)
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def open_new(path: Path | str) -> Any:
+    """A binary file that did not exist. Raises FileExistsError, also for a symbolic link."""
+    return os.fdopen(os.open(path, _NEW, 0o644), "wb")
+
+
+def write_new(path: str, data: bytes) -> None:
+    """A file with this content, on disk when this returns; an old one of this name goes."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    with open_new(path) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def open_new_descriptor(path: Path | str) -> int:
+    """As `open_new`, for a file that only grows, without a buffer."""
+    return os.open(path, _NEW | os.O_APPEND, 0o644)
+
+
+def open_to_append(path: Path | str) -> int:
+    """The descriptor of a file that may exist and is not a symbolic link."""
+    return os.open(path, _APPEND, 0o644)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """By one call if the disk has room; else the rest of it says why not."""
+    n_written = os.write(descriptor, data)
+    while n_written < len(data):
+        n_written += os.write(descriptor, data[n_written:])
+
+
+def sync(path: Path | str) -> None:
+    """Waits until a file, or a folder's names, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
     finally:
-        os.close(fd)
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """A file, a folder with all that is in it, or a symbolic link and nothing behind it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

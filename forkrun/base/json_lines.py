@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from forkrun.base.durable import open_to_append
+
 _AS_JSON = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -17,7 +19,8 @@ class JsonLines:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._fd = open_to_append(path)
+        end_last_line(self._fd)
 
     def append(self, values: Iterable[Mapping[str, Any]]) -> None:
         """Writes the values, in order, by one call."""
@@ -42,11 +45,40 @@ class JsonLines:
         self.close()
 
 
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Every complete line of a file; none if there is no file. A last line cut off by a crash
-    is left out."""
-    if not path.exists():
+def end_last_line(descriptor: int) -> None:
+    """Of a file whose last writer may have died within a line: the next one does not go on with
+    it. Readers skip empty lines."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        os.write(descriptor, b"\n")
+
+
+def complete_lines(data: bytes) -> list[bytes]:
+    """Without their ends. A last line that has none was being written when its process died."""
+    lines = data.split(b"\n")
+    lines.pop()
+    return lines
+
+
+def read_json_lines(path: Path, damaged: list[str] | None = None) -> list[dict[str, Any]]:
+    """Every complete line of a file that is a JSON object; none if there is no file. `damaged` gets
+    a text for the others; without it they raise ValueError."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
         return []
-    text = path.read_text(encoding="utf-8")
-    complete = text[: text.rfind("\n") + 1]
-    return [json.loads(line) for line in complete.splitlines() if line.strip()]
+    values = []
+    for number, line in enumerate(complete_lines(data), start=1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            value = error
+        if isinstance(value, dict):
+            values.append(value)
+        elif damaged is None:
+            raise ValueError(f"{path}: line {number} is no JSON object")
+        else:
+            damaged.append(f"{path.name}: line {number} is no JSON object")
+    return values

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forkrun.base.durable import write_named
 from forkrun.errors import ConfigError
-from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     from forkrun.studies.estimate import EstimateGraph
@@ -57,8 +58,7 @@ def run(options: argparse.Namespace) -> int:
     estimate = Estimate(graph, parallelism, rows, limits(graph))
     print_estimate(estimate, Console(highlight=False, markup=False))
     if options.json is not None:
-        with output_errors(options.json):
-            options.json.write_text(json.dumps(estimate.to_json()) + "\n", encoding="utf-8")
+        write_named(options.json, json.dumps(estimate.to_json()) + "\n")
     if options.plots is not None:
         from forkrun.studies.estimate.plots import write_plots  # matplotlib
 

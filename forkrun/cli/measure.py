@@ -10,9 +10,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forkrun.base.durable import output_errors, write_named
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.errors import ConfigError
-from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -176,5 +177,4 @@ def _console() -> Console:
 
 def _write_json(file: Path | None, value: dict[str, Any]) -> None:
     if file is not None:
-        with output_errors(file):
-            file.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        write_named(file, json.dumps(value, indent=1) + "\n")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.progress import make_progress
-from forkrun.errors import ConfigError
+from forkrun.errors import ConfigError, InputError, VerificationError
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
+    from forkrun.plan import Plan
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -57,7 +60,6 @@ def _merge_run(options: argparse.Namespace) -> int:
     from forkrun.monitoring import Timeline
     from forkrun.parent.merging import merge
     from forkrun.parent.reporting import write_report
-    from forkrun.plan import Plan
     from forkrun.rundir.lock import RunLock
 
     config = read_config(folder.config)
@@ -66,15 +68,33 @@ def _merge_run(options: argparse.Namespace) -> int:
             f"merge: {options.output} has been merged already and its temporary outputs are gone"
             " (merge.keep_temporary = true keeps them)"
         )
-    plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
-    timeline = Timeline(folder.path)
-    with RunLock.held(folder.lock):
-        merge(folder, config, plan, timeline, options.quiet)
-    timeline.close()
-    write_report(folder.path, plots=(folder.path / "plots").exists())
+    with RunLock.held(folder.lock) as lock:
+        plan = _read_plan(folder)
+        timeline = Timeline(folder.path)
+        keeping = nullcontext() if config.forking.children else lock.kept_by_thread()
+        try:
+            with keeping:
+                merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
+        except VerificationError as error:
+            remedy = f"forkrun resume {folder.path} processes what is missing, and merges"
+            raise type(error)(f"{error}\n{remedy}") from None
+        timeline.close()
+        with lock.kept_by_thread():
+            write_report(folder.path, plots=folder.plots.exists())
     if not options.quiet:
-        print(*sorted(folder.output.glob("*.root")), sep="\n")
+        print(*folder.merged_files(), sep="\n")
     return 0
+
+
+def _read_plan(folder: RunDirectory) -> Plan:
+    from forkrun.plan import Plan
+
+    try:
+        return Plan.from_json(json.loads(folder.plan.read_bytes()))
+    except FileNotFoundError:
+        raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again") from None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
 
 
 def _merge_files(options: argparse.Namespace) -> int:

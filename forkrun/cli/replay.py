@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from forkrun.base.durable import write_named
 from forkrun.errors import OutputError
 from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
 
@@ -67,6 +68,6 @@ def run(options: argparse.Namespace) -> int:
     if result.steps_per_s:
         print(f"fixed work: {result.steps_per_s / 1e6:.1f} M steps/s")
     if options.json is not None:
-        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n", encoding="utf-8")
+        write_named(options.json, json.dumps(result.to_json(), indent=2) + "\n")
     print(result.line())
     return 0

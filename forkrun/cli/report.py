@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from forkrun.parent.reporting import write_report
+from forkrun.rundir.directory import RunDirectory
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,5 +30,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report, indent=1))
     else:
-        print((args.run_dir / "report.txt").read_text(encoding="utf-8"), end="")
+        print(RunDirectory(args.run_dir).report_text.read_text(encoding="utf-8"), end="")
     return 0

@@ -12,6 +12,7 @@ from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
+from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -76,7 +77,9 @@ def config_with(options: argparse.Namespace) -> JobConfig:
 def tell(result: Result, quiet: bool) -> int:
     """Prints the report and the names of files. Gives the exit code."""
     if not quiet:
-        print((result.run_directory / "report.txt").read_text(encoding="utf-8"), end="")
+        if result.report:
+            report = RunDirectory(result.run_directory).report_text
+            print(report.read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
             print(file)
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0

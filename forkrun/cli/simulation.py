@@ -12,7 +12,6 @@ from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.preparation import mask_of
-from forkrun.rundir.directory import output_errors
 from forkrun.studies.simulation import (
     Costs,
     Layout,
@@ -80,8 +79,7 @@ def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[Fil
     if options.plot is not None:
         from forkrun.studies.simulation.plot import write_plot  # matplotlib
 
-        with output_errors(options.plot):
-            write_plot(simulation, options.plot)
+        write_plot(simulation, options.plot)
     if options.json:
         json.dump(simulation.to_json(), sys.stdout)
         print()

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forkrun.base.durable import write_bytes
 from forkrun.errors import ConfigError
-from forkrun.rundir.directory import output_errors
 
 if TYPE_CHECKING:
     from forkrun.studies.workload import Statistics
@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
     data = text.encode()
     if options.output.suffix == ".gz":
         data = gzip.compress(data, mtime=0)  # the same bytes at any time
-    with output_errors(options.output):
-        options.output.write_bytes(data)
+    write_bytes(options.output, data)
     return 0
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from forkrun import _core
+from forkrun.base.durable import open_to_append
 
 
 class Process(NamedTuple):
@@ -55,7 +56,7 @@ def _run(body: Callable[[], int], log: str) -> NoReturn:
 def _settle(log: str) -> None:
     """It does not wake its parent, or write to its terminal."""
     signal.set_wakeup_fd(-1)
-    fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    fd = open_to_append(log)
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, null), (1, fd), (2, fd)):
         os.dup2(source, target)

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
+from forkrun.errors import OutputError
 
 _VERSION = 1
 
@@ -46,17 +48,12 @@ class IndexCache:
         return kept
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
-        """Written beside and renamed, so that jobs at the same time see all of it or nothing."""
+        """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
+        machine failed is no JSON, and is made anew."""
         place = self._place(request)
-        if place is None:
-            return
-        beside = place.with_suffix(f".{os.getpid()}.part")
-        with contextlib.suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps(index, separators=(",", ":")))
-            beside.replace(place)
-        with contextlib.suppress(OSError):
-            beside.unlink()
+        if place is not None:
+            with contextlib.suppress(OutputError):
+                write_bytes(place, json.dumps(index, separators=(",", ":")).encode(), durable=False)
 
     def _place(self, request: dict[str, Any]) -> Path | None:
         """None for remote files: nobody tells cheaply whether they have changed."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.ledger import Commit, ledger_files, read_on
 
 
 class Commits:
@@ -22,7 +22,7 @@ class Commits:
         self.events_by_child: dict[int, int] = {}
         self._folder = folder
         self._read_bytes: dict[Path, int] = {
-            file: file.stat().st_size for file in folder.ledger.glob("child-*.jsonl")
+            file: file.stat().st_size for file in ledger_files(folder.ledger)
         }
         for commit in before:
             self._note(commit)
@@ -42,11 +42,6 @@ class Commits:
         self.n_bytes += sum(part.n_bytes for part in commit.outputs.values())
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)
 
-    def _new_lines(self, file: Path) -> Iterator[Commit]:
-        with file.open("rb") as stream:
-            stream.seek(self._read_bytes.get(file, 0))
-            lines = stream.read().splitlines(keepends=True)
-        for line in lines:
-            if line.endswith(b"\n"):
-                self._read_bytes[file] = self._read_bytes.get(file, 0) + len(line)
-                yield Commit.from_line(line.decode())
+    def _new_lines(self, file: Path) -> list[Commit]:
+        commits, self._read_bytes[file] = read_on(file, self._read_bytes.get(file, 0))
+        return commits

@@ -9,28 +9,37 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.durable import output_errors, write_json
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
-from forkrun.errors import ForkrunError, OutOfTimeError, OutputError, StoppedError
+from forkrun.errors import (
+    DamagedFilesError,
+    ForkrunError,
+    OutOfTimeError,
+    OutputError,
+    StoppedError,
+)
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
 from forkrun.parent.deadline import find_deadline
-from forkrun.parent.merging import end_merge, merge
+from forkrun.parent.merging import end_merge, merge, problem_of_merge
 from forkrun.parent.messages import Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
-from forkrun.rundir.directory import RunDirectory, output_errors, write_json
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
-from forkrun.rundir.lumi_accounting import write_books
+from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.resume import check_same_job, valid_commits
+from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
 
 _ROUNDS = 3
 """Times that units whose files turn out damaged are done again."""
+_PROBLEMS_SHOWN = 10
 
 
 def run_job(
@@ -46,75 +55,102 @@ def run_job(
     final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
-    goes_on = folder.holds_run(force)
+    check_place(folder)
     chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
     expect_objects(config.memory)
     job = prepare(config, quiet)
-    if goes_on:
-        check_same_job(folder, job.fingerprint)
-        if folder.is_finished():
-            return _already_done(folder, config, quiet, plots)
-    folder.path.mkdir(parents=True, exist_ok=True)
-    with RunLock.held(folder.lock) as lock, output_errors(folder.path):
-        before = _continue(folder, job) if goes_on else _begin(folder, job)
+    with output_errors(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    with RunLock.held(folder.lock) as lock, output_errors(folder.path), _keeping(lock, config):
+        goes_on = holds_run(folder, force)
+        if goes_on:
+            check_same_job(folder, job.fingerprint)
+            if folder.is_finished() and _is_merged(folder, config, lock):
+                return _already_done(folder, config, lock, quiet, plots)
+        before = _continue(folder, job, lock) if goes_on else _begin(folder, job)
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
         timeline = Timeline(folder.path)
         run = Run(folder, job, timeline, messages, deadline, chaos, quiet, lock.keep)
         _record_preparation(run, before)
-        _process_and_report(run, before, plots)
+        _process_and_report(run, lock, before, plots)
     return Result.read(folder.path)
 
 
-def _already_done(folder: RunDirectory, config: JobConfig, quiet: bool, plots: bool) -> Result:
+def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextManager[None]:
+    """Nobody ticks while a job without children processes a unit. Others may fork: no thread."""
+    return contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
+
+
+def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
+    """Or else all that says so goes, and the outputs are merged again."""
+    problem = problem_of_merge(folder, config, lock.keep)
+    if problem:
+        Messages(folder, quiet=False).say(f"{problem}: the run is merged again")
+    return problem is None
+
+
+def _already_done(
+    folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool
+) -> Result:
     """Also for a run whose parent was killed when everything had been merged."""
+    messages = Messages(folder, quiet)
     if not folder.has_good_report():
         timeline = Timeline(folder.path)
         end_merge(folder, config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")
         timeline.close()
-        write_books(folder)
-        write_report(folder.path, plots=plots)
-    Messages(folder, quiet).say(f"{folder.path}: done already; --force does it again")
+        write_lumi_accounting(folder)
+        _report(folder, lock, messages, plots)
+    messages.say(f"{folder.path}: done already; --force does it again")
     return Result.read(folder.path)
 
 
 def _begin(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
-    folder.create()
+    clear(folder)
     _describe(folder, job)
     return []
 
 
-def _continue(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
+def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Commit]:
     n_events = job.plan.units.n_events
-    commits, problems = valid_commits(folder, n_events, thorough=True)
-    for problem in problems:
-        Messages(folder, quiet=False).say(f"{problem}; it is done again")
-    folder.remove_results()
+    remove_results(folder)
+    commits, problems = valid_commits(folder, n_events, thorough=True, tick=lock.keep)
     _describe(folder, job)
+    _tell_redone(Messages(folder, quiet=False), problems)
     return commits
 
 
 def _describe(folder: RunDirectory, job: PreparedJob) -> None:
+    """The fingerprint comes last: without it nothing was begun."""
     write_json(folder.config, job.config.model_dump(mode="json"))
-    write_json(folder.fingerprint, job.fingerprint)
+    make_folders(folder)
     write_json(folder.input_lumis, job.input_lumis.to_json(), indent=None)
     write_json(folder.plan, job.plan.to_json(), indent=None)
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
+    write_json(folder.fingerprint, job.fingerprint)
 
 
-def _process_and_report(run: Run, before: Sequence[Commit], plots: bool) -> None:
+def _tell_redone(messages: Messages, problems: Sequence[str]) -> None:
+    lines = [f"{problem}; it is done again" for problem in problems[:_PROBLEMS_SHOWN]]
+    if len(problems) > _PROBLEMS_SHOWN:
+        lines.append(f"and {len(problems) - _PROBLEMS_SHOWN:,} more are done again")
+    if lines:
+        messages.say("\n".join(lines))
+
+
+def _process_and_report(run: Run, lock: RunLock, before: Sequence[Commit], plots: bool) -> None:
     try:
         _process_and_merge(run, before)
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
-            _end(run, str(error).splitlines()[0], plots)
+            _end(run, lock, str(error).splitlines()[0], plots)
             run.messages.note(str(error))
         raise
-    _end(run, "ok", plots)
+    _end(run, lock, "ok", plots)
 
 
 def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
@@ -135,23 +171,62 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: Run, outcome: str, plots: bool) -> None:
+def _end(run: Run, lock: RunLock, outcome: str, plots: bool) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
     run.timeline.close()
-    write_books(run.folder)
-    write_report(run.folder.path, plots=plots)
+    write_lumi_accounting(run.folder)
+    _report(run.folder, lock, run.messages, plots)
+
+
+def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool) -> None:
+    """No report is worth a job: what goes wrong is told. Nothing is forked any more."""
+    try:
+        with lock.kept_by_thread():
+            write_report(folder.path, plots=plots)
+    except Exception as error:
+        messages.say(
+            f"the report could not be written: {error or type(error).__name__};"
+            f" forkrun report {folder.path} tries it again"
+        )
 
 
 def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
-    config, plan = run.job.config, run.job.plan
+    """Again as long as the merge finds files that are not as they were written."""
+    config, commits = run.job.config, list(before)
+    for is_last in (*[False] * (_ROUNDS - 1), True):
+        try:
+            _process_until_whole(run, commits)
+        except (StoppedError, OutOfTimeError):
+            if config.merge.enabled and config.merge.when_stopped:
+                _merge_what_is_there(run)
+            raise
+        if not config.merge.enabled:
+            return
+        try:
+            _merge(run, is_whole=True)
+            return
+        except DamagedFilesError as error:
+            if is_last:
+                raise
+            _tell_redone(run.messages, str(error).splitlines())
+        commits = read_ledgers(run.folder.ledger)
+
+
+def _merge(run: Run, *, is_whole: bool) -> None:
+    job = run.job
+    merge(
+        run.folder, job.config, job.plan, run.timeline, run.quiet,
+        is_whole=is_whole, tick_also=run.tick_also,
+    )  # fmt: skip
+
+
+def _merge_what_is_there(run: Run) -> None:
+    """Without the units whose files turn out damaged."""
     try:
-        _process_until_whole(run, before)
-    except (StoppedError, OutOfTimeError):
-        if config.merge.enabled and config.merge.when_stopped:
-            merge(run.folder, config, plan, run.timeline, run.quiet, is_whole=False)
-        raise
-    if config.merge.enabled:
-        merge(run.folder, config, plan, run.timeline, run.quiet)
+        _merge(run, is_whole=False)
+    except DamagedFilesError as error:
+        _tell_redone(run.messages, str(error).splitlines())
+        _merge(run, is_whole=False)
 
 
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
@@ -162,5 +237,5 @@ def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
         commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
         if not problems:
             return
-        run.messages.say("\n".join(f"{problem}; it is done again" for problem in problems))
+        _tell_redone(run.messages, problems)
     raise OutputError(f"temporary outputs do not stay as they are written: {problems[0]}")

@@ -14,18 +14,20 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from forkrun.base.progress import ProgressDisplay, make_progress
+from forkrun.base.durable import write_json
+from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
-from forkrun.errors import ForkrunError, JobError, StoppedError
+from forkrun.errors import ForkrunError, JobError, StoppedError, VerificationError
 from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
 from forkrun.merge import Planned, merge_run
+from forkrun.merge.finished import merge_problem
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
-from forkrun.rundir.directory import RunDirectory, write_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 
 
@@ -52,19 +54,51 @@ def merge(
     quiet: bool,
     *,
     is_whole: bool = True,
+    tick_also: Callable[[], None] = lambda: None,
 ) -> None:
     """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
-    there is, and the temporary outputs stay. Raises what went wrong."""
+    there is, and the temporary outputs stay. Raises what went wrong; DamagedFilesError: units are
+    not committed any more. `tick_also` is called several times per second, but not without
+    children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     try:
         if config.forking.children:
-            _merge_in_child(folder, config, plan, is_whole, progress)
+            counter = _Counter()
+
+            def body() -> None:
+                _merge_here(folder, config, plan, is_whole, counter.set)
+
+            def tick() -> None:
+                progress.update(counter.value)
+                tick_also()
+
+            _do_in_child(folder, body, tick)
         else:
             _merge_here(folder, config, plan, is_whole, progress.update)
     finally:
         progress.close()
     end_merge(folder, config, timeline, is_whole=is_whole)
+
+
+def problem_of_merge(
+    folder: RunDirectory, config: JobConfig, tick_also: Callable[[], None]
+) -> str | None:
+    """What is wrong with what an earlier merge has left; None if nothing is. Like a merge, in a
+    process of its own."""
+    if not config.forking.children:
+        return merge_problem(folder, config)
+
+    def body() -> None:
+        problem = merge_problem(folder, config)
+        if problem:
+            raise VerificationError(problem)
+
+    try:
+        _do_in_child(folder, body, tick_also)
+    except VerificationError as error:
+        return str(error)
+    return None
 
 
 def end_merge(
@@ -74,13 +108,12 @@ def end_merge(
     summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
-    if is_whole and not config.merge.keep_temporary:
+    if is_whole and not config.merge.keep_temporary and not folder.units.is_symlink():
         shutil.rmtree(folder.units, ignore_errors=True)
 
 
 def _summary(folder: RunDirectory, is_whole: bool) -> Path:
-    whole = folder.merge_summary
-    return whole if is_whole else whole.with_name("partial-merge.json")
+    return folder.merge_summary if is_whole else folder.partial_merge_summary
 
 
 def _merge_here(
@@ -106,12 +139,10 @@ def _merge_here(
     write_json(_summary(folder, is_whole), asdict(summary))
 
 
-def _merge_in_child(
-    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
-) -> None:
+def _do_in_child(folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]) -> None:
     """In a new one if the first ones are killed."""
     for last in (False, False, True):
-        crew, failure = _merge_once(folder, config, plan, is_whole, progress)
+        crew, failure = _do_once(folder, body, tick)
         if crew.signal_number:
             what = f"stopped while merging; forkrun merge {folder.path} does it again"
             raise StoppedError(what, crew.signal_number)
@@ -122,21 +153,21 @@ def _merge_in_child(
             raise failure or JobError(f"the merging process ended: {status}; its log: {log}")
 
 
-def _merge_once(
-    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
+def _do_once(
+    folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]
 ) -> tuple[OnceCrew, ForkrunError | None]:
-    counter, failure = _Counter(), FailureNote()
+    failure = FailureNote()
     log = folder.log("merge", os.getpid())
 
-    def body() -> int:
+    def noting_failure() -> int:
         try:
-            _merge_here(folder, config, plan, is_whole, counter.set)
+            body()
             return 0
         except ForkrunError as error:
             traceback.print_exc(file=sys.stderr)
             failure.write(error)
             return error.exit_code
 
-    crew = OnceCrew([0], lambda: progress.update(counter.value))
-    Supervisor(lambda _: Process(body, log), crew).run()
+    crew = OnceCrew([0], tick)
+    Supervisor(lambda _: Process(noting_failure, log), crew).run()
     return crew, failure.read()

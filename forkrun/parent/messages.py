@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
-from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.base.durable import open_to_append, output_errors
+from forkrun.rundir.directory import RunDirectory
 
 
 class Messages:
@@ -23,5 +25,5 @@ class Messages:
 
     def note(self, text: str) -> None:
         """Only in the log."""
-        with output_errors(self._log), self._log.open("a", encoding="utf-8") as log:
-            log.write(time.strftime("%Y-%m-%dT%H:%M:%S ") + text + "\n")
+        with output_errors(self._log), os.fdopen(open_to_append(self._log), "ab") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n".encode())

@@ -20,11 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.durable import open_new, published, write_json, write_text
 from forkrun.base.wait_status import describe_status
 from forkrun.child.work import Work
 from forkrun.errors import JobError
 from forkrun.fork.forking import Process, fork_processes
-from forkrun.rundir.directory import RunDirectory, output_errors, write_json
+from forkrun.rundir.directory import RunDirectory
 
 INTERPRETER = "(Python itself)"
 
@@ -37,19 +38,19 @@ class UnsharedFiles:
 
     @property
     def pages(self) -> Path:
-        return self.run_dir / "monitoring" / "unshared-pages.npz"
+        return RunDirectory(self.run_dir).unshared("pages.npz")
 
     @property
     def objects(self) -> Path:
-        return self.run_dir / "monitoring" / "unshared-objects.npz"
+        return RunDirectory(self.run_dir).unshared("objects.npz")
 
     @property
     def names(self) -> Path:
-        return self.run_dir / "monitoring" / "unshared-names.json"
+        return RunDirectory(self.run_dir).unshared("names.json")
 
     @property
     def maps(self) -> Path:
-        return self.run_dir / "monitoring" / "unshared-maps.txt"
+        return RunDirectory(self.run_dir).unshared("maps.txt")
 
 
 @contextlib.contextmanager
@@ -100,7 +101,7 @@ def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
 
 
 def _walk(work: Work, files: UnsharedFiles) -> int:
-    files.maps.write_text(Path("/proc/self/maps").read_text())
+    write_text(files.maps, Path("/proc/self/maps").read_text())
     pages = _core.ObjectPages()
     modules = {label: module.module for label, module in work.schedule.modules.items()}
     for label, value in work.schedule.conditions.loaded():
@@ -109,7 +110,8 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
         pages.walk(f"module {label}", module)
     gc.unfreeze()
     pages.walk(INTERPRETER, gc.get_objects(), everything=True)
-    np.savez(files.objects, parts=pages.parts())
+    with published(files.objects) as temporary, open_new(temporary) as file:
+        np.savez(file, parts=pages.parts())
     names = {
         "owners": pages.owners,
         "types": pages.types,
@@ -139,8 +141,8 @@ def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> No
     children = work.plan.busy_children()
     found = {f"child_{child}": watch.found(child) for child in children}
     at_fork = watch.pages_at_fork()
-    with output_errors(files.pages):
-        np.savez_compressed(files.pages, allow_pickle=False, at_fork=at_fork, **found)
+    with published(files.pages) as temporary, open_new(temporary) as file:
+        np.savez_compressed(file, allow_pickle=False, at_fork=at_fork, **found)
 
 
 def read_names(files: UnsharedFiles) -> Mapping[str, Sequence[str]]:

@@ -17,9 +17,10 @@ from forkrun.index import (
     input_files,
     only_events,
 )
+from forkrun.index.digests import input_digests
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
+from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
-from forkrun.rundir.lumi_accounting import LumiCounts, count_lumis
 from forkrun.schedule.build import JobSchedule, build_schedule, in_work, plugin_paths
 
 
@@ -52,7 +53,13 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
         config,
         plan,
         schedule,
-        fingerprint(config, index, given.ranges, plan, plugin_paths(config), conditions.files()),
+        fingerprint(
+            config,
+            input_digests(index, given.ranges),
+            plan.borders_digest(),
+            plugin_paths(config),
+            conditions.files(),
+        ),
         input_lumis,
         start_s,
         index_done_s,

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from forkrun import monitoring
+from forkrun.base.durable import write_text
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
-from forkrun.rundir.directory import output_errors
+from forkrun.rundir.directory import RunDirectory
 
 
 def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
@@ -18,9 +19,12 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     Raises InputError and OutputError."""
     report = monitoring.write_report(run_dir, plots=plots)
     records = read_records(run_dir)
-    timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
-    if timing is not None:
-        text = run_dir / "report.txt"
-        with output_errors(text), text.open("a", encoding="utf-8") as file:
-            file.write("\n" + format_timing(timing))
+    try:
+        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
+        added = format_timing(timing) if timing is not None else ""
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        added = f"  Times of modules are left out: their records are damaged ({error})\n"
+    if added:
+        text = RunDirectory(run_dir).report_text
+        write_text(text, text.read_text(encoding="utf-8") + "\n" + added)
     return report

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.errors import InputError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import read_ledgers
+
 
 @dataclass(frozen=True)
 class Result:
     """`outputs`: merged file by label; `histograms`: their file, None if nothing was booked;
-    `report`: as in report.json."""
+    `report`: as in report.json, empty if it could not be written."""
 
     run_directory: Path
     outputs: dict[str, Path]
@@ -20,19 +24,32 @@ class Result:
 
     @property
     def n_events_left_out(self) -> int:
-        """Events that kill whoever processes them (recovery.on_bad_event = "skip")."""
-        return int(self.report["events"]["n_events_left_out"])
+        """Events that crash the child (recovery.on_bad_event = "skip")."""
+        if "events" in self.report:
+            return int(self.report["events"]["n_events_left_out"])
+        commits = read_ledgers(RunDirectory(self.run_directory).ledger)
+        return sum(len(commit.skipped) for commit in commits)
 
     @classmethod
     def read(cls, run_directory: Path) -> Result:
-        """Of a finished run."""
-        config = json.loads((run_directory / "config.json").read_bytes())
-        folder = run_directory / "output"
-        files = {o["label"]: folder / f"{o['label']}.root" for o in config["outputs"]}
-        histograms = folder / "histograms.root"
+        """Of a finished run. Raises InputError."""
+        folder = RunDirectory(run_directory)
+        config = _read(folder.config)
+        files = {o["label"]: folder.merged(o["label"]) for o in config.get("outputs", [])}
         return cls(
             run_directory,
             {label: file for label, file in files.items() if file.exists()},
-            histograms if histograms.exists() else None,
-            json.loads((run_directory / "report.json").read_bytes()),
+            folder.histograms if folder.histograms.exists() else None,
+            _read(folder.report_json),
         )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Empty if there is no such thing: what a job was for is its outputs."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return value if isinstance(value, dict) else {}

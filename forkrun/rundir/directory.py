@@ -1,33 +1,27 @@
-"""The places of everything that a run leaves."""
+"""The places of everything that a run leaves. Their names are spelt here and nowhere else."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
-from forkrun.errors import OutputError
+from forkrun.base.durable import read_json
 
-_ENTRIES = {
-    "config.json", "plan.json", "conditions.json", "ledger", "units", "logs", "monitoring",
-    "output", "report.json", "report.txt", "plots", "timing.json", "trace.json",
-    "fingerprint.json", "lumis.json", "processedLumis.json", "failedLumis.json",
-    "notFinishedLumis.json", "lock",
-}  # fmt: skip
 _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
+_ENTRIES = frozenset((
+    *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
+    "lumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """Names only; `create` makes it."""
+    """Names; `rundir.start` makes what they stand for."""
 
     path: Path
+
+    # --- what the job is --------------------------------------------------------------------------
 
     @property
     def config(self) -> Path:
@@ -42,15 +36,6 @@ class RunDirectory:
         return self.path / "conditions.json"
 
     @property
-    def ledger(self) -> Path:
-        return self.path / "ledger"
-
-    @property
-    def merge_summary(self) -> Path:
-        """Made by a merge of everything."""
-        return self.ledger / "merge.json"
-
-    @property
     def fingerprint(self) -> Path:
         return self.path / "fingerprint.json"
 
@@ -62,50 +47,152 @@ class RunDirectory:
     def lock(self) -> Path:
         return self.path / "lock"
 
-    @property
-    def units(self) -> Path:
-        return self.path / "units"
+    # --- what was done ----------------------------------------------------------------------------
 
     @property
-    def output(self) -> Path:
-        return self.path / "output"
-
-    @property
-    def parent_log(self) -> Path:
-        return self.path / "logs" / "parent.log"
+    def ledger(self) -> Path:
+        """Folder of the ledgers."""
+        return self.path / "ledger"
 
     def child_ledgers(self, child: int) -> list[Path]:
         """Of all processes that were this child, in no order."""
         return list(self.ledger.glob(f"child-{child:03d}.*"))
 
+    @property
+    def merge_summary(self) -> Path:
+        """Made by a merge of everything."""
+        return self.ledger / "merge.json"
+
+    @property
+    def partial_merge_summary(self) -> Path:
+        """Made by a merge of a job that was stopped."""
+        return self.ledger / "partial-merge.json"
+
+    @property
+    def units(self) -> Path:
+        """Folder of the temporary outputs."""
+        return self.path / "units"
+
+    def unit(self, number: int) -> str:
+        """Folder of the temporary outputs of a unit."""
+        return f"{self.units}/{number:06d}"
+
+    @property
+    def processed_lumis(self) -> Path:
+        return self.path / "processedLumis.json"
+
+    @property
+    def failed_lumis(self) -> Path:
+        return self.path / "failedLumis.json"
+
+    @property
+    def not_finished_lumis(self) -> Path:
+        return self.path / "notFinishedLumis.json"
+
+    # --- what comes out ---------------------------------------------------------------------------
+
+    @property
+    def output(self) -> Path:
+        """Folder of the merged files."""
+        return self.path / "output"
+
+    def merged(self, label: str) -> Path:
+        """The merged file of an output."""
+        return self.output / f"{label}.root"
+
+    @property
+    def histograms(self) -> Path:
+        """The merged histograms."""
+        return self.merged("histograms")
+
+    def merged_files(self) -> list[Path]:
+        """Those that are there."""
+        return sorted(self.output.glob("*.root"))
+
+    @property
+    def report_json(self) -> Path:
+        return self.path / "report.json"
+
+    @property
+    def report_text(self) -> Path:
+        return self.path / "report.txt"
+
+    @property
+    def plots(self) -> Path:
+        """Folder of the report's plots."""
+        return self.path / "plots"
+
+    @property
+    def timing(self) -> Path:
+        """Times of modules."""
+        return self.path / "timing.json"
+
+    @property
+    def trace(self) -> Path:
+        return self.path / "trace.json"
+
+    # --- how it went ------------------------------------------------------------------------------
+
+    @property
+    def monitoring(self) -> Path:
+        """Folder of what was observed."""
+        return self.path / "monitoring"
+
+    @property
+    def samples(self) -> Path:
+        return self.monitoring / "samples.jsonl"
+
+    @property
+    def timeline(self) -> Path:
+        return self.monitoring / "events.jsonl"
+
+    @property
+    def host(self) -> Path:
+        return self.monitoring / "host.json"
+
+    @property
+    def sampler(self) -> Path:
+        """What sampling cost."""
+        return self.monitoring / "sampler.json"
+
+    def child_timing(self, child: int) -> Path:
+        """Times of modules in a process that is the first to be this child."""
+        return self.monitoring / f"timing-{child:03d}.json"
+
+    def child_timings(self) -> list[Path]:
+        """Of all processes."""
+        return sorted(self.monitoring.glob("timing-*.json"))
+
+    def child_trace(self, child: int) -> Path:
+        """Calls one by one of a process that is the first to be this child."""
+        return self.monitoring / f"trace-{child:03d}.npy"
+
+    def child_traces(self) -> list[Path]:
+        """Of all processes."""
+        return sorted(self.monitoring.glob("trace-*.npy"))
+
+    def unshared(self, what: str) -> Path:
+        """For `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
+        return self.monitoring / f"unshared-{what}"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def parent_log(self) -> Path:
+        return self.logs / "parent.log"
+
     def log(self, name: str, parent_pid: int) -> Path:
         """Of a process of this parent: `child-003`, `merge`."""
-        return self.path / "logs" / f"{parent_pid}-{name}.log"
+        return self.logs / f"{parent_pid}-{name}.log"
 
     def logs_of(self, child: int) -> list[Path]:
         """The last one is the newest."""
-        logs = (self.path / "logs").glob(f"*-child-{child:03d}.log")
+        logs = self.logs.glob(f"*-child-{child:03d}.log")
         return sorted(logs, key=lambda log: log.stat().st_mtime)
 
-    def holds_run(self, force: bool) -> bool:
-        """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError
-        unless it does, or can be made, or emptied by `force`."""
-        with output_errors(self.path):
-            if self.path.exists() and not self.path.is_dir():
-                raise OutputError(f"{self.path}: this is a file; choose another folder with -o")
-            names = {e.name for e in self.path.iterdir()} if self.path.is_dir() else set()
-        if not names - {"lock"}:
-            return False
-        strangers = {name for name in names if name.removesuffix(".part") not in _ENTRIES}
-        if not strangers and read_json(self.lock) and not self.config.exists():
-            return False  # its parent was killed before it had begun
-        if strangers or not self.is_run_directory():
-            strange = ", ".join(sorted(strangers)[:3]) or "no config.json"
-            raise OutputError(
-                f"{self.path}: this folder is no run directory, or holds something else as well"
-                f" ({strange}); choose another one with -o"
-            )
-        return not force
+    # --- its state --------------------------------------------------------------------------------
 
     def is_finished(self) -> bool:
         """Whether all of the run was merged."""
@@ -117,24 +204,23 @@ class RunDirectory:
 
     def has_good_report(self) -> bool:
         """Whether the report says that the run is done."""
-        job = read_json(self.path / "report.json").get("job", {})
+        job = read_json(self.report_json).get("job", {})
         return bool(job.get("outcome") == "done")
 
-    def create(self) -> None:
-        """Makes the folders; an earlier run goes. To be called under the lock."""
-        self._clear(_ENTRIES - {"lock"})
+    @property
+    def entries(self) -> frozenset[str]:
+        """All names directly in it."""
+        return _ENTRIES
 
-    def remove_results(self) -> None:
-        """What a run that goes on will make anew."""
-        self._clear(_RESULTS)
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Names of those that a run begins with."""
+        return _FOLDERS
 
-    def _clear(self, entries: Iterable[str]) -> None:
-        with output_errors(self.path):
-            for entry in entries:
-                _remove(self.path / entry)
-                _remove(self.path / f"{entry}.part")
-            for folder in _FOLDERS:
-                (self.path / folder).mkdir(parents=True, exist_ok=True)
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Names of what a merge and a report make."""
+        return _RESULTS
 
 
 def unused(path: Path) -> Path:
@@ -145,62 +231,3 @@ def unused(path: Path) -> Path:
         number += 1
         candidate = path.with_suffix(f".{number}{path.suffix}")
     return candidate
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Of a file with a JSON object; empty if there is no such thing."""
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
-    """Written beside, synced, renamed. `indent` None is compact and much faster."""
-    beside = path.with_name(path.name + ".part")
-    with output_errors(path):
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(value, indent=indent))
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-
-
-class output_errors:  # noqa: N801 -- as contextlib.suppress
-    """Turns an OSError into an OutputError that names the path and what to do."""
-
-    def __init__(self, path: Path | str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, OSError):
-            where = error.filename or self._path
-            raise OutputError(f"{where}: cannot write: {error.strerror}{_remedy(error)}") from error
-
-
-def _remedy(error: OSError) -> str:
-    match error.errno:
-        case 28 | 122:  # ENOSPC, EDQUOT
-            return "; free space, or choose another place with -o"
-        case 13 | 30:  # EACCES, EROFS
-            return "; choose a place that you may write to with -o"
-        case 27:  # EFBIG
-            return "; the file would exceed the limit on file sizes (ulimit -f)"
-    return ""

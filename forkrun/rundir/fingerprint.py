@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +14,6 @@ from forkrun import _core
 from forkrun.base.nested import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
-from forkrun.index import FileIndex, LumiRanges
-from forkrun.plan import Plan
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
 """Sections that may change: what of them matters is in the plan."""
@@ -27,33 +24,25 @@ Fingerprint = dict[str, Any]
 
 def fingerprint(
     config: JobConfig,
-    index: Sequence[FileIndex],
-    ranges: LumiRanges,
-    plan: Plan,
+    input_digests: Mapping[str, str],
+    units_digest: str,
     plugins: Sequence[str],
     payloads: Sequence[str] = (),
 ) -> Fingerprint:
-    """Of a job whose modules have been loaded. `ranges`: of the index; `plugins`: paths of their
-    libraries; `payloads`: files of conditions, also of those that are named in index files."""
+    """Of a job whose modules have been loaded. `input_digests`: by path of the input's files;
+    `units_digest`: of the plan's units; `plugins`: paths of libraries of modules; `payloads`: files
+    of conditions, also of those that are named in index files."""
     described = config.model_dump(mode="json", exclude=_FREE)
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
         "configuration": {name: _digest(part) for name, part in described.items()},
         "threads.block_size": config.threads.block_size,
-        "input": input_digests(index, ranges),
-        "units of work": plan.borders_digest(),
+        "input": dict(input_digests),
+        "units of work": units_digest,
         "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))},
         "conditions": {
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
-    }
-
-
-def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
-    """By path, of what identifies a file and of its ranges."""
-    return {
-        file.path: _input_digest(file, held)
-        for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
 
 
@@ -75,14 +64,6 @@ def _differences(part: str, before: Any, now: Any) -> Iterator[str]:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _input_digest(file: FileIndex, held: memoryview) -> str:
-    """Of what the file is, and `held`, its ranges."""
-    size = None if is_url(file.path) else os.stat(file.path).st_size
-    digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
-    digest.update(held)
-    return digest.hexdigest()
 
 
 def _file_digest(path: Path) -> str:

@@ -1,15 +1,25 @@
-"""What children have committed: one JSON line per unit of work, in one file per child."""
+"""What children have committed: one JSON line per unit of work, in one file per process.
+
+A line ends with a checksum of itself. A line that is cut short or damaged is no commit: its unit is
+done again.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forkrun.errors import OutputError
+from forkrun.base.durable import open_to_append, output_errors, write_all
+from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
 
 _AS_JSON = json.JSONEncoder(separators=(",", ":"), default=vars)
+_CHECK = ',"crc32":"{:08x}"}}'
+_N_CHECK = len(_CHECK.format(0))
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,7 @@ class HistogramPart:
 
 @dataclass(frozen=True)
 class SkippedEvent:
-    """An event that was left out, because it kills whoever processes it. `event`: its number;
+    """An event that was left out, because it crashes the child. `event`: its number;
     `file`, `entry`: where it is in the input."""
 
     event: int
@@ -69,51 +79,123 @@ class Commit:
 
     def to_line(self) -> str:
         """One line of a ledger, with its end."""
-        return _AS_JSON.encode(self) + "\n"
+        text = _AS_JSON.encode(self)[:-1]
+        return text + _CHECK.format(zlib.crc32(text.encode())) + "\n"
 
     @classmethod
-    def from_line(cls, line: str) -> Commit:
-        """Inverse of `to_line`."""
-        data: dict[str, Any] = json.loads(line)
-        data["outputs"] = {label: OutputPart(**part) for label, part in data["outputs"].items()}
-        if data["histograms"]:
-            data["histograms"] = HistogramPart(**data["histograms"])
-        data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
-        return cls(**data)
+    def from_line(cls, line: bytes) -> Commit:
+        """Inverse of `to_line`, with or without the line's end. Raises ValueError."""
+        data: dict[str, Any] = json.loads(line.decode())
+        try:
+            check = data.pop("crc32", None)
+            if check is None:  # of an earlier version, or written by hand
+                _check_types(data)
+            elif check != f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}":
+                raise ValueError("its checksum is another one")
+            outputs = data["outputs"].items()
+            data["outputs"] = {label: OutputPart(**part) for label, part in outputs}
+            if data["histograms"]:
+                data["histograms"] = HistogramPart(**data["histograms"])
+            data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
+            return cls(**data)
+        except (AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from None
 
     @property
     def parts(self) -> list[OutputPart | HistogramPart]:
         """All files of the unit."""
         return [*self.outputs.values(), *([self.histograms] if self.histograms else [])]
 
-
-REVOKED = "revoked.jsonl"
-"""Beside the ledgers: one line {"unit", "end_s", "why"} per commit that does not hold any more."""
-
-
-def read_ledgers(folder: Path) -> list[Commit]:
-    """Every commit that holds, process by process. A last line without its end was being written
-    when its child died: that unit is not committed."""
-    commits = [
-        _commit(file, line)
-        for file in sorted(folder.glob("child-*.jsonl"))
-        for line in file.read_text(encoding="utf-8").splitlines(keepends=True)
-        if line.endswith("\n")
-    ]
-    revoked = read_revoked(folder)
-    return [c for c in commits if (c.unit, c.end_s) not in revoked] if revoked else commits
+    @property
+    def duration_s(self) -> float:
+        """From the unit's begin to its commit."""
+        return self.end_s - self.start_s
 
 
-def read_revoked(folder: Path) -> set[tuple[int, float]]:
-    """(unit, end_s) of commits that do not hold any more."""
-    file = folder / REVOKED
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    records = [json.loads(line) for line in lines]
-    return {(record["unit"], record["end_s"]) for record in records}
+_INTEGERS = ("unit", "child", "pid", "run", "lumi", "n_events", "read_calls", "read_bytes")
+_TIMES = ("start_s", "end_s", "wall_s", "cpu_s")
+_DIGESTS = ("digest", "skipped_digest")
 
 
-def _commit(file: Path, line: str) -> Commit:
-    try:
-        return Commit.from_line(line)
-    except (ValueError, TypeError, KeyError) as error:
-        raise OutputError(f"{file}: not a line of a ledger ({error}): {line[:80]!r}") from None
+def _check_types(data: Mapping[str, Any]) -> None:
+    wrong = [name for name in _INTEGERS if type(data[name]) is not int]
+    wrong += [name for name in _TIMES if type(data[name]) not in (int, float)]
+    wrong += [name for name in _DIGESTS if type(data[name]) is not str]
+    if wrong:
+        raise ValueError(f"wrong: {', '.join(wrong)}")
+    for digest in _DIGESTS:
+        int(data[digest], 16)
+
+
+def ledger_files(folder: Path) -> list[Path]:
+    """Of all processes, in order of children."""
+    return sorted(folder.glob("child-*.jsonl"))
+
+
+def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]:
+    """Every commit that holds, process by process; a line that is there twice counts once. What is
+    written while this reads may be missing. `damaged` gets a text for each line that is no commit.
+    """
+    damaged = [] if damaged is None else damaged
+    revoked = read_revoked(folder, damaged)
+    first: dict[int, Commit] = {}
+    commits = []
+    for file in ledger_files(folder):
+        for commit in _commits(file, complete_lines(file.read_bytes()), damaged):
+            if (commit.unit, commit.end_s) in revoked:
+                continue
+            known = first.setdefault(commit.unit, commit)
+            if known is commit or known != commit:
+                commits.append(commit)
+    return commits
+
+
+def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
+    """What a ledger has after so many bytes, and how many have been read now."""
+    with file.open("rb") as stream:
+        stream.seek(n_bytes_read)
+        lines = complete_lines(stream.read())
+    n_bytes = sum(len(line) + 1 for line in lines)
+    return list(_commits(file, lines, [])), n_bytes_read + n_bytes
+
+
+def _commits(file: Path, lines: Iterable[bytes], damaged: list[str]) -> Iterator[Commit]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield Commit.from_line(line)
+        except (ValueError, RecursionError) as error:
+            damaged.append(f"{file.parent.name}/{file.name}: line {number} is damaged ({error})")
+
+
+# --- commits that do not hold any more ------------------------------------------------------------
+
+_REVOKED = "revoked.jsonl"
+"""Beside the ledgers: one line {"unit", "end_s", "why"} per commit."""
+
+
+def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
+    """(unit, end_s) of each."""
+    revoked = set()
+    for record in read_json_lines(folder / _REVOKED, damaged):
+        unit, end_s = record.get("unit"), record.get("end_s")
+        if isinstance(unit, int) and isinstance(end_s, int | float):
+            revoked.add((unit, end_s))
+        else:
+            damaged.append(f"{_REVOKED}: not a unit and a time: {str(record)[:80]}")
+    return revoked
+
+
+def revoke(folder: Path, commits: Iterable[tuple[Commit, str]]) -> None:
+    """Each with the reason why; on disk when this returns."""
+    records = [{"unit": c.unit, "end_s": c.end_s, "why": why} for c, why in commits]
+    if not records:
+        return
+    path = folder / _REVOKED
+    with output_errors(path):
+        descriptor = open_to_append(path)
+        try:
+            end_last_line(descriptor)
+            write_all(descriptor, "".join(json.dumps(r) + "\n" for r in records).encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

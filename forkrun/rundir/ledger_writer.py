@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 
-from forkrun.rundir.directory import output_errors
+from forkrun.base.durable import open_new_descriptor, output_errors, write_all
 from forkrun.rundir.ledger import Commit
-
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 
 
 class Ledger:
@@ -24,9 +22,7 @@ class Ledger:
         """One write per line: a reader sees all of it, or a line without its end."""
         line = commit.to_line().encode()
         with output_errors(self._path):
-            n_written = os.write(self._fd, line)
-            if n_written < len(line):  # the disk is full: the rest says why
-                os.write(self._fd, line[n_written:])
+            write_all(self._fd, line)
             os.fsync(self._fd)
 
     def close(self) -> None:
@@ -38,7 +34,7 @@ def _open_new(stem: str) -> int:
     """STEM.jsonl, or the first of STEM.1.jsonl, … that does not exist."""
     for number in itertools.count():
         try:
-            return os.open(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl", _FLAGS, 0o644)
+            return open_new_descriptor(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl")
         except FileExistsError:
             continue
     raise AssertionError("there is no last number")

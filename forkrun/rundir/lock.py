@@ -5,26 +5,34 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import open_new, output_errors, read_json, temporary_name
 from forkrun.errors import OutputError
-from forkrun.rundir.directory import output_errors, read_json
 
 _STALE_S = 120.0
 _TOUCH_EVERY_S = 20.0
+_OF_A_MACHINE = ("host", "boot", "processes")
 
 
 class RunLock:
     """A file beside the run's records, touched while its parent lives. No lock of the file system:
-    those of network file systems cannot be trusted."""
+    those of network file systems cannot be trusted.
+
+    On the holder's machine its process decides: process ids are used again, so its start counts as
+    well, and a zombie is dead. Elsewhere, also in another container, the time of the last touch
+    decides."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._touched_s = time.monotonic()
+        self._holder = {**_this_process(), "token": secrets.token_hex(8)}
 
     @classmethod
     @contextlib.contextmanager
@@ -36,28 +44,67 @@ class RunLock:
             yield lock
         finally:
             with contextlib.suppress(OSError):
-                path.unlink()
+                if lock._is_mine():
+                    path.unlink()
 
     def keep(self) -> None:
-        """To be called now and then: the parent lives."""
+        """To be called now and then: the parent lives. Raises OutputError if another one took over:
+        this one was not heard of for too long."""
         now_s = time.monotonic()
-        if now_s - self._touched_s > _TOUCH_EVERY_S:
-            self._touched_s = now_s
+        if now_s - self._touched_s < _TOUCH_EVERY_S:
+            return
+        self._touched_s = now_s
+        with contextlib.suppress(OSError):
+            if not self._is_mine():
+                raise OutputError(
+                    f"{self._path.parent}: another forkrun has taken over this run directory, or"
+                    " somebody has removed its lock"
+                )
+            os.utime(self._path, follow_symlinks=False)
+
+    @contextlib.contextmanager
+    def kept_by_thread(self) -> Iterator[None]:
+        """While the body runs, which cannot call `keep` and does not fork."""
+        is_over = threading.Event()
+        thread = threading.Thread(target=self._keep_until, args=(is_over,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+    def _keep_until(self, is_over: threading.Event) -> None:
+        while not is_over.wait(_TOUCH_EVERY_S / 2):
             with contextlib.suppress(OSError):
-                self._path.touch()
+                if self._is_mine():
+                    os.utime(self._path, follow_symlinks=False)
+
+    def _is_mine(self) -> bool:
+        """Raises OSError if the lock cannot be read for another reason than that it is gone."""
+        try:
+            return bool(json.loads(self._path.read_bytes()) == self._holder)
+        except (FileNotFoundError, ValueError):
+            return False
 
     def _acquire(self) -> None:
         with output_errors(self._path):
             while True:
                 try:
-                    fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                    file = open_new(self._path)
                     break
                 except FileExistsError:
                     self._remove_if_dead()
-            with os.fdopen(fd, "w", encoding="utf-8") as file:
-                json.dump({"host": socket.gethostname(), "pid": os.getpid()}, file)
+            try:
+                with file:
+                    file.write(json.dumps(self._holder).encode())
+            except OSError:
+                self._path.unlink()
+                raise
 
     def _remove_if_dead(self) -> None:
+        """By a rename, which only one of several processes can do. If it was not the dead one's
+        lock any more, it goes back."""
         holder = read_json(self._path)
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
@@ -65,14 +112,59 @@ class RunLock:
                 f"{self._path.parent}: another forkrun works in this run directory ({where});"
                 f" wait for it, or, if it is gone, for {_STALE_S:.0f} s"
             )
-        self._path.unlink(missing_ok=True)
+        dead = temporary_name(self._path)
+        with contextlib.suppress(FileNotFoundError):
+            self._path.rename(dead)
+            if read_json(dead) != holder:
+                with contextlib.suppress(FileExistsError):
+                    os.link(dead, self._path)
+            dead.unlink()
+
+
+def _this_process() -> dict[str, Any]:
+    pid = os.getpid()
+    started = _start(pid)
+    return {
+        "host": socket.gethostname(),
+        "boot": _boot(),
+        "processes": _process_namespace(),
+        "pid": pid,
+        "start_ticks": started,
+    }
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _process_namespace() -> str:
+    """Containers have process ids of their own."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _start(pid: int) -> int | None:
+    """When a process started, in clock ticks since the machine did; None if it is dead, also if
+    nobody has waited for it yet."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
 def _is_alive(holder: dict[str, Any], path: Path) -> bool:
-    """On this host: whether the process is there; elsewhere: whether the file was touched."""
-    if holder.get("host") == socket.gethostname() and "pid" in holder:
-        return Path(f"/proc/{holder['pid']}").exists() and holder["pid"] != os.getpid()
+    """Here: whether the same process is there; elsewhere: whether the file was touched."""
+    here, pid = _this_process(), holder.get("pid")
+    if isinstance(pid, int) and all(holder.get(k, here[k]) == here[k] for k in _OF_A_MACHINE):
+        start = _start(pid)
+        return start is not None and holder.get("start_ticks", start) == start
     try:
-        return time.time() - path.stat().st_mtime < _STALE_S
+        return time.time() - path.lstat().st_mtime < _STALE_S
     except OSError:
         return False

@@ -8,12 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from forkrun.index import LumiRanges
-from forkrun.index.ranges import Integers
-from forkrun.plan import LumiMask, within
-from forkrun.rundir.directory import RunDirectory, write_json
+from forkrun.base.durable import write_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 
 Lumi = tuple[int, int]
@@ -21,17 +17,17 @@ Lumi = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Books:
+class LumiAccounting:
     """Disjoint sets; together all lumis of the input that the mask accepts. `processed`: every
-    event that the input has of them; `failed`: events of them were left out, because they kill
-    whoever processes them; `not_finished`: the rest."""
+    event that the input has of them; `failed`: events of them were left out, because they crash
+    the child; `not_finished`: the rest."""
 
     processed: frozenset[Lumi]
     failed: frozenset[Lumi]
     not_finished: frozenset[Lumi]
 
 
-def balance(in_input: Mapping[Lumi, int], commits: Iterable[Commit]) -> Books:
+def account(in_input: Mapping[Lumi, int], commits: Iterable[Commit]) -> LumiAccounting:
     """`in_input`: events by lumi of the input within the mask. Pure."""
     n_read: Counter[Lumi] = Counter()
     failed: set[Lumi] = set()
@@ -41,32 +37,7 @@ def balance(in_input: Mapping[Lumi, int], commits: Iterable[Commit]) -> Books:
             failed.add((commit.run, commit.lumi))
     processed = {lumi for lumi, n in in_input.items() if n_read[lumi] == n} - failed
     rest = in_input.keys() - processed - failed
-    return Books(frozenset(processed), frozenset(failed), frozenset(rest))
-
-
-@dataclass(frozen=True, eq=False)
-class LumiCounts:
-    """Events by lumi, as columns: a million lumis in some tens of megabytes. `run`, `lumi`,
-    `n_events` : (n_lumis,)."""
-
-    run: Integers
-    lumi: Integers
-    n_events: Integers
-
-    def to_json(self) -> dict[str, list[int]]:
-        """Still as columns."""
-        return {name: column.tolist() for name, column in vars(self).items()}
-
-
-def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:
-    """Of the input within the mask, in order of the input."""
-    good = within(mask, ranges)
-    _, first, lumi = np.unique(good.lumi_key, return_index=True, return_inverse=True)
-    n_events = np.zeros(len(first), dtype=np.int64)
-    np.add.at(n_events, lumi, good.n_events)
-    order = np.argsort(first)
-    first = first[order]
-    return LumiCounts(good.run[first], good.lumi[first], n_events[order])
+    return LumiAccounting(frozenset(processed), frozenset(failed), frozenset(rest))
 
 
 def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
@@ -81,12 +52,12 @@ def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
     return {str(run): ranges for run, ranges in runs.items()}
 
 
-def write_books(folder: RunDirectory) -> None:
+def write_lumi_accounting(folder: RunDirectory) -> None:
     """processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory."""
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
-    books = balance(in_input, read_ledgers(folder.ledger))
-    write_json(folder.path / "processedLumis.json", golden_json(books.processed), indent=None)
-    write_json(folder.path / "failedLumis.json", golden_json(books.failed), indent=None)
-    write_json(folder.path / "notFinishedLumis.json", golden_json(books.not_finished), indent=None)
+    accounting = account(in_input, read_ledgers(folder.ledger))
+    write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
+    write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
+    write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from forkrun import _core
+from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
-from forkrun.index.ranges import Integers
-from forkrun.rundir.directory import RunDirectory, output_errors, read_json
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import Fingerprint, differences
-from forkrun.rundir.ledger import REVOKED, Commit, read_ledgers
+from forkrun.rundir.ledger import Commit, read_ledgers, revoke
+
+Integers = npt.NDArray[np.int64]
 
 
 def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     """Raises OutputError that says what has changed since the run directory was begun."""
-    changed = differences(read_json(folder.fingerprint), now)
+    before = read_json(folder.fingerprint)
+    if not before:
+        raise OutputError(
+            f"{folder.fingerprint}: cannot be read: whether this is the same job is not known;"
+            " choose another run directory with -o, or replace it with --force"
+        )
+    changed = differences(before, now)
     if not changed:
         return
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
@@ -28,13 +37,22 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
 
 
 def valid_commits(
-    folder: RunDirectory, n_events: Integers, *, thorough: bool
+    folder: RunDirectory,
+    n_events: Integers,
+    *,
+    thorough: bool,
+    tick: Callable[[], None] = lambda: None,
 ) -> tuple[list[Commit], list[str]]:
     """The commits whose files are as they were written; what is wrong with others, which are
-    revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only."""
+    revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only, and lines
+    that are damaged are told as well. `tick` is called for each commit."""
     valid: dict[int, Commit] = {}
-    problems, revoked = [], []
-    for commit in read_ledgers(folder.ledger):
+    damaged: list[str] = []
+    revoked = []
+    commits = read_ledgers(folder.ledger, damaged)
+    problems = damaged if thorough else []
+    for commit in commits:
+        tick()
         problem = _problem(folder.path, commit, n_events, thorough)
         if problem is None and commit.unit in valid:
             problem = "it was committed twice"
@@ -43,7 +61,7 @@ def valid_commits(
         else:
             problems.append(f"unit {commit.unit}: {problem}")
             revoked.append((commit, problem))
-    _revoke(folder, revoked)
+    revoke(folder.ledger, revoked)
     return list(valid.values()), problems
 
 
@@ -63,17 +81,3 @@ def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> s
         if thorough and _core.file_checksum(str(file)) != part.checksum:
             return f"{part.file} is not as it was written (checksum)"
     return None
-
-
-def _revoke(folder: RunDirectory, commits: Iterable[tuple[Commit, str]]) -> None:
-    lines = [
-        json.dumps({"unit": commit.unit, "end_s": commit.end_s, "why": why}) + "\n"
-        for commit, why in commits
-    ]
-    if not lines:
-        return
-    path = folder.ledger / REVOKED
-    with output_errors(path), path.open("a", encoding="utf-8") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())

@@ -1,16 +1,22 @@
-"""The files that a child writes for a unit of work: beside their names, synced, renamed."""
+"""The files that a child writes for a unit of work: a temporary name, sync, rename."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import stat
 from collections.abc import Sequence
+from typing import Any
 
 from forkrun import _core
+from forkrun.base.durable import output_errors, sync, write_new
 from forkrun.config import OutputConfig
-from forkrun.merge.histograms import Named
-from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.errors import OutputError
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import HistogramPart, OutputPart
+
+Named = tuple[str, str, Any]
+"""Module, name, histogram."""
 
 
 class UnitFiles:
@@ -19,13 +25,13 @@ class UnitFiles:
 
     def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
         self._run = f"{run.path}/"
-        self._units = str(run.units)
+        self._directory = run
         self._labels = [output.label for output in outputs]
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
         """Of a unit."""
-        return f"{self._units}/{number:06d}"
+        return self._directory.unit(number)
 
     def probe_folder(self, number: int, child: int) -> str:
         """For what a probe of a unit writes; nothing of it is kept."""
@@ -34,8 +40,7 @@ class UnitFiles:
     def places(self, folder: str) -> dict[str, str]:
         """By label, where outputs are written; the folder is made."""
         with output_errors(folder):
-            if not os.path.isdir(folder):
-                os.mkdir(folder)
+            _make_folder(folder)
         return {label: f"{folder}/{label}.root.part" for label in self._labels}
 
     def write_histograms(self, folder: str, histograms: Sequence[Named]) -> HistogramPart | None:
@@ -43,10 +48,8 @@ class UnitFiles:
         if not histograms:
             return None
         name = f"{folder}/histograms.pkl"
-        with output_errors(name), open(f"{name}.part", "wb") as file:
-            pickle.dump(histograms, file, protocol=pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            os.fsync(file.fileno())
+        with output_errors(name):
+            write_new(f"{name}.part", pickle.dumps(histograms, pickle.HIGHEST_PROTOCOL))
         _publish(name)
         return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
 
@@ -54,7 +57,8 @@ class UnitFiles:
         """All outputs, which are on disk: whoever wrote them has synced them."""
         for label in self._labels:
             _publish(f"{folder}/{label}.root")
-        _sync(folder)
+        with output_errors(folder):
+            sync(folder)
 
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
         """Of an output that is published."""
@@ -77,10 +81,9 @@ def _n_bytes(name: str) -> int:
     return os.stat(name).st_size
 
 
-def _sync(folder: str) -> None:
-    with output_errors(folder):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+def _make_folder(folder: str) -> None:
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            raise OutputError(f"{folder}: this is no folder of ours; remove it") from None

@@ -15,7 +15,6 @@ from forkrun.monitoring.records import RunRecords
 def write_plots(folder: Path, records: RunRecords) -> list[Path]:
     """Writes `memory` and `activity` as PNG and SVG; leaves out what has no data."""
     figures = {"memory": draw_memory(records), "activity": draw_activity(records)}
-    folder.mkdir(parents=True, exist_ok=True)
     return [
         path for name, figure in figures.items() if figure for path in _save(figure, folder / name)
     ]

@@ -19,7 +19,8 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.records import Committed, RunRecords
+from forkrun.monitoring.records import RunRecords
+from forkrun.rundir.ledger import Commit
 
 BAR_HEIGHT = 0.72
 MAX_VECTOR_BARS = 5000
@@ -62,7 +63,7 @@ def _draw(axes: Axes, records: RunRecords, children: Sequence[int]) -> None:
         )
 
 
-def shades(units: Sequence[Committed], run_shades: Mapping[int, Sequence[str]]) -> list[str]:
+def shades(units: Sequence[Commit], run_shades: Mapping[int, Sequence[str]]) -> list[str]:
     """Colour of each of a child's units, in time order: the shade changes with the lumi."""
     colours, turn, before = [], -1, None
     for unit in units:
@@ -72,11 +73,11 @@ def shades(units: Sequence[Committed], run_shades: Mapping[int, Sequence[str]]) 
     return colours
 
 
-def _run_shades(units: Sequence[Committed]) -> dict[int, Sequence[str]]:
+def _run_shades(units: Sequence[Commit]) -> dict[int, Sequence[str]]:
     return {run: RUN_SHADES[i % len(RUN_SHADES)] for i, run in enumerate(_runs(units))}
 
 
-def _runs(units: Sequence[Committed]) -> list[int]:
+def _runs(units: Sequence[Commit]) -> list[int]:
     return sorted({unit.run for unit in units})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from forkrun.base.durable import open_new, published
 from forkrun.monitoring.records import RunRecords
 
 INK = "#22282f"
@@ -67,8 +67,10 @@ def mark_phases(axes: Axes, records: RunRecords) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes beside, then renames; text stays text in an SVG."""
-    part = path.with_name(f"{path.stem}.part{path.suffix}")
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "forkrun"}):
-        figure.savefig(part, dpi=DPI, facecolor="white")
-    os.replace(part, path)
+    """Text stays text in an SVG."""
+    with (
+        rc_context({"svg.fonttype": "none", "svg.hashsalt": "forkrun"}),
+        published(path) as temporary,
+        open_new(temporary) as file,
+    ):
+        figure.savefig(file, format=path.suffix[1:], dpi=DPI, facecolor="white")

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+from forkrun.base.durable import write_json
 from forkrun.errors import InputError
 from forkrun.monitoring.timing.model import ModuleTiming, Stall, Timing
-from forkrun.monitoring.timing.record import timing_file
 from forkrun.monitoring.timing.trace import write_trace
-from forkrun.rundir.directory import write_json
+from forkrun.rundir.directory import RunDirectory
 
 
 class Commit(Protocol):
@@ -36,18 +36,18 @@ def write_run_timing(
 ) -> Timing | None:
     """Of a run whose children have ended; None where nothing was recorded. `commits` : of its
     ledger."""
-    parts = [json.loads(file.read_bytes()) for file in sorted(_files(run))]
+    parts = [json.loads(file.read_bytes()) for file in RunDirectory(run).child_timings()]
     if not parts:
         return None
     timing = merge_timing(parts, commits, paths)
-    write_json(run / "timing.json", to_json(timing))
+    write_json(RunDirectory(run).timing, to_json(timing))
     write_trace(run, [module.label for module in timing.modules])
     return timing
 
 
 def read_timing(run: Path) -> Timing:
     """Of a run directory. Raises InputError."""
-    file = run / "timing.json"
+    file = RunDirectory(run).timing
     try:
         return Timing.from_json(json.loads(file.read_bytes()))
     except FileNotFoundError:
@@ -86,10 +86,6 @@ def to_json(timing: Timing) -> dict[str, Any]:
     raw = asdict(timing)
     raw["scheduler"] = {"overhead_s_per_event": raw.pop("overhead_s_per_event")}
     return raw
-
-
-def _files(run: Path) -> list[Path]:
-    return list((run / "monitoring").glob(timing_file(run, 0).name.replace("000", "*")))
 
 
 def _module(parts: Sequence[Mapping[str, Any]]) -> ModuleTiming:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.monitoring.timing.record import trace_file
-from forkrun.rundir.directory import output_errors
+from forkrun.base.durable import open_new, published
+from forkrun.rundir.directory import RunDirectory
 
 _AT_A_TIME = 10_000
 
@@ -20,21 +20,18 @@ _AT_A_TIME = 10_000
 def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
     """`RUNDIR/trace.json` from what children left, piece by piece; None where no child left any.
     `labels` : of the modules, by number."""
-    files = sorted((run / "monitoring").glob(trace_file(run, 0).name.replace("000", "*")))
+    files = RunDirectory(run).child_traces()
     if not files:
         return None
     start_ns = min(_first_ns(file) for file in files)
-    path = run / "trace.json"
-    part = path.with_name(path.name + ".part")
-    with output_errors(path):
-        with part.open("w", encoding="utf-8") as out:
-            out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-            separator = ""
-            for event in _events(files, labels, start_ns):
-                out.write(separator + json.dumps(event))
-                separator = ",\n"
-            out.write("\n]}\n")
-        part.replace(path)
+    path = RunDirectory(run).trace
+    with published(path) as temporary, open_new(temporary) as out:
+        out.write(b'{"displayTimeUnit": "ns", "traceEvents": [\n')
+        separator = b""
+        for event in _events(files, labels, start_ns):
+            out.write(separator + json.dumps(event).encode())
+            separator = b",\n"
+        out.write(b"\n]}\n")
     return path
 
 

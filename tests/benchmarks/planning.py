@@ -15,9 +15,9 @@ import numpy as np
 
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
+from forkrun.index.digests import input_digests
 from forkrun.plan import guided, make_plan, select_events
-from forkrun.rundir.fingerprint import input_digests
-from forkrun.rundir.lumi_accounting import count_lumis
+from forkrun.plan.lumi_counts import count_lumis
 from forkrun.studies.simulation import (
     CostModel,
     SyntheticInput,

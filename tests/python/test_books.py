@@ -1,4 +1,4 @@
-"""The books of a job: exact sets of lumis, from what is on disk."""
+"""The lumi accounting of a job: exact sets of lumis, from what is on disk."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.plan import LumiMask
+from forkrun.plan.lumi_counts import count_lumis
 from forkrun.rundir.ledger import Commit, SkippedEvent
-from forkrun.rundir.lumi_accounting import balance, count_lumis, golden_json
+from forkrun.rundir.lumi_accounting import account, golden_json
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, module, write_job
 
@@ -49,22 +50,24 @@ def test_the_sets_are_disjoint_and_together_the_input(
         n_read = data.draw(st.integers(0, n))
         n_skipped = data.draw(st.integers(0, n - n_read))
         commits.append(commit(run, lumi, n_read, n_skipped))
-    books = balance(in_input, commits)
-    parts = [books.processed, books.failed, books.not_finished]
+    accounting = account(in_input, commits)
+    parts = [accounting.processed, accounting.failed, accounting.not_finished]
     assert sum(map(len, parts)) == len(in_input)
     assert frozenset().union(*parts) == in_input.keys()
     for c in commits:
         expected = (
-            books.failed if c.skipped
-            else books.processed if c.n_events == in_input[c.run, c.lumi]
-            else books.not_finished
+            accounting.failed if c.skipped
+            else accounting.processed if c.n_events == in_input[c.run, c.lumi]
+            else accounting.not_finished
         )  # fmt: skip
         assert (c.run, c.lumi) in expected
 
 
 def test_parts_of_a_lumi_add_up() -> None:
-    books = balance({(1, 1): 10, (1, 2): 10}, [commit(1, 1, 4), commit(1, 1, 6), commit(1, 2, 9)])
-    assert (books.processed, books.not_finished) == ({(1, 1)}, {(1, 2)})
+    accounting = account(
+        {(1, 1): 10, (1, 2): 10}, [commit(1, 1, 4), commit(1, 1, 6), commit(1, 2, 9)]
+    )
+    assert (accounting.processed, accounting.not_finished) == ({(1, 1)}, {(1, 2)})
 
 
 def test_lumis_are_counted_over_files_within_the_mask() -> None:
@@ -85,7 +88,7 @@ def test_lumis_are_counted_over_files_within_the_mask() -> None:
     assert of_none.to_json() == {"run": [], "lumi": [], "n_events": []}
 
 
-def books_of(run: Path) -> tuple[Any, Any, Any]:
+def accounting_of(run: Path) -> tuple[Any, Any, Any]:
     names = ("processed", "failed", "notFinished")
     processed, failed, rest = (json.loads((run / f"{n}Lumis.json").read_text()) for n in names)
     return processed, failed, rest
@@ -98,7 +101,7 @@ def test_a_whole_job_has_processed_every_lumi_of_the_mask(tmp_path: Path, childr
     job = jets_job([events], forking={"children": children})
     job["source"]["lumi_mask"] = str(tmp_path / "mask.json")
     assert forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path).code == 0
-    assert books_of(tmp_path / "run") == ({"1": [[2, 3], [5, 6]]}, {}, {})
+    assert accounting_of(tmp_path / "run") == ({"1": [[2, 3], [5, 6]]}, {}, {})
 
 
 def test_lumis_cut_by_max_events_are_not_finished(tmp_path: Path) -> None:
@@ -106,7 +109,7 @@ def test_lumis_cut_by_max_events_are_not_finished(tmp_path: Path) -> None:
     job = jets_job([events])
     job["source"]["max_events"] = 100
     assert forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path).code == 0
-    assert books_of(tmp_path / "run") == ({"1": [[1, 2]]}, {}, {"1": [[3, 6]]})
+    assert accounting_of(tmp_path / "run") == ({"1": [[1, 2]]}, {}, {"1": [[3, 6]]})
 
 
 def test_a_lumi_with_an_event_left_out_has_failed_and_the_exit_code_says_so(tmp_path: Path) -> None:
@@ -119,7 +122,7 @@ def test_a_lumi_with_an_event_left_out_has_failed_and_the_exit_code_says_so(tmp_
     assert "event 1:4:150 is left out: killed by signal 11 (SIGSEGV)" in ended.err
     assert f"1:4:150 (entry 149 of {events})" in ended.out
     assert "forkrun run RUNDIR/config.json --only 1:4:150 --children 0" in ended.out
-    assert books_of(tmp_path / "run") == ({"1": [[1, 3], [5, 6]]}, {"1": [[4, 4]]}, {})
+    assert accounting_of(tmp_path / "run") == ({"1": [[1, 3], [5, 6]]}, {"1": [[4, 4]]}, {})
     report = json.loads((tmp_path / "run/report.json").read_text())["events"]
     cause = "killed by signal 11 (SIGSEGV)"
     assert report["left_out"] == [

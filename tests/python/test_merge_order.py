@@ -12,7 +12,7 @@ import uproot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.base.durable import written_beside
+from forkrun.base.durable import published
 from forkrun.errors import JobError, VerificationError
 from forkrun.merge import merge_order
 from forkrun.merge.histograms import write_histograms
@@ -67,7 +67,7 @@ def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) ->
     final = tmp_path / "output" / "events.root"
 
     def write(fail: bool) -> None:
-        with written_beside(final) as beside:
+        with published(final) as beside:
             beside.write_text("half")
             assert not final.exists()
             if fail:

@@ -30,6 +30,7 @@ from forkrun.index import FileIndex, IdBranches
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan, make_plan
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 
@@ -119,7 +120,7 @@ def _config(file: Path, with_python: bool) -> JobConfig:
 
 
 def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
-    folder.create()
+    make_folders(folder)
     (file,) = config.source.files
     index = _core.index_tree(path=file, file_number=0, **IdBranches.of(config.source)._asdict())
     files = [FileIndex.from_json(file, index)]

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forkrun.rundir.directory import output_errors
+from forkrun.monitoring.plots.style import save
 from forkrun.studies.estimate.report import Estimate
 
 
@@ -16,14 +16,12 @@ def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
     """`running.png`, `scaling.png` and the same as SVG. Raises OutputError."""
     mpl.use("agg")
     files = []
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, draw in (("running", _draw_running), ("scaling", _draw_scaling)):
-            figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-            draw(figure.subplots(), estimate)
-            for ending in ("png", "svg"):
-                files.append(folder / f"{name}.{ending}")
-                figure.savefig(files[-1], dpi=150)
+    for name, draw in (("running", _draw_running), ("scaling", _draw_scaling)):
+        figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+        draw(figure.subplots(), estimate)
+        for ending in ("png", "svg"):
+            files.append(folder / f"{name}.{ending}")
+            save(figure, files[-1])
     return files
 
 

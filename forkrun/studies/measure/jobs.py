@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import signal
 import subprocess
@@ -11,12 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.failure import read_failure
-from forkrun.rundir.directory import output_errors
 from forkrun.studies.measure.slot import available_memory_bytes
 
 PR_SET_PDEATHSIG = 1
@@ -36,7 +35,7 @@ class RunningJob:
         file = folder.with_name(folder.name + ".job.json")
         with output_errors(file):
             self._failure.unlink(missing_ok=True)
-            file.write_text(json.dumps(config.model_dump(mode="json")), encoding="utf-8")
+            write_json(file, config.model_dump(mode="json"))
         command = [sys.executable, "-m", "forkrun", "run", str(file), "-o", str(folder)]
         command += ["--force", "--quiet", "--no-plots", "--no-merge"]
         command += [word for setting in settings for word in ("--set", setting)]

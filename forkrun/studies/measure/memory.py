@@ -11,6 +11,7 @@ from typing import Any
 
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
+from forkrun.rundir.directory import RunDirectory
 from forkrun.studies.measure.jobs import RunningJob, run_jobs
 from forkrun.studies.measure.looks import (
     Forked,
@@ -138,7 +139,7 @@ def _run_separate(
     config: JobConfig, folder: Path, n_separate: int, forked: Path, say: Callable[[str], None]
 ) -> list[Path]:
     say(f"{n_separate} separate process{'es' * (n_separate > 1)} …")
-    n_events = json.loads((forked / "plan.json").read_bytes())["n_events"]
+    n_events = json.loads(RunDirectory(forked).plan.read_bytes())["n_events"]
     share = max(n_events // config.forking.children, 1)
     jobs = [
         RunningJob(

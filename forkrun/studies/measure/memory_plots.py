@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import percent
 from forkrun.monitoring.plots.style import GRID, INK, MUTED, RUN_SHADES, SHARED, new_figure, save
-from forkrun.rundir.directory import output_errors
 from forkrun.studies.measure.looks import Moment
 from forkrun.studies.measure.memory import MemoryMeasurement
 
@@ -28,10 +27,8 @@ def write_plots(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
         "memory-total": _draw_total(measurement),
     }
     files = [folder / f"{name}.{ending}" for name in figures for ending in ("png", "svg")]
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            save(figures[file.stem], file)
+    for file in files:
+        save(figures[file.stem], file)
     return files
 
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import write_text
 from forkrun.config import JobConfig, validate
-from forkrun.rundir.directory import output_errors
 from forkrun.studies.sample import SampleSettings, write_sample
 
 N_LUMIS_PER_CHILD = 4
@@ -44,9 +44,7 @@ def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
     """Writes input and description of the conditions to `folder`; gives the job. Raises
     OutputError."""
     sizes, sample = folder / "conditions.toml", folder / "sample.root"
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        sizes.write_text(f"megabytes = {settings.conditions_mb}\n", encoding="utf-8")
+    write_text(sizes, f"megabytes = {settings.conditions_mb}\n")
     n_lumis = N_LUMIS_PER_CHILD * settings.n_children
     write_sample(sample, SampleSettings(n_events=n_lumis, n_runs=1, lumis_per_run=n_lumis))
     return validate(_job(settings, sizes, sample), "the reference case")

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from forkrun.base.quantities import megabytes
 from forkrun.monitoring.plots.style import GRID, INK, new_figure, save
-from forkrun.rundir.directory import output_errors
 from forkrun.studies.measure.unshared import UnsharedMemory
 from forkrun.studies.measure.unshared_report import NOBODY
 
@@ -20,10 +19,8 @@ def write_plots(unshared: UnsharedMemory, folder: Path) -> list[Path]:
     """`unshared` as PNG and SVG. Raises OutputError."""
     figure = _draw(unshared)
     files = [folder / f"unshared.{ending}" for ending in ("png", "svg")]
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            save(figure, file)
+    for file in files:
+        save(figure, file)
     return files
 
 

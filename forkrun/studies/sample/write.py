@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from forkrun import _core
-from forkrun.errors import ForkrunError, OutputError
+from forkrun.base.durable import published
 from forkrun.studies.sample.collections import Array, Column
 from forkrun.studies.sample.events import clusters, gen_weights, ids, make_cluster
 from forkrun.studies.sample.settings import SampleSettings
@@ -25,15 +24,9 @@ def write_sample(
     paths = sample_paths(path, settings.n_files)
     bounds = [settings.n_events * i // settings.n_files for i in range(settings.n_files + 1)]
     for file, first, last in zip(paths, bounds[:-1], bounds[1:], strict=True):
-        part = file.with_name(file.name + ".part")
-        try:
-            part.unlink(missing_ok=True)
-            _write_events(part, settings, columns, first, last, progress)
-            _write_runs(part, settings, first, last)
-            os.replace(part, file)
-        except (ForkrunError, OSError) as error:
-            part.unlink(missing_ok=True)
-            raise OutputError(f"{file}: the sample cannot be written: {error}") from error
+        with published(file) as temporary:
+            _write_events(temporary, settings, columns, first, last, progress)
+            _write_runs(temporary, settings, first, last)
     return paths
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from forkrun.errors import ConfigError
 from forkrun.index.ranges import Integers
 from forkrun.plan import Plan
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.studies.simulation.costs import Costs, Floats
 from forkrun.studies.simulation.hand_out import global_ranges
@@ -54,11 +55,12 @@ def _read(path: Path) -> Floats:
 
 def _of_run(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
     """The events of a unit cost the same; those of units that were not committed, the mean."""
+    folder = RunDirectory(path)
     try:
-        plan = Plan.from_json(json.loads((path / "plan.json").read_text(encoding="utf-8")))
+        plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
     except (OSError, ValueError, LookupError) as error:
         raise ConfigError(f"{path} is not the run directory of a job: {error!r}") from None
-    commits = read_ledgers(path / "ledger")
+    commits = read_ledgers(folder.ledger)
     n_events = sum(commit.n_events for commit in commits)
     if not n_events:
         raise ConfigError(f"{path}: no unit of this job has been committed: nothing was measured")

@@ -1,0 +1,27 @@
+"""What tells whether the input of a job is the same as before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+from forkrun.config.anchor import is_url
+from forkrun.index.model import FileIndex
+from forkrun.index.ranges import LumiRanges
+
+
+def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
+    """By path, of what identifies a file and of its ranges."""
+    return {
+        file.path: _input_digest(file, held)
+        for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
+    }
+
+
+def _input_digest(file: FileIndex, held: memoryview) -> str:
+    """Of what the file is, and `held`, its ranges."""
+    size = None if is_url(file.path) else os.stat(file.path).st_size
+    digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
+    digest.update(held)
+    return digest.hexdigest()

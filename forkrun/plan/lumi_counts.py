@@ -1,0 +1,36 @@
+"""How many events the input has of each lumi."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from forkrun.index import LumiRanges
+from forkrun.index.ranges import Integers
+from forkrun.plan.lumi_mask import LumiMask, within
+
+
+@dataclass(frozen=True, eq=False)
+class LumiCounts:
+    """Events by lumi, as columns: a million lumis in some tens of megabytes. `run`, `lumi`,
+    `n_events` : (n_lumis,)."""
+
+    run: Integers
+    lumi: Integers
+    n_events: Integers
+
+    def to_json(self) -> dict[str, list[int]]:
+        """Still as columns."""
+        return {name: column.tolist() for name, column in vars(self).items()}
+
+
+def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:
+    """Of the input within the mask, in order of the input."""
+    good = within(mask, ranges)
+    _, first, lumi = np.unique(good.lumi_key, return_index=True, return_inverse=True)
+    n_events = np.zeros(len(first), dtype=np.int64)
+    np.add.at(n_events, lumi, good.n_events)
+    order = np.argsort(first)
+    first = first[order]
+    return LumiCounts(good.run[first], good.lumi[first], n_events[order])

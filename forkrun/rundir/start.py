@@ -1,0 +1,126 @@
+"""What a run directory holds before a job works in it, and how one is begun.
+
+`config.json` is written first and the fingerprint last: a directory without a fingerprint was not
+begun, and nothing of it is kept. To be called under the lock, but for `check_place`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterable
+from pathlib import Path
+
+from forkrun.base.durable import (
+    final_name,
+    output_errors,
+    read_json,
+    remove,
+)
+from forkrun.errors import OutputError
+from forkrun.rundir.directory import RunDirectory
+
+
+def check_place(folder: RunDirectory) -> None:
+    """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
+    than a run, or one that can be made."""
+    path = folder.path
+    with output_errors(path):
+        if not path.exists():
+            return
+        if not path.is_dir():
+            raise OutputError(f"{path}: this is a file; choose another folder with -o")
+        _check_owner(path)
+        strangers = sorted(_entries(folder) - folder.entries)
+    if strangers or not _is_ours(folder):
+        strange = ", ".join(strangers[:3]) or f"no {folder.config.name}"
+        raise OutputError(
+            f"{path}: this folder is no run directory, or holds something else as well"
+            f" ({strange}); choose another one with -o"
+        )
+
+
+def holds_run(folder: RunDirectory, force: bool) -> bool:
+    """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError if no
+    job may work here."""
+    check_place(folder)
+    if force or not folder.fingerprint.exists():
+        return False
+    links = [name for name in folder.folders if (folder.path / name).is_symlink()]
+    if links:
+        raise OutputError(
+            f"{folder.path / links[0]}: a symbolic link is not followed here; put the folder in its"
+            " place, or start again with --force"
+        )
+    return True
+
+
+def clear(folder: RunDirectory) -> None:
+    """An earlier run goes, its fingerprint first; its configuration is replaced later."""
+    _remove(folder, [folder.fingerprint.name, folder.ledger.name])
+    _remove(folder, folder.entries - {folder.lock.name, folder.config.name})
+
+
+def remove_results(folder: RunDirectory) -> None:
+    """What a run that goes on will make anew, first what says that it was merged."""
+    remove(folder.merge_summary)
+    _remove(folder, folder.results)
+
+
+def make_folders(folder: RunDirectory) -> None:
+    """Those that are missing."""
+    with output_errors(folder.path):
+        for name in folder.folders:
+            (folder.path / name).mkdir(parents=True, exist_ok=True)
+
+
+def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
+    with output_errors(folder.path):
+        for name in names:
+            remove(folder.path / name)
+        for place in (folder.path, folder.ledger, folder.monitoring):
+            _remove_temporary(place, folder.lock.name)
+
+
+def _remove_temporary(place: Path, lock: str) -> None:
+    """What processes that died have left. That of a lock may belong to one that lives."""
+    for path in place.glob("*.part"):
+        if final_name(path.name) != lock:
+            remove(path)
+
+
+def _check_owner(path: Path) -> None:
+    """Whoever owns a folder can put anything into it at any time."""
+    owner = path.stat().st_uid
+    if owner != os.geteuid() and os.geteuid() != 0:
+        raise OutputError(
+            f"{path}: this folder belongs to {_name_of(owner)}; choose another one with -o"
+        )
+
+
+def _name_of(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+def _entries(folder: RunDirectory) -> set[str]:
+    return {final_name(entry.name) for entry in folder.path.iterdir()}
+
+
+def _is_ours(folder: RunDirectory) -> bool:
+    """Begun by a run, or by one that was killed before it wrote its configuration: then nothing is
+    there but empty folders."""
+    if folder.is_run_directory() or "units of work" in read_json(folder.fingerprint):
+        return True
+    others = [
+        entry
+        for entry in folder.path.iterdir()
+        if final_name(entry.name) not in (folder.lock.name, folder.config.name)
+    ]
+    return not folder.config.exists() and not any(map(_holds_anything, others))
+
+
+def _holds_anything(entry: Path) -> bool:
+    return not entry.is_dir() or entry.is_symlink() or any(entry.iterdir())
