@@ -70,7 +70,7 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
         else:
             process_units(work, child, assignment)
         return 0
-    except Exception as error:
+    except BaseException as error:  # sys.exit() in a module as well
         work.board.set_state(child, "failed")
         told = as_forkrun_error(error)
         work.failures[child].write(told)
@@ -79,7 +79,7 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
         return told.exit_code
 
 
-def as_forkrun_error(error: Exception) -> ForkrunError:
+def as_forkrun_error(error: BaseException) -> ForkrunError:
     """The error of a person's module, input or disk, with the right exit code."""
     if isinstance(error, ForkrunError):
         return error
