@@ -115,6 +115,7 @@ def process_units(
 
 
 def _begin(work: Work, child: int, config: JobConfig) -> _core.Processor:
+    _core.claim_process()
     work.board.set_state(child, "starting")
     work.schedule.core.post_fork(child)
     processor = work.schedule.make_processor(config, work.board, child)
@@ -168,6 +169,7 @@ class _Units:
 
     def next(self) -> _core.UnitToDo | None:
         """What others have left was in work when they died: alone, it shows whether it kills."""
+        _core.end_forked_copy()
         number = None if self._is_old else next(self._numbers, None)
         if number is None:
             return None
@@ -182,6 +184,7 @@ class _Units:
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
         """Its time begins where that of the unit before has ended: they do not overlap."""
+        _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out = self._left_out(number)
         commit = _commit(self._work, self._child, number, left_out, result, begin_s)

@@ -111,7 +111,8 @@ def _process_and_report(run: Run, before: Sequence[Commit], plots: bool) -> None
         _process_and_merge(run, before)
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
-            _end(run, str(error).splitlines()[0], plots)
+            is_stopped = isinstance(error, StoppedError | OutOfTimeError)
+            _end(run, str(error).splitlines()[0], plots, unfinished=is_stopped)
             run.messages.note(str(error))
         raise
     _end(run, "ok", plots)
@@ -135,8 +136,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: Run, outcome: str, plots: bool) -> None:
-    run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
+def _end(run: Run, outcome: str, plots: bool, unfinished: bool = False) -> None:
+    run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
     write_books(run.folder)
     write_report(run.folder.path, plots=plots)

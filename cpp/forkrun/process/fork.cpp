@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include <forkrun/process/child_signals.hpp>
+#include <forkrun/process/forked_copy.hpp>
 
 namespace forkrun {
 
@@ -77,6 +78,7 @@ void become_child(pid_t parent) {
     ::_exit(1);
   }
   forget_signals();
+  unclaim_process();
   offer_to_oom_killer();
 }
 
