@@ -81,12 +81,11 @@ void call_python(const std::function<void()>& call) {
   try {
     call();
   } catch (py::error_already_set& error) {
-    if (is_forked_copy()) {
-      print_traceback(error.value());
-      end_forked_copy(exit_code_of(error));
-    }
     const auto type = error.type().attr("__name__").cast<std::string>();
     const auto message = message_of(error.value());
+    if (is_forked_copy()) {
+      end_forked_copy(exit_code_of(error), type + ": " + message);
+    }
     print_traceback(error.value());
     throw Error(type + (message.empty() ? "" : ": " + message));
   }

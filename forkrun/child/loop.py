@@ -71,7 +71,8 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
             process_units(work, child, assignment)
         return 0
     except BaseException as error:  # sys.exit() in a module as well
-        work.board.set_state(child, "failed")
+        if work.board.read(child).state != "finishing":  # what failed at the end is told apart
+            work.board.set_state(child, "failed")
         told = as_forkrun_error(error)
         work.failures[child].write(told)
         with contextlib.suppress(OSError):  # its log may be on the disk that is full

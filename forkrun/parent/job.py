@@ -4,15 +4,18 @@ was interrupted."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun import _core
 from forkrun.child.fault_injection import Chaos
+from forkrun.child.loop import as_forkrun_error
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
-from forkrun.errors import ForkrunError, OutOfTimeError, OutputError, StoppedError
+from forkrun.errors import ForkrunError, JobError, OutOfTimeError, OutputError, StoppedError
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
@@ -56,7 +59,8 @@ def run_job(
         check_same_job(folder, job.fingerprint)
         if folder.is_finished():
             return _already_done(folder, config, quiet, plots)
-    folder.path.mkdir(parents=True, exist_ok=True)
+    with output_errors(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
     with RunLock.held(folder.lock) as lock, output_errors(folder.path):
         before = _continue(folder, job) if goes_on else _begin(folder, job)
         deadline = find_deadline(config.limits.walltime, start_s)
@@ -155,11 +159,25 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
         merge(run.folder, config, plan, run.timeline, run.quiet)
 
 
+def _process(run: Run, commits: Sequence[Commit]) -> None:
+    """What goes wrong in the parent itself is said as well: a module's pre_fork(), shared memory
+    that there is not."""
+    try:
+        process(run, commits)
+    except _core.Error as error:
+        raise as_forkrun_error(error) from error
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        what = "no memory for what parent and children share; take fewer children, or free memory"
+        raise JobError(what) from error
+
+
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
     """Until the files of all units are there as they were written."""
     commits, problems = list(before), [""]
     for _ in range(_ROUNDS):
-        process(run, commits)
+        _process(run, commits)
         commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
         if not problems:
             return

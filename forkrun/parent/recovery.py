@@ -118,6 +118,8 @@ class Recovery:
 
     def died(self, death: Death) -> str:
         """At work. Says in words what is done about it. Raises HopelessError."""
+        if _is_at_end(death):
+            raise HopelessError("at its end, when its units were committed", death)
         if death.unit is None or _is_blameless(death):
             return self._try_again(death)
         self._note_crash(death.unit, death)
@@ -215,6 +217,13 @@ class Recovery:
         self._suspicion[unit] = 0
         self.owe([unit])
         return f"event {bad.id} is left out: {bad.cause}"
+
+
+def _is_at_end(death: Death) -> bool:
+    """Whether a module raised in end_job(), or a condition turns out to be changed: nobody else
+    would do that over, and a job that is done does not end so."""
+    is_finishing = death.status is not None and death.status.state == "finishing"
+    return is_finishing and death.error is not None and not _is_blameless(death)
 
 
 def _is_blameless(death: Death) -> bool:

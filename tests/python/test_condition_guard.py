@@ -157,7 +157,10 @@ def test_a_job_whose_module_changes_a_condition_fails_and_writes_nothing(
 def test_comparing_after_every_call_names_the_module(tmp_path: Path) -> None:
     ended = forkrun("run", changing_job(tmp_path, "call"), "-o", "run", cwd=tmp_path)
     assert ended.code == 5
-    assert 'condition "cal": module "writer" in filter() changed conditions["cal"].seen (set)' in ended.err
+    assert (
+        'condition "cal": module "writer" in filter() changed conditions["cal"].seen (set)'
+        in ended.err
+    )
 
 
 def test_a_job_may_do_without(tmp_path: Path) -> None:

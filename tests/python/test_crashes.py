@@ -31,6 +31,8 @@ def end(how):
         sys.exit(0)
     if how == "os.abort":
         os.abort()
+    if how == "raise":
+        raise ValueError("the jets are gone")
     os._exit(int(how))
 
 
@@ -39,6 +41,8 @@ class Ends(forkrun.Filter):
 
     def __init__(self, event: int, how: str, notes: str, times: int = 1_000_000, when: str = ""):
         self.event, self.how, self.notes, self.times, self.when = event, how, notes, times, when
+        if when == "__init__":
+            self.strike()
 
     def strike(self):
         n = len(os.listdir(self.notes))
@@ -58,6 +62,10 @@ class Ends(forkrun.Filter):
 
     def end_job(self):
         if self.when == "end_job":
+            self.strike()
+
+    def pre_fork(self):
+        if self.when == "pre_fork":
             self.strike()
 
 
@@ -227,3 +235,54 @@ def test_a_module_that_closes_all_descriptors_writes_nothing_wrong(
     assert list((tmp_path / "run/output").iterdir()) == []
     units = ledger_units(tmp_path / "run")
     assert len(units) == len(set(units))
+
+
+@pytest.mark.parametrize("children", [0, 2])
+@pytest.mark.parametrize("when", ["pre_fork", "begin_job", "end_job"])
+@pytest.mark.parametrize("how", ["raise", "sys.exit"])
+def test_an_error_in_a_callback_of_the_job_ends_the_job(
+    events: Path, tmp_path: Path, when: str, how: str, children: int
+) -> None:
+    job = crashing_job(events, "Ends", children, event=0, how=how, when=when)
+    ended = forkrun("run", job, "-o", "run", cwd=tmp_path)
+    assert ended.code == 5, ended.err
+    assert f'module "evil" failed in {when}: ' in ended.err
+    assert ("ValueError: the jets are gone" if how == "raise" else "SystemExit: 0") in ended.err
+    assert "internal error" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_module_that_exits_while_it_is_made_is_a_wrong_configuration(
+    events: Path, tmp_path: Path, command: str
+) -> None:
+    job = crashing_job(events, "Ends", event=0, how="sys.exit", when="__init__")
+    ended = forkrun(command, job, cwd=tmp_path)
+    assert ended.code == 2, ended.err
+    assert 'module "evil": SystemExit: 0' in ended.err
+    (tmp_path / "mods.py").write_text("import sys\nsys.exit(0)\n")
+    ended = forkrun(command, job, cwd=tmp_path)
+    assert ended.code == 2, ended.err
+    assert "cannot be imported: SystemExit: 0" in ended.err
+
+
+def test_no_memory_for_what_is_shared_says_what_to_do(events: Path, tmp_path: Path) -> None:
+    """The module leaves the process 20 MB to map; a note of each child takes 64 KiB."""
+    job = json.loads(crashing_job(events, "Ends", 2000, event=0, how="0", when="never").read_text())
+    limit = """
+
+class Hungry(forkrun.Filter):
+    def __init__(self):
+        import resource
+
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + 20_000_000,) * 2)
+
+    def filter(self, block):
+        return np.ones(len(block), dtype=bool)
+"""
+    (tmp_path / "mods.py").write_text(MODULES + limit)
+    job["modules"][-1]["type"] = f"python:{tmp_path / 'mods.py'}:Hungry"
+    job["modules"][-1]["params"] = {}
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
+    assert ended.code == 5, ended.err
+    assert "take fewer children, or free memory" in ended.err

@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <string_view>
-
 namespace forkrun {
 
 namespace {
@@ -27,11 +25,13 @@ void unclaim_process() { is_claimed = is_copy = false; }
 
 bool is_forked_copy() { return is_copy; }
 
-void end_forked_copy(int exit_code) {
+void end_forked_copy(int exit_code, std::string_view error) {
   constexpr std::string_view words =
       "forkrun: a process that a module forked came back from the module, and was ended: it would "
       "do the work of its parent once more. End it in the module, with os._exit().\n";
-  (void)!::write(STDERR_FILENO, words.data(), words.size());
+  for (const auto text : {words, error, std::string_view{error.empty() ? "" : "\n"}}) {
+    (void)!::write(STDERR_FILENO, text.data(), text.size());
+  }
   ::_exit(exit_code);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 namespace forkrun {
 
 /// A module may fork. The copy of the child that it makes must not act as the child: it would
@@ -12,7 +14,8 @@ void claim_process();
 void unclaim_process();
 /// Whether this process was forked of a claimed one.
 [[nodiscard]] bool is_forked_copy();
-/// Ends a copy that comes back from the module that forked it, with a word on stderr.
-[[noreturn]] void end_forked_copy(int exit_code);
+/// Ends a copy that comes back from the module that forked it, with a word on stderr; `error`: by
+/// which it came back.
+[[noreturn]] void end_forked_copy(int exit_code, std::string_view error = {});
 
 }  // namespace forkrun
