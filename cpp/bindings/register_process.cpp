@@ -53,6 +53,7 @@ void register_process(py::module_& module) {
   module.def("registered_module_classes", &registered_module_classes);
   module.def("warm_up", &root_io::warm_up);
   module.def("fork", &fork, py::arg("n"), py::arg("together"));
+  module.def("adopt_orphans", &adopt_orphans, py::arg("yes"));
   module.def("claim_process", &claim_process);
   module.def("end_forked_copy", [] {
     if (is_forked_copy()) {

@@ -1,6 +1,8 @@
 #include <forkrun/process/forked_copy.hpp>
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace forkrun {
@@ -11,7 +13,14 @@ namespace {
 bool is_claimed = false;
 bool is_copy = false;
 
-void note_copy() { is_copy = is_claimed; }
+/// A copy ends with the process that it is a copy of: that one may be killed, and its parent too,
+/// so that nobody is left to end the copy.
+void note_copy() {
+  is_copy = is_claimed;
+  if (is_copy) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  }
+}
 
 }  // namespace
 
