@@ -73,14 +73,14 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     these appear in the same list as wrong keys; parts of a wrong type are left to pydantic."""
     for section in ("conditions", "modules", "outputs"):
         yield from _duplicates(section, raw)
-    modules, paths = _labels(raw, "modules"), raw.get("paths", {})
+    modules, paths = dict.fromkeys(_labels(raw, "modules")), raw.get("paths", {})
     if not isinstance(paths, Mapping):
         return
     for path, labels in paths.items():
         for number, label in enumerate(_texts(labels)):
             if label not in modules:
                 what = f'no module has the label "{label}"'
-                yield ("paths", path, number), what + suggestion(label, modules)
+                yield ("paths", path, number), what + suggestion(label, list(modules))
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
+
+_MOST_PROBLEMS = 100
+"""More than anybody reads; each looks for the nearest right name among all."""
 
 
 def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
@@ -66,10 +70,12 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
     try:
         config = JobConfig.model_validate(raw)
     except ValidationError as error:
-        problems += schema_problems(error)
-    problems += reference_problems(raw)
+        problems += islice(schema_problems(error), _MOST_PROBLEMS + 1)
+    problems += islice(reference_problems(raw), _MOST_PROBLEMS + 1)
     if config is None or problems:
-        raise ConfigError([_line(raw, file, settings, *problem) for problem in problems])
+        lines = [_line(raw, file, settings, *p) for p in problems[:_MOST_PROBLEMS]]
+        more = [f"{file}: and more; these are the first"] if len(problems) > len(lines) else []
+        raise ConfigError([*lines, *more])
     return config
 
 

@@ -246,3 +246,17 @@ def test_nesting_is_bounded_whatever_the_parser_bears(depth: int, kind: str) -> 
         if kind == "[":
             with pytest.raises(ValueError, match="nested"):
                 parse_toml(f"x = {text}")
+
+
+def test_thousands_of_problems_are_cut_to_those_that_somebody_reads(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labels = [f"module{number}" for number in range(3000)]
+    job = {
+        "modules": [{"label": label, "type": "cpp:A"} for label in labels],
+        "paths": {label: [f"wrong-{label}"] for label in labels},
+    }
+    (place / "many.json").write_text(json.dumps(job))
+    err = check(["check", "many.json"], place, capsys, {2})
+    assert len(err.splitlines()) == 1 + 100 + 1
+    assert "many.json: and more; these are the first" in err
