@@ -112,9 +112,10 @@ def check(
 def test_a_wrong_configuration_is_exit_2_with_its_file(
     place: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    codes = {3} if name.startswith("empty.toml") else {2}  # a job without input
     for command in ("run", "check", "plan"):
-        err = check([command, name], place, capsys, codes | {2})
+        if name == "empty.toml" and command == "run":
+            continue  # all is as it is by default, and a process with threads cannot run it
+        err = check([command, name], place, capsys, {2})
         assert name in err
         assert len(err) < 4000
 
@@ -227,6 +228,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_ordinary_json_is_read_as_it_is(value: Any) -> None:
     assert parse_json(json.dumps(value)) == value
 
