@@ -59,8 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
     settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
     start_s = time.monotonic()
-    if not args.output.name or args.output.is_dir():
-        raise OutputError(f"{args.output}: this is a folder; name a file in it")
+    if not args.output.name or (args.output.exists() and not args.output.is_file()):
+        # A device, such as /dev/null, would be replaced by the file.
+        raise OutputError(f"{args.output}: this is a folder or a device; name a file")
     if not args.output.parent.is_dir():
         raise OutputError(f"{args.output}: there is no folder {args.output.parent}")
     progress = None if args.quiet or not sys.stderr.isatty() else _Progress(settings.n_events)
