@@ -25,7 +25,6 @@ BYTES = random.Random(7).randbytes(3000)
 CONFIGURATIONS: dict[str, str | bytes] = {
     "bytes.toml": BYTES,
     "bytes.json": BYTES,
-    "empty.toml": "",
     "empty.json": "",
     "deep.json": f'{{"modules": {DEEP}}}',
     "deep.toml": f"modules = {DEEP}",
@@ -113,8 +112,6 @@ def test_a_wrong_configuration_is_exit_2_with_its_file(
     place: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     for command in ("run", "check", "plan"):
-        if name == "empty.toml" and command == "run":
-            continue  # all is as it is by default, and a process with threads cannot run it
         err = check([command, name], place, capsys, {2})
         assert name in err
         assert len(err) < 4000
@@ -262,3 +259,16 @@ def test_thousands_of_problems_are_cut_to_those_that_somebody_reads(
     err = check(["check", "many.json"], place, capsys, {2})
     assert len(err.splitlines()) == 1 + 100 + 1
     assert "many.json: and more; these are the first" in err
+
+
+@pytest.mark.parametrize("command", ["sample", "merge"])
+def test_what_is_no_file_is_not_replaced_by_one(
+    place: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A named pipe stands for /dev/null."""
+    pipe = place / f"pipe-{command}"
+    os.mkfifo(pipe)
+    rest = ["--events=5"] if command == "sample" else ["ok.root", "--force"]
+    err = check([command, str(pipe), *rest], place, capsys, {4})
+    assert "is a folder or a device" in err
+    assert pipe.is_fifo()
