@@ -531,6 +531,17 @@ def fork(n: int, together: bool) -> list[int] | int:
     """Forks `n` children in a row: pids in the parent, its number in a child. `together`: none of
     them begins before all are there. Raises OSError, with no child left."""
 
+def adopt_orphans(yes: bool) -> None:
+    """What descendants of this process leave behind when they end become its children, or not.
+    Forked children do so from the beginning."""
+
+def claim_process() -> None:
+    """This process does the work of a job. A copy that a module forks of it is ended when it comes
+    back from the module."""
+
+def end_forked_copy() -> None:
+    """In such a copy: ends it."""
+
 def write_stacks_on_signal() -> None:
     """Before the fork: every thread of a child can then be asked for its stack."""
 

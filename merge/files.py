@@ -44,5 +44,7 @@ def _check(inputs: Sequence[str | Path], output: Path, force: bool) -> None:
         raise ConfigError("merge: name at least one input file")
     if any(Path(file).resolve() == output.resolve() for file in inputs):
         raise ConfigError(f"merge: {output} is an input as well")
+    if output.exists() and not output.is_file():  # it would be replaced by the merged file
+        raise OutputError(f"{output}: this is a folder or a device; name a file")
     if output.exists() and not force:
         raise OutputError(f"{output}: this file exists; replace it with --force")

@@ -157,7 +157,8 @@ def _status(records: RunRecords, child: int) -> tuple[str, bool]:
         return ("-" if records.last("job_end") else "running", False)
     code = exits[-1].details.get("exit_code", 0)
     status = exits[-1].details.get("status")
-    return str(status or (f"exit code {code}" if code else "done")), code != 0
+    failed = bool(exits[-1].details.get("failed", code != 0))
+    return str(status or (f"exit code {code}" if code else "done")), failed
 
 
 def _pids(records: RunRecords, child: int, units: Sequence[Commit]) -> tuple[int, ...]:

@@ -37,7 +37,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class EventCounts:
-    """Counts and digests of a job. None where the job did not get so far as to know."""
+    """Counts and digests of a job. None where the job did not get so far as to know.
+    `digests_agree`: of what was planned and what was read; None while units are missing."""
 
     n_events_planned: int | None
     n_events_read: int
@@ -52,6 +53,11 @@ class EventCounts:
     digest_read: str
     digests_agree: bool | None
     outputs: tuple[OutputCounts, ...]
+
+    @property
+    def is_partial(self) -> bool:
+        """Units are missing: what was read cannot be what was planned."""
+        return _is_partial(self.n_units_committed, self.n_units_planned)
 
     @property
     def complete(self) -> bool:
@@ -87,13 +93,17 @@ def count_events(records: RunRecords) -> EventCounts:
         n_files=len(plan["files"]) if plan else None,
         digest_planned=planned,
         digest_read=digest,
-        digests_agree=_agrees(planned, n_planned, covered, n_read + len(left_out)),
+        digests_agree=(
+            None
+            if planned is None or _is_partial(len(ledger), plan.get("n_units"))
+            else (planned, n_planned) == (covered, n_read + len(left_out))
+        ),
         outputs=tuple(_output(records, label) for label in _labels(records)),
     )
 
 
-def _agrees(planned: str | None, n_planned: int | None, digest: str, n: int) -> bool | None:
-    return None if planned is None else (planned, n_planned) == (digest, n)
+def _is_partial(n_committed: int, n_planned: int | None) -> bool:
+    return n_planned is not None and n_committed < n_planned
 
 
 def add_digests(digests: Iterable[str]) -> str:

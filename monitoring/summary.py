@@ -141,17 +141,31 @@ def _outcome(
     """Done only if the job says so and the counts and digests agree."""
     end = records.last("job_end")
     said = None if end is None else end.details.get("outcome")
+    if end is not None and end.details.get("unfinished"):
+        return Outcome.UNFINISHED, _unfinished(str(said), events)
     if said not in (None, "ok"):
         return Outcome.FAILED, str(said)
     failed = [f"child {child.child}: {child.status}" for child in children if child.failed]
     if end is None:
         if failed:
             return Outcome.FAILED, "; ".join(failed)
-        return Outcome.UNFINISHED, "the job has not ended, or was killed"
+        return Outcome.UNFINISHED, _unfinished("the job has not ended, or was killed", events)
+    if events.is_partial:
+        return Outcome.FAILED, "units of work are missing"
     if not events.complete:
         return Outcome.FAILED, "what was read or written is not what was planned"
     left_out = events.n_events_left_out
     return Outcome.DONE, f"{plural(left_out, 'event')} left out" if left_out else None
+
+
+def _unfinished(why: str, events: EventCounts) -> str:
+    """What is done, and how the rest will be."""
+    if events.n_units_planned is None:
+        return why
+    n_events = f"{events.n_events_read:,} of {events.n_events_planned:,} events"
+    units = f"{events.n_units_committed:,} of {events.n_units_planned:,} units"
+    resume = "running the same command again, or forkrun resume RUNDIR, resumes the job"
+    return f"{why}\n{units} ({n_events}) are done; {resume}"
 
 
 def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, ...]) -> Totals:

@@ -92,7 +92,8 @@ def _events(events: EventCounts) -> list[str]:
         lines.append(_row("", f"try one alone: forkrun run RUNDIR/config.json {again}"))
     if events.n_units_committed != events.n_units_planned:
         units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
-        lines.append(_row("", f"committed {units}, safe in the run directory"))
+        lines.append(_row("", f"committed {units}, safe in the run directory; the rest is to do:"))
+        lines.append(_row("", "run the same command again, or forkrun resume RUNDIR"))
     return lines + [_row("", _output(output, events)) for output in events.outputs]
 
 

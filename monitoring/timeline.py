@@ -41,8 +41,9 @@ class Timeline:
         **details: Any,
     ) -> None:
         """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
-        shows: `command=`, `outcome=` ("ok", or words of what failed) of "job_end", `status=`
-        (words) and `exit_code=` (0 is good; negative: signal) of "child_exit", `outputs=` of
+        shows: `command=`, `outcome=` ("ok", or words of what failed) and `unfinished=` (stopped
+        cleanly, to be resumed) of "job_end", `status=` (words), `exit_code=` (negative: signal) and
+        `failed=` of "child_exit", `outputs=` of
         "merge_end": by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
         self._lines.append(
             [

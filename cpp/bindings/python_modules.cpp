@@ -6,6 +6,7 @@
 #include <functional>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/forked_copy.hpp>
 
 #include "column_arrays.hpp"
 
@@ -54,15 +55,37 @@ void print_traceback(const py::object& exception) {
   }
 }
 
+/// As Python would, for an exception that nobody catches.
+int exit_code_of(const py::error_already_set& error) {
+  if (!error.matches(PyExc_SystemExit)) {
+    return 1;
+  }
+  const auto code = error.value().attr("code");
+  return code.is_none() ? 0 : py::isinstance<py::int_>(code) ? code.cast<int>() : 1;
+}
+
+/// A module may fork: what comes back from it in the copy ends here.
+struct CopiesEndHere {
+  ~CopiesEndHere() {
+    if (is_forked_copy()) {
+      end_forked_copy(1);
+    }
+  }
+};
+
 /// Calls into Python with the GIL held. A Python exception becomes an Error; its traceback goes to
 /// the child's log.
 void call_python(const std::function<void()>& call) {
   const py::gil_scoped_acquire acquire;
+  const CopiesEndHere end;
   try {
     call();
   } catch (py::error_already_set& error) {
     const auto type = error.type().attr("__name__").cast<std::string>();
     const auto message = message_of(error.value());
+    if (is_forked_copy()) {
+      end_forked_copy(exit_code_of(error), type + ": " + message);
+    }
     print_traceback(error.value());
     throw Error(type + (message.empty() ? "" : ": " + message));
   }

@@ -7,6 +7,7 @@
 #include <forkrun/process/child_signals.hpp>
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/process/fork.hpp>
+#include <forkrun/process/forked_copy.hpp>
 #include <forkrun/root_io/warm_up.hpp>
 
 #include "bindings.hpp"
@@ -52,6 +53,13 @@ void register_process(py::module_& module) {
   module.def("registered_module_classes", &registered_module_classes);
   module.def("warm_up", &root_io::warm_up);
   module.def("fork", &fork, py::arg("n"), py::arg("together"));
+  module.def("adopt_orphans", &adopt_orphans, py::arg("yes"));
+  module.def("claim_process", &claim_process);
+  module.def("end_forked_copy", [] {
+    if (is_forked_copy()) {
+      end_forked_copy(1);
+    }
+  });
   module.def("write_stacks_on_signal", &write_stacks_on_signal);
   module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"));
   module.def("file_checksum", &file_checksum, py::arg("path"),

@@ -27,7 +27,7 @@ def import_home(home: str, where: str) -> ModuleType:
         return _import_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
     except FileNotFoundError:
         raise ConfigError(f"{where}: there is no file {home}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end itself
         raise ConfigError(f"{where}: {home} cannot be imported: {in_user_code(error)}") from None
 
 

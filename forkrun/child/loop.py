@@ -35,8 +35,9 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
         else:
             process_units(work, child, assignment)
         return 0
-    except Exception as error:
-        work.board.set_state(child, "failed")
+    except BaseException as error:  # sys.exit() in a module as well
+        if work.board.read(child).state != "finishing":  # what failed at the end is told apart
+            work.board.set_state(child, "failed")
         told = as_forkrun_error(error)
         work.failures[child].write(told)
         with contextlib.suppress(OSError):  # its log may be on the disk that is full

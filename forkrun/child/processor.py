@@ -8,6 +8,7 @@ from forkrun.config import JobConfig
 
 
 def begin(work: Work, child: int, config: JobConfig) -> _core.Processor:
+    _core.claim_process()
     work.board.set_state(child, "starting")
     work.schedule.core.post_fork(child)
     processor = work.schedule.make_processor(config, work.board, child)

@@ -38,7 +38,8 @@ class ChildUnits:
         self._end_s = 0.0
 
     def next(self) -> _core.UnitToDo | None:
-        """What others have left was in work when they died: alone, it shows whether it kills."""
+        """A unit that was in flight when another child died runs alone: does it crash this one?"""
+        _core.end_forked_copy()
         number = None if self._is_old else next(self._numbers, None)
         if number is None:
             return None
@@ -53,6 +54,7 @@ class ChildUnits:
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
         """Its time begins where that of the unit before has ended: they do not overlap."""
+        _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out = self._left_out(number)
         commit = commit_unit(self._work, self._child, number, left_out, result, begin_s)

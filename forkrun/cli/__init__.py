@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.user_text import text_problem
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
 from forkrun.fork.single_thread import limit_library_threads
+
+_LONGEST = 2000
+"""Characters of a line of an error."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `forkrun plan … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            _tell(ConfigError(f"{error.filename}: {error.strerror}"))
+            return ConfigError.exit_code
         traceback.print_exc()
         print("forkrun: this is an internal error; please report it", file=sys.stderr)
         return 1
@@ -35,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def main_inner(arguments: Sequence[str]) -> int:
     """Runs a command. Raises ForkrunError for people's errors."""
     limit_library_threads()
+    problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
+    if problems:
+        raise ConfigError(problems)
     from forkrun.cli.parser import parse_arguments  # imports NumPy
 
     options = parse_arguments(arguments)
@@ -42,12 +53,18 @@ def main_inner(arguments: Sequence[str]) -> int:
     return code
 
 
+def _cut(line: str) -> str:
+    """A line of thousands of characters, such as a path of nonsense, helps nobody."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
+
+
 def _tell(error: ForkrunError) -> None:
     """One line for one problem, a list for several."""
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     if len(problems) > 1:
         problems = [f"{len(problems)} problems in the configuration:", *problems]
-    print("forkrun: " + "\n  ".join("\n".join(problems).splitlines()), file=sys.stderr)
+    lines = [_cut(line) for line in "\n".join(problems).splitlines()]
+    print("forkrun: " + "\n  ".join(lines), file=sys.stderr)
     # Set by forkrun.load(…).run(), which raises the same error in its own process.
     place = os.environ.get("FORKRUN_FAILURE_FILE")
     if place:

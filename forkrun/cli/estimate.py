@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.durable import write_named
+from forkrun.base.quantities import whole_number
+from forkrun.base.user_text import short
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from forkrun.studies.estimate import EstimateGraph
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+_MOST_THREADS = 10_000
+"""What is simulated takes time for each of them."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -32,7 +38,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--events-in-flight",
-        type=int,
+        type=whole_number,
         metavar="N",
         help="events (of a run: blocks) in work at a time; default: as many as threads",
     )
@@ -50,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
     from forkrun.studies.estimate.scaling import limits
 
     threads = _numbers(options.threads)
-    if options.events_in_flight is not None and options.events_in_flight < 1:
-        raise ConfigError("estimate: --events-in-flight: at least 1 is needed")
+    if not 1 <= (options.events_in_flight or 1) <= _MOST_THREADS or options.events_in_flight == 0:
+        raise ConfigError(f"estimate: --events-in-flight: from 1 to {_MOST_THREADS:,}")
     graph = _graph(options.source)
     parallelism = measure_parallelism(graph)
     rows = scale(graph, parallelism, threads, options.events_in_flight)
@@ -67,12 +73,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _numbers(text: str) -> list[int]:
-    try:
-        numbers = [int(word) for word in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1:
-        raise ConfigError(f"estimate: --threads: numbers like 1,2,4 are needed, not {text}")
+    words = [word.strip() for word in text.split(",")]
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
+    if len(numbers) < len(words) or not 1 <= min(numbers) <= max(numbers) <= _MOST_THREADS:
+        most = f"from 1 to {_MOST_THREADS:,}"
+        what = f"numbers like 1,2,4, {most}, are needed, not {short(text)}"
+        raise ConfigError(f"estimate: --threads: {what}")
     return numbers
 
 

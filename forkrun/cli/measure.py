@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forkrun.base.durable import output_errors, write_named
+from forkrun.base.quantities import whole_number
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -49,7 +50,7 @@ def _add_memory(kinds: Subparsers) -> None:
     )
     add_config_options(parser, needs_config=False)
     parser.add_argument(
-        "--processes", type=int, metavar="M", default=2,
+        "--processes", type=whole_number, metavar="M", default=2,
         help="separate processes to run at the same time; their memory adds up (%(default)s)",
     )  # fmt: skip
     reference = parser.add_argument_group("the reference case, instead of CONFIG")
@@ -61,7 +62,11 @@ def _add_memory(kinds: Subparsers) -> None:
         ("private", 375, "memory that each child takes for itself"),
     ):
         reference.add_argument(
-            f"--{flag}-mb", type=int, default=default, metavar="MB", help=f"{words} (%(default)s)"
+            f"--{flag}-mb",
+            type=whole_number,
+            default=default,
+            metavar="MB",
+            help=f"{words} (%(default)s)",
         )
     _add_output_options(parser)
     parser.set_defaults(run=run_memory)
@@ -75,7 +80,9 @@ def _add_unshared(kinds: Subparsers) -> None:
         " per child, unless --threads says otherwise.",
     )
     add_config_options(parser)
-    parser.add_argument("--rows", type=int, default=25, metavar="N", help="of the table (25)")
+    parser.add_argument(
+        "--rows", type=whole_number, default=25, metavar="N", help="of the table (25)"
+    )
     _add_output_options(parser)
     parser.set_defaults(run=run_unshared)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.quantities import whole_number
 from forkrun.config import Distribution, Executor, JobConfig, read_config
 from forkrun.config.anchor import anchored
 from forkrun.config.settings import parse_setting
@@ -47,13 +48,13 @@ def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
     """What overrides the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
-    job.add_argument("--children", type=int, metavar="N", help="children to fork; 0: none")
-    job.add_argument("--threads", type=int, metavar="N", help="threads of each child")
+    job.add_argument("--children", type=whole_number, metavar="N", help="children to fork; 0: none")
+    job.add_argument("--threads", type=whole_number, metavar="N", help="threads of each child")
     job.add_argument("--distribution", choices=[d.value for d in Distribution])
-    job.add_argument("--events-per-turn", type=int, metavar="N", help="for round-robin")
+    job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
     job.add_argument("--executor", choices=[e.value for e in Executor])
-    job.add_argument("--max-events", type=int, metavar="N")
-    job.add_argument("--skip-events", type=int, metavar="N")
+    job.add_argument("--max-events", type=whole_number, metavar="N")
+    job.add_argument("--skip-events", type=whole_number, metavar="N")
     job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')
     job.add_argument("--max-walltime", metavar="TIME", help='end in time: "8h", "07:45:00"')
     job.add_argument("--max-memory", metavar="SIZE", help='of all processes: "16 GB"')

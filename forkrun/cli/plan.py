@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from forkrun.base.quantities import whole_number
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
 from forkrun.cli.plan_fit import add_fit_options, run_fit
 from forkrun.cli.simulation import add_simulation_options, simulate
@@ -35,7 +36,9 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_config_options(parser, needs_config=False)
     parser.add_argument("--json", action="store_true", help="as in plan.json of a run directory")
-    parser.add_argument("--units", type=int, default=40, metavar="N", help="show so many (40)")
+    parser.add_argument(
+        "--units", type=whole_number, default=40, metavar="N", help="show so many (40)"
+    )
     add_simulation_options(parser)
     add_fit_options(parser)
     parser.set_defaults(run=run)

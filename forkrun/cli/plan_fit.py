@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from forkrun.base.quantities import parse_size
+from forkrun.base.quantities import parse_size, whole_number
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
@@ -26,9 +26,15 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         " the memory of this slot (CPU affinity, control groups, Slurm)",
     )  # fmt: skip
     fit.add_argument(
-        "--fit-events", type=int, default=1000, metavar="N", help="of a probe (%(default)s)"
+        "--fit-events",
+        type=whole_number,
+        default=1000,
+        metavar="N",
+        help="of a probe (%(default)s)",
     )
-    fit.add_argument("--cores", type=int, metavar="N", help="of another slot than this one")
+    fit.add_argument(
+        "--cores", type=whole_number, metavar="N", help="of another slot than this one"
+    )
     fit.add_argument("--memory", metavar="SIZE", help='of another slot than this one: "16 GB"')
 
 

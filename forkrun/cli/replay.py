@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from forkrun.base.durable import write_named
+from forkrun.base.quantities import whole_number
 from forkrun.errors import OutputError
 from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OPTIONS: tuple[tuple[str, str, type, str], ...] = (
-    ("--iterations", "n_events", int, "events (default: of the file)"),
-    ("--events-in-flight", "events_in_flight", int, "per child (default: of the file)"),
-    ("--threads", "n_threads", int, "per child (default: of the file, or one per core)"),
+_OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
+    ("--iterations", "n_events", whole_number, "events (default: of the file)"),
+    ("--events-in-flight", "events_in_flight", whole_number, "per child (default: of the file)"),
+    ("--threads", "n_threads", whole_number, "per child (default: of the file, or one per core)"),
     ("--time-scale", "time_scale", float, "factor of all times (default: 1)"),
-    ("--children", "n_children", int, "forked processes that share the events (default: 1)"),
-    ("--block-size", "block_size", int, "events that a module gets at a time (default: 1)"),
+    (
+        "--children",
+        "n_children",
+        whole_number,
+        "forked processes that share the events (default: 1)",
+    ),
+    (
+        "--block-size",
+        "block_size",
+        whole_number,
+        "events that a module gets at a time (default: 1)",
+    ),
 )
 
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from forkrun.base.quantities import duration, size
+from forkrun.base.quantities import duration, size, whole_number
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
-OPTIONS: tuple[tuple[str, str, type, str], ...] = (
-    ("events", "n_events", int, "events in all files together"),
-    ("runs", "n_runs", int, "runs, with equal numbers of events"),
-    ("lumis", "lumis_per_run", int, "luminosity sections per run"),
-    ("branches", "n_branches", int, "branches of the Events tree, counters included"),
-    ("files", "n_files", int, "files: OUT_0.root, OUT_1.root, … if more than one"),
+OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
+    ("events", "n_events", whole_number, "events in all files together"),
+    ("runs", "n_runs", whole_number, "runs, with equal numbers of events"),
+    ("lumis", "lumis_per_run", whole_number, "luminosity sections per run"),
+    ("branches", "n_branches", whole_number, "branches of the Events tree, counters included"),
+    ("files", "n_files", whole_number, "files: OUT_0.root, OUT_1.root, … if more than one"),
     ("drift", "drift", float, "relative growth of the event size along the sample, e.g. -0.5"),
     ("peak", "peak", float, "how many times larger the first events are, e.g. 10"),
-    ("cluster", "cluster", int, "events per cluster of the tree"),
+    ("cluster", "cluster", whole_number, "events per cluster of the tree"),
     ("compression", "compression", str, "zstd:5, lz4:4, zlib:1, lzma:6 or none"),
-    ("seed", "seed", int, "same seed, same events"),
+    ("seed", "seed", whole_number, "same seed, same events"),
 )
 
 
@@ -43,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             dest=field,
             type=kind,
             default=default,
-            metavar=kind.__name__.upper(),
+            metavar="TEXT" if kind is str else "N",
             help=words,
         )
     parser.set_defaults(run=run)
@@ -57,6 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
     settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
     start_s = time.monotonic()
+    if not args.output.name or (args.output.exists() and not args.output.is_file()):
+        # A device, such as /dev/null, would be replaced by the file.
+        raise OutputError(f"{args.output}: this is a folder or a device; name a file")
     if not args.output.parent.is_dir():
         raise OutputError(f"{args.output}: there is no folder {args.output.parent}")
     progress = None if args.quiet or not sys.stderr.isatty() else _Progress(settings.n_events)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.quantities import whole_number
+from forkrun.base.user_text import short
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
@@ -26,6 +29,8 @@ from forkrun.studies.simulation.report import Simulation, describe_input, print_
 
 _CHILDREN = (8, 32, 256)
 _OVERHEAD_S = 0.007
+_MOST_CHILDREN = 100_000
+"""Each has a row of times in memory."""
 
 
 def add_simulation_options(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +68,11 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
         help="no input: so many files, lumis per file and events per lumi",
     )
     group.add_argument(
-        "--cluster", type=int, default=5_000, metavar="N", help="events per cluster (5000) of these"
+        "--cluster",
+        type=whole_number,
+        default=5_000,
+        metavar="N",
+        help="events per cluster (5000) of these",
     )
 
 
@@ -103,15 +112,17 @@ def _costs(
 def _overhead_s(options: argparse.Namespace, costs: Costs) -> float:
     measured_s = _OVERHEAD_S if costs.overhead_s is None else costs.overhead_s
     overhead_s: float = measured_s if options.overhead is None else options.overhead
-    if overhead_s < 0:
-        raise ConfigError(f"--overhead {overhead_s}: must not be negative")
+    if not 0 <= overhead_s < math.inf:
+        raise ConfigError(f"--overhead {overhead_s}: a number of seconds from 0 on is needed")
     return overhead_s
 
 
 def _children(options: argparse.Namespace) -> tuple[int, ...]:
     if options.with_children is None:
         return (options.children,) if options.children else _CHILDREN
-    words = options.with_children.split(",")
-    if not all(word.strip().isdecimal() and int(word) for word in words):
-        raise ConfigError(f"--with-children {options.with_children}: write numbers like 8,32,256")
-    return tuple(map(int, words))
+    words = [word.strip() for word in options.with_children.split(",")]
+    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
+    if len(numbers) < len(words) or not 1 <= min(numbers) <= max(numbers) <= _MOST_CHILDREN:
+        what = f"write numbers like 8,32,256, at most {_MOST_CHILDREN:,}"
+        raise ConfigError(f"--with-children {short(options.with_children)}: {what}")
+    return tuple(numbers)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forkrun.base.durable import write_bytes
+from forkrun.base.quantities import whole_number
 from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,13 +18,19 @@ if TYPE_CHECKING:
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_OPTIONS: tuple[tuple[str, str, type, object, str], ...] = (
-    ("--modules", "n_modules", int, None, "filters included (default: as what it is like)"),
-    ("--filters", "n_filters", int, None, "each on a path of its own (default: likewise)"),
-    ("--events", "n_events", int, 100, "events with times of their own (default: 100)"),
-    ("--iterations", "iterations", int, None, "events to process (default: --events)"),
-    ("--events-in-flight", "in_flight", int, 1, "default: 1"),
-    ("--seed", "seed", int, 1, "same seed, same file (default: 1)"),
+_OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
+    (
+        "--modules",
+        "n_modules",
+        whole_number,
+        None,
+        "filters included (default: as what it is like)",
+    ),
+    ("--filters", "n_filters", whole_number, None, "each on a path of its own (default: likewise)"),
+    ("--events", "n_events", whole_number, 100, "events with times of their own (default: 100)"),
+    ("--iterations", "iterations", whole_number, None, "events to process (default: --events)"),
+    ("--events-in-flight", "in_flight", whole_number, 1, "default: 1"),
+    ("--seed", "seed", whole_number, 1, "same seed, same file (default: 1)"),
     ("--scale", "scale", float, 1.0, "factor of all times (default: 1)"),
 )
 

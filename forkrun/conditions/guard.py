@@ -13,10 +13,11 @@ from forkrun.conditions.places import place_of
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
 
-_METHODS = (
-    "produce", "filter", "analyze", "begin_job", "end_job", "begin_run", "end_run", "begin_lumi",
-    "end_lumi",
+WATCHED = (
+    "produce", "filter", "analyze", "pre_fork", "post_fork", "begin_job", "end_job", "begin_iov",
+    "end_iov", "begin_run", "end_run", "begin_lumi", "end_lumi",
 )  # fmt: skip
+"""Everything of a module that is called once it is constructed."""
 
 
 class ConditionGuard:
@@ -31,7 +32,8 @@ class ConditionGuard:
         self._snapshot: _core.ContainerSnapshot | None = None
 
     def remember(self, modules: Mapping[str, object]) -> None:
-        """The last thing before the fork. `modules`: those in Python, by label."""
+        """When modules have been constructed, before their first callback. `modules`: those in
+        Python, by label."""
         if self._when is CheckConditions.NEVER:
             return
         self._snapshot = _core.ContainerSnapshot(self._values)
@@ -41,14 +43,14 @@ class ConditionGuard:
 
     def _watch(self, label: str, module: object) -> None:
         """Compares after every call of a module."""
-        for name in _METHODS:
+        for name in WATCHED:
             if method := getattr(module, name, None):
-                setattr(module, name, self._watched(label, method))
+                setattr(module, name, self._watched(f'module "{label}" in {name}()', method))
 
-    def _watched(self, label: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _watched(self, who: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
             result = method(*arguments)
-            self.check(f'module "{label}"')
+            self.check(who)
             return result
 
         return call

@@ -38,7 +38,7 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     start_s = time.perf_counter()
     try:
         value = payload.provider.load(payload.file, payload.iov)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))
@@ -59,7 +59,7 @@ def _size(file: str | None) -> int:
         return 0
 
 
-def _explain(source: ConditionSource, payload: PayloadSource, error: Exception) -> str:
+def _explain(source: ConditionSource, payload: PayloadSource, error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
         return f"there is no file {error.filename}"
     kind = type(error).__name__

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from forkrun.base.user_text import parse_by_suffix
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
 from forkrun.conditions.provider import ConditionsProvider
 from forkrun.conditions.providers.registry import find_provider, make_provider
@@ -83,7 +82,7 @@ def _read_index(path: Path, where: str) -> Sequence[IovConfig]:
     what = f"{where}: index file {path}"
     try:
         text = path.read_text(encoding="utf-8")
-        raw = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        raw = parse_by_suffix(path.suffix, text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{what} cannot be read: {error}") from None
     except ValueError as error:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
-from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts
+from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts, at_most
 
 
 class Distribution(StrEnum):
@@ -53,8 +53,23 @@ class CheckConditions(StrEnum):
     CALL = "call"
 
 
-Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
-Duration = Annotated[float, BeforeValidator(parse_duration), Field(ge=0)]
+# Upper bounds, each some times what the largest machine or the longest job needs: what is beyond
+# them is a slip of the pen that would cost minutes, or all memory, before it is noticed.
+_SIZE = at_most((1 << 63) - 1, "addresses have 63 bits")
+_TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out, or 0 where 0 is none")
+_PROCESSES = at_most(10_000, "each child is a process of this one machine")
+_THREADS = at_most(4096, "each is a thread of one process, with blocks and a stack of its own")
+_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
+_BLOCK = at_most(1_000_000_000, "the columns of a block lie in memory as a whole")
+_CHILDREN_TO_BALANCE = at_most(1_000_000, "units finer than for a million children are no use")
+_CALLS = at_most(100_000_000, "each child keeps them in its memory")
+_INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of memory")
+
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
+Duration = Annotated[
+    float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
+]
+InFlight = Annotated[Count, _IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 ModuleType = Annotated[str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+)$")]
 Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
@@ -94,10 +109,10 @@ class SourceConfig(Section):
 class ForkingConfig(Section):
     """[forking]: the children."""
 
-    children: Count = 1
+    children: Annotated[Count, _PROCESSES] = 1
     """0: process in the parent's own process."""
     distribution: Distribution = Distribution.GUIDED
-    balance_for: Positive = 32
+    balance_for: Annotated[Positive, _CHILDREN_TO_BALANCE] = 32
     """guided: units are fine enough for so many children to finish together."""
     min_unit_events: Positive | None = None
     """guided: where a lumi is cut, events per unit at least, roughly; default: by clusters."""
@@ -158,15 +173,15 @@ class MemoryConfig(Section):
 class ThreadsConfig(Section):
     """[threads]: inside each child."""
 
-    per_child: Positive = 1
-    concurrent_blocks: Count = 0
+    per_child: Annotated[Positive, _THREADS] = 1
+    concurrent_blocks: InFlight = 0
     """Event blocks in work at the same time; 0: one per thread."""
-    concurrent_lumis: Count = 0
+    concurrent_lumis: InFlight = 0
     """Units of work (lumis, or parts of them) in work at the same time; 0: one per block."""
-    concurrent_iovs: Count = 0
+    concurrent_iovs: InFlight = 0
     """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
-    block_size: Count = 0
+    block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: the source chooses."""
 
 
@@ -176,7 +191,9 @@ class ModuleConfig(Section):
     label: Label
     type: ModuleType
     params: dict[str, Any] = {}
-    concurrency: Literal["reentrant", "one", "unsafe"] | Positive | None = None
+    concurrency: Literal["reentrant", "one", "unsafe"] | Annotated[Positive, _IN_FLIGHT] | None = (
+        None
+    )
     """Instead of what a C++ module says itself; a number: so many blocks at a time."""
     instances: Literal["shared", "per_block"] | None = None
     """Of a C++ module: one object for all blocks in work, or one for each."""
@@ -227,9 +244,9 @@ class MonitoringConfig(Section):
     """Count and time the calls of every module: RUNDIR/timing.json."""
     trace: Flag = False
     """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
-    trace_calls: Positive = 200_000
+    trace_calls: Annotated[Positive, _CALLS] = 200_000
     """Calls that each child keeps at most."""
-    sampling_interval_s: Annotated[float, Field(ge=0.01)] = 0.1
+    sampling_interval_s: Annotated[float, Field(ge=0.01), _INTERVAL] = 0.1
     """Between looks at the memory of all processes, at least."""
     sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.006
     """CPU time that these looks may take, as a fraction of one CPU."""

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.user_text import short
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
 
@@ -45,13 +46,13 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
         return "this key is required"
     if kind == "string_pattern_mismatch":
         form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), _LABEL_FORM)
-        return f"{detail['input']!r} is not of the form {form}"
+        return f"{short(detail['input'])} is not of the form {form}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     text = message.replace("Input should be", "should be").replace("Input", "this")
     if kind in ("enum", "literal_error") and isinstance(detail["input"], str):
         choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
         text += suggestion(detail["input"], choices)
-    return f"{text}, not {detail['input']!r}" if kind != "enum" else text
+    return f"{text}, not {short(detail['input'])}" if kind != "enum" else text
 
 
 def _keys_at(location: Location, model: type[BaseModel]) -> list[str]:
@@ -72,14 +73,14 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     these appear in the same list as wrong keys; parts of a wrong type are left to pydantic."""
     for section in ("conditions", "modules", "outputs"):
         yield from _duplicates(section, raw)
-    modules, paths = _labels(raw, "modules"), raw.get("paths", {})
+    modules, paths = dict.fromkeys(_labels(raw, "modules")), raw.get("paths", {})
     if not isinstance(paths, Mapping):
         return
     for path, labels in paths.items():
         for number, label in enumerate(_texts(labels)):
             if label not in modules:
                 what = f'no module has the label "{label}"'
-                yield ("paths", path, number), what + suggestion(label, modules)
+                yield ("paths", path, number), what + suggestion(label, list(modules))
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
+
+_MOST_PROBLEMS = 100
+"""More than anybody reads; each looks for the nearest right name among all."""
 
 
 def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
@@ -38,12 +41,16 @@ def default_config(settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
 def _parse(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        raw = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        raw = parse_by_suffix(path.suffix, text)
     except FileNotFoundError:
         raise ConfigError(f"{path}: there is no such configuration file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        what = f"cannot read the configuration: {error.strerror}"
+        raise ConfigError(f"{path}: {what}") from None
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start:,}"
+        raise ConfigError(f"{path}: cannot read the configuration: {place} is no UTF-8") from None
+    except ValueError as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ConfigError(f"{path}: not valid {kind}: {error}") from None
     if not isinstance(raw, dict):
@@ -54,15 +61,21 @@ def _parse(path: Path) -> dict[str, Any]:
 def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) -> JobConfig:
     """The model of a raw configuration. `file` names it in messages; `settings` are the keys that
     came from the command line instead."""
+    try:
+        check_value(raw)
+    except ValueError as error:
+        raise ConfigError(f"{file}: {error}") from None
     problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:
         config = JobConfig.model_validate(raw)
     except ValidationError as error:
-        problems += schema_problems(error)
-    problems += reference_problems(raw)
+        problems += islice(schema_problems(error), _MOST_PROBLEMS + 1)
+    problems += islice(reference_problems(raw), _MOST_PROBLEMS + 1)
     if config is None or problems:
-        raise ConfigError([_line(raw, file, settings, *problem) for problem in problems])
+        lines = [_line(raw, file, settings, *p) for p in problems[:_MOST_PROBLEMS]]
+        more = [f"{file}: and more; these are the first"] if len(problems) > len(lines) else []
+        raise ConfigError([*lines, *more])
     return config
 
 

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Count = Annotated[int, Field(strict=True, ge=0)]
-Positive = Annotated[int, Field(strict=True, ge=1)]
+def at_most(most: float, why: str) -> AfterValidator:
+    """Refuses a number that makes no sense, and says why."""
+
+    def check(value: float) -> float:
+        if value > most:
+            raise ValueError(f"at most {most:,}: {why}")
+        return value
+
+    return AfterValidator(check)
+
+
+_ENTRIES = at_most((1 << 63) - 1, "entries of files are counted in 63 bits")
+Count = Annotated[int, Field(strict=True, ge=0), _ENTRIES]
+Positive = Annotated[int, Field(strict=True, ge=1), _ENTRIES]
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 # Labels become names of files and of folders in ROOT files.

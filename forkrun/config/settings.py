@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.user_text import parse_toml, short
 from forkrun.config.anchor import anchor
 from forkrun.errors import ConfigError
 
@@ -21,11 +21,12 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def _parse_value(text: str, value: str) -> Any:
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError as error:
-        if value and not set(value) & set("\"'[]{}\n"):
+        return parse_toml(f"value = {value}")["value"]
+    except ValueError as error:
+        if value and not set(value) & set("\"'[]{}\n") and not value.isdecimal():
             return value
-        raise ConfigError(f"--set {text}: the value is not in TOML syntax: {error}") from None
+        what = f"--set {short(text)}: the value is not in TOML syntax: {error}"
+        raise ConfigError(what) from None
 
 
 def apply_setting(raw: dict[str, Any], key: str, value: Any) -> None:

@@ -15,7 +15,7 @@ _END = b"\0"  # is in no JSON text
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
-def as_forkrun_error(error: Exception) -> ForkrunError:
+def as_forkrun_error(error: BaseException) -> ForkrunError:
     """The error of a person's module, input or disk, with the right exit code."""
     if isinstance(error, ForkrunError):
         return error

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from forkrun.fork.forking import Process, fork_processes
+from forkrun.fork.orphans import Orphans
 from forkrun.fork.signals import STOP_SIGNALS, SignalQueue
 
 _INTERVAL_S = 0.1
@@ -48,13 +49,14 @@ class Supervisor:
 
     def run(self) -> None:
         """Returns when nobody runs and nobody is due."""
-        with SignalQueue(self._signals) as signals:
+        with SignalQueue(self._signals) as signals, Orphans() as orphans:
             try:
                 self._start_due()
                 while self._running:
                     for number in signals.wait(_INTERVAL_S):
                         self._crew.signalled(number)
-                    self._reap()
+                    if self._reap():
+                        orphans.end(but=self._running.values())
                     self._send(self._crew.tick(self._running))
                     self._start_due()
             finally:
@@ -69,12 +71,15 @@ class Supervisor:
         for child, pid in zip(due, pids, strict=True):
             self._crew.started(child, pid)
 
-    def _reap(self) -> None:
+    def _reap(self) -> bool:
+        """Whether any child has ended."""
+        n_before = len(self._running)
         for child, pid in list(self._running.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 del self._running[child]
                 self._crew.ended(child, pid, os.waitstatus_to_exitcode(status))
+        return len(self._running) < n_before
 
     def _send(self, signals: Mapping[int, int]) -> None:
         for child, number in signals.items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forkrun._core import EventDigest
+from forkrun.base.user_text import short
 from forkrun.errors import ConfigError, InputError
 from forkrun.index.model import FileIndex, LumiRange
 from forkrun.index.read import IdBranches, ask_workers
@@ -28,9 +29,17 @@ class EventId(NamedTuple):
     def parse(cls, text: str) -> EventId:
         """Of RUN:LUMI:EVENT. Raises ConfigError."""
         parts = text.split(":")
-        if len(parts) != 3 or not all(part.isdecimal() for part in parts):
-            raise ConfigError(f'source.only: "{text}" is not of the form RUN:LUMI:EVENT')
-        return cls(*map(int, parts))
+        if len(parts) != 3 or not all(map(_is_id, parts)):
+            raise ConfigError(f"source.only: {short(text)} is not of the form RUN:LUMI:EVENT")
+        run, lumi, event = map(int, parts)
+        if run >= 1 << 32 or lumi >= 1 << 32 or event >= 1 << 64:
+            what = "runs and lumis have 32 bits, events 64"
+            raise ConfigError(f"source.only: {text} can be no event: {what}")
+        return cls(run, lumi, event)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 20
 
 
 def only_events(

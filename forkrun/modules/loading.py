@@ -25,7 +25,7 @@ def load_module(
     module.conditions = ModuleConditions(conditions, _declared_conditions(kind, conditions, where))
     try:
         kind.__init__(module, **arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"{where}: {in_user_code(error)}") from None
     _check_declarations(module, where)
     return PythonModule(module)

@@ -2,8 +2,9 @@
 end.
 
 What a child has done is read from its ledger, never believed: units that it took and did not commit
-are owed, and the next child that is forked does them first. Before the job ends, units that nobody
-committed are looked for once more.
+are requeued, and the next child that is forked does them first. A child that ends with units left
+over, or before it says that it is done, has crashed, whatever its exit code. Before the job ends,
+units that nobody committed are looked for once more.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from forkrun import _core
-from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.work import Work
 from forkrun.parent.commits import Commits
@@ -25,7 +25,7 @@ from forkrun.parent.ending import Ending
 from forkrun.parent.hang_watch import HangWatch
 from forkrun.parent.memory_guard import Demand, MemoryGuard, Relief, find_limit
 from forkrun.parent.observer import RunObserver
-from forkrun.parent.recovery import Death, HopelessError, Recovery
+from forkrun.parent.recovery import Death, Dismissal, HopelessError, Recovery, words_of_end
 
 _READ_EVERY_S = 1.0
 _IDLE_ENDS = 3
@@ -55,7 +55,7 @@ class JobCrew:
         self._free = work.plan.busy_children()
         self._at_work: set[int] = set()
         self.assignments: dict[int, Assignment] = {}
-        self._ended_by_us: dict[int, str] = {}
+        self._dismissed: dict[int, Dismissal] = {}
         self._n_settled: Counter[int] = Counter()
         self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
@@ -107,18 +107,28 @@ class JobCrew:
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         self._observer.ended(child, pid, exit_code)
         self._at_work.remove(child)
-        words = self._ended_by_us.pop(child, None)
-        if words is None or not words.startswith("memory"):
-            self._free.append(child)
+        dismissal = self._dismissed.pop(child, None)
         self._read_ledger(child)
         lost = self._lost_units(child)
+        if dismissal is Dismissal.MEMORY:
+            self._leave_work(child, lost)
+            return
+        self._free.append(child)
         if not self._ending.may_fork:
             return
-        death = self._death(child, exit_code, lost, words) if exit_code else None
         try:
-            self._answer(child, lost, death)
+            self._answer(child, lost, self._death(child, exit_code, lost, dismissal))
         except HopelessError as error:
             self._ending.give_up(error)
+
+    def _leave_work(self, child: int, lost: list[int]) -> None:
+        """Of a child that is not forked again, to the others."""
+        assignment, queue = self.assignments[child], self._hand_out.queue(child)
+        if assignment.purpose is Purpose.PROBE:
+            self._recovery.repeat_probe(assignment.first[0])
+        while not self._hand_out.is_shared and (unit := queue.take(child)) is not None:
+            lost.append(unit)
+        self._recovery.owe(lost)
 
     def _read_ledger(self, child: int) -> None:
         n_done = len(self._commits.read_new(child))
@@ -137,18 +147,27 @@ class JobCrew:
         self._n_settled[child] = len(taken)
         return [unit for unit in units if not self._commits.is_done[unit]]
 
-    def _death(self, child: int, exit_code: int, lost: list[int], words: str | None) -> Death:
+    def _death(
+        self, child: int, exit_code: int, lost: list[int], dismissal: Dismissal | None
+    ) -> Death | None:
+        """None if it came to the end of its work, or ended because it was told to."""
         status, assignment = self._board.read(child), self.assignments[child]
+        is_done = status.state == "done" and not (lost and status.order == "go_on")
+        if is_done and not exit_code and dismissal is None:
+            return None
         if assignment.purpose is Purpose.PROBE:
             lost = list(assignment.first)
+        error = self._failures[child].read()
+        is_hang = dismissal is Dismissal.HANG
         return Death(
             child,
             lost[0] if lost else None,  # or one begun behind it: the next child does each alone
-            words or describe_status(exit_code),
-            self._failures[child].read(),
+            self._hangs.words if is_hang else words_of_end(exit_code, error is not None),
+            error,
             _n_events_done(status, self._commits.events_by_child.get(child, 0)),
             status.first_event,
             exit_code,
+            status,
         )
 
     def _answer(self, child: int, lost: list[int], death: Death | None) -> None:
@@ -166,7 +185,7 @@ class JobCrew:
         self._n_idle_ends += 1
         if self._n_idle_ends >= _IDLE_ENDS * len(self._board):
             why = "children end without having done any of the units that are left"
-            raise HopelessError(why, Death(child, None, "exit code 0"))
+            raise HopelessError(why, Death(child, None, "it ended well, without a unit"))
 
     def _tell(self, child: int, death: Death | None, answer: str) -> None:
         what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
@@ -196,9 +215,8 @@ class JobCrew:
         signals = self._hangs.tick(running, time.monotonic())
         for child, number in signals.items():
             if number == signal.SIGTERM:
-                words = self._hangs.words
-                self._ended_by_us[child] = words
-                self._observer.say(f"child {child}: {words}; its stacks are in its log")
+                self._dismissed[child] = Dismissal.HANG
+                self._observer.say(f"child {child}: {self._hangs.words}; its stacks are in its log")
         return signals
 
     def _relieve_memory(self, running: Mapping[int, int]) -> dict[int, int]:
@@ -212,7 +230,7 @@ class JobCrew:
         return {}
 
     def _retire(self, demand: Demand) -> dict[int, int]:
-        self._ended_by_us[demand.child] = f"memory: {demand.words}"
+        self._dismissed[demand.child] = Dismissal.MEMORY
         left = len(self._at_work) + len(self._free) - 1
         self._observer.say(f"{demand.words}; it is ended, {left} children go on")
         return {demand.child: signal.SIGKILL}

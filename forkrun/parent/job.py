@@ -4,6 +4,7 @@ was interrupted."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from forkrun.config import JobConfig
 from forkrun.errors import (
     DamagedFilesError,
     ForkrunError,
+    JobError,
     OutOfTimeError,
     OutputError,
     StoppedError,
@@ -147,7 +149,8 @@ def _process_and_report(run: Run, lock: RunLock, before: Sequence[Commit], plots
         _process_and_merge(run, before)
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
-            _end(run, lock, str(error).splitlines()[0], plots)
+            is_stopped = isinstance(error, StoppedError | OutOfTimeError)
+            _end(run, lock, str(error).splitlines()[0], plots, unfinished=is_stopped)
             run.messages.note(str(error))
         raise
     _end(run, lock, "ok", plots)
@@ -171,8 +174,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: Run, lock: RunLock, outcome: str, plots: bool) -> None:
-    run.timeline.record("job_end", pid=os.getpid(), outcome=outcome)
+def _end(run: Run, lock: RunLock, outcome: str, plots: bool, *, unfinished: bool = False) -> None:
+    run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
     write_lumi_accounting(run.folder)
     _report(run.folder, lock, run.messages, plots)
@@ -229,11 +232,23 @@ def _merge_what_is_there(run: Run) -> None:
         _merge(run, is_whole=False)
 
 
+def _process(run: Run, commits: Sequence[Commit]) -> None:
+    """What goes wrong in the parent itself is said as well: a module's pre_fork(), shared memory
+    that there is not."""
+    try:
+        process(run, commits)
+    except (MemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise
+        what = "no memory for what parent and children share; take fewer children, or free memory"
+        raise JobError(what) from error
+
+
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
     """Until the files of all units are there as they were written."""
     commits, problems = list(before), [""]
     for _ in range(_ROUNDS):
-        process(run, commits)
+        _process(run, commits)
         commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
         if not problems:
             return

@@ -14,7 +14,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.config import MonitoringConfig
 from forkrun.monitoring import Sampler, SamplerSettings, Timeline
 from forkrun.parent.messages import Messages
-from forkrun.parent.recovery import Death
+from forkrun.parent.recovery import Death, words_of_end
 from forkrun.rundir.directory import RunDirectory
 
 
@@ -56,12 +56,16 @@ class RunObserver:
             self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        status = describe_status(exit_code)
+        """A child that exits with 0 before its work is done has crashed as well."""
+        state = self._board.read(child)
+        crashed = exit_code == 0 and state.state != "done" and state.order == "go_on"
+        status = words_of_end(0, has_said_why=False) if crashed else describe_status(exit_code)
         with self._noting_trouble():
             self._sampler.remove_child(child)
             self._timeline.record(
-                "child_exit", child=child, pid=pid, exit_code=exit_code, status=status
-            )
+                "child_exit", child=child, pid=pid, exit_code=exit_code, status=status,
+                failed=crashed or exit_code != 0,
+            )  # fmt: skip
 
     def say(self, text: str) -> None:
         """To the person who waits."""

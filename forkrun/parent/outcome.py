@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 
 from forkrun import _core
-from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import BadEvent
 from forkrun.errors import JobError, OutOfTimeError, StoppedError
 from forkrun.parent.commits import Commits
@@ -19,13 +18,12 @@ from forkrun.rundir.directory import RunDirectory
 def raise_for(
     ending: Ending,
     folder: RunDirectory,
-    board: _core.StatusBoard,
     commits: Commits,
     plan: Plan,
 ) -> None:
     """Raises what the job could not get over, or that it was stopped with units left."""
     if ending.hopeless:
-        raise _failed(ending.hopeless, folder, board, plan) from None
+        raise _failed(ending.hopeless, folder, plan) from None
     if commits.is_done.all():
         return
     if ending.signal_number:
@@ -36,18 +34,14 @@ def raise_for(
     raise JobError(f"{n_left} units were not done, and nobody knows why; {_kept(folder)}")
 
 
-def _failed(
-    error: HopelessError, folder: RunDirectory, board: _core.StatusBoard, plan: Plan
-) -> Exception:
+def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception:
     death = error.death
-    lines = [f"child {death.child} failed: {describe_status(death.exit_code)}; {error}"]
+    lines = [f"child {death.child} failed: {death.words}; {error}"]
     lines += [str(death.error)] if death.error else []
-    if death.words != describe_status(death.exit_code):
-        lines.append(death.words)
     if error.bad_event:
         lines += about(error.bad_event, plan, folder)
-    elif death.child >= 0:
-        lines.append(last_events(board.read(death.child)))
+    elif death.status:
+        lines.append(last_events(death.status))
     logs = folder.logs_of(death.child)
     lines += [f"its log: {logs[-1]}"] if logs else []
     lines.append(_kept(folder))

@@ -104,7 +104,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
             Supervisor(process_of, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
-    raise_for(ending, run.folder, work.board, commits, run.job.plan)
+    raise_for(ending, run.folder, commits, run.job.plan)
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:
@@ -114,10 +114,11 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
         with step("libraries were warmed up"):
             rehearse(with_python=bool(schedule.modules))
     _core.write_stacks_on_signal()
+    work.guard.remember(schedule.modules)
     with step("modules got pre_fork()"):
         schedule.core.pre_fork()
+    work.guard.check()
     check_safe_to_fork()
-    work.guard.remember(schedule.modules)
     conditions = [value for _, value in schedule.conditions.loaded()]
     shared = [*conditions, *schedule.modules.values()]
     warning = prepare_memory(settings, shared, run.job.plan.children).warning()
@@ -132,8 +133,9 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     try:
         if work.config.memory.warm_up:
             rehearse(with_python=bool(work.schedule.modules))
-        work.schedule.core.pre_fork()
         work.guard.remember(work.schedule.modules)
+        work.schedule.core.pre_fork()
+        work.guard.check()
         _core.trim_heap()
         observer.tick()  # What children would share is there now.
         process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))

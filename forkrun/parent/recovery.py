@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum, auto
 
+from forkrun import _core
+from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, OutputError
@@ -13,15 +16,16 @@ from forkrun.parent.investigation import Guilty, Innocent, Investigation
 from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
-"""Deaths of one unit after which it is investigated."""
+"""Crashes of one unit after which it is investigated."""
 _HOPELESS = 3
 """Failures of a kind that no event can be blamed for, one after the other, that end a job."""
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a child ended. `unit`: in work, None if none was; `error`: what it said itself; `words`:
-    of its end. `n_events_done`: None if it had begun none; `event`: the last one begun."""
+    """How a child ended. `unit`: in flight, None if none was; `error`: what it said itself;
+    `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
+    `status`: of the child when it had ended."""
 
     child: int
     unit: int | None
@@ -30,11 +34,32 @@ class Death:
     n_events_done: int | None = None
     event: int = 0
     exit_code: int = 0
+    status: _core.ChildStatus | None = None
 
     @property
     def cause(self) -> str:
         """In one line."""
         return str(self.error).splitlines()[0] if self.error else self.words
+
+
+class Dismissal(Enum):
+    """Why the parent ended a child."""
+
+    HANG = auto()
+    """It made no progress: that counts as a death."""
+    MEMORY = auto()
+    """To make room for the others: no fault of what it processed."""
+
+
+def words_of_end(exit_code: int, has_said_why: bool) -> str:
+    """How a child ended. One that did not come to the end of its work has crashed, whatever its
+    exit code says."""
+    if has_said_why or exit_code < 0:
+        return describe_status(exit_code)
+    return (
+        f"it ended itself (exit code {exit_code}) before its work was done, as os._exit() and"
+        " os.exec…() in a module do"
+    )
 
 
 class HopelessError(Exception):
@@ -47,13 +72,18 @@ class HopelessError(Exception):
 
 
 class Recovery:
-    """Keeps what is owed: units that were begun and not committed, and probes to be made."""
+    """Keeps the requeued units, which were begun and not committed, and the probes to be made."""
 
     def __init__(self, settings: RecoveryConfig, units: Units) -> None:
         self._settings = settings
         self._units = units
         self._owed: list[int] = []
-        self._deaths: Counter[int | None] = Counter()
+        self._suspicion: Counter[int] = Counter()
+        """Crashes by unit since it was last investigated."""
+        self._n_crashes: Counter[int] = Counter()
+        self._last_crash: dict[int, Death] = {}
+        self._n_blameless: Counter[tuple[int | None, type]] = Counter()
+        """By unit and class of error; of the unit None all together."""
         self._innocent: Counter[int] = Counter()
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []
@@ -84,19 +114,37 @@ class Recovery:
 
     def progressed(self) -> None:
         """Children can work: deaths outside of units are counted anew."""
-        self._deaths[None] = 0
+        self._n_blameless[None, Death] = 0
 
     def died(self, death: Death) -> str:
         """At work. Says in words what is done about it. Raises HopelessError."""
-        self._deaths[death.unit] += 1
-        n = self._deaths[death.unit]
+        if _is_at_end(death):
+            raise HopelessError("at its end, when its units were committed", death)
+        if death.unit is None or _is_blameless(death):
+            return self._try_again(death)
+        self._note_crash(death.unit, death)
+        if self._suspicion[death.unit] >= _SUSPICIOUS:
+            return self._investigate(death.unit)
+        self.owe([death.unit])
+        return f"unit {death.unit} is done again"
+
+    def _note_crash(self, unit: int, death: Death) -> None:
+        self._suspicion[unit] += 1
+        self._n_crashes[unit] += 1
+        self._last_crash[unit] = death
+
+    def _try_again(self, death: Death) -> str:
+        """No event can be blamed for it."""
         if isinstance(death.error, ConfigError):
             raise HopelessError("it would happen again", death)
-        if death.unit is None or isinstance(death.error, OutputError | InputError):
-            if n >= _HOPELESS:
-                raise HopelessError(f"{n} times for the same reason", death)
-        elif n >= _SUSPICIOUS:
-            return self._investigate(death.unit)
+        kind = (None, Death) if death.unit is None else (death.unit, type(death.error))
+        self._n_blameless[kind] += 1
+        n = self._n_blameless[kind]
+        if n >= _HOPELESS and death.unit is None:
+            why = f"{n} children ended outside of any unit, and no unit was committed meanwhile"
+            raise HopelessError(why, death)
+        if n >= _HOPELESS:
+            raise HopelessError(f"unit {death.unit} failed {n} times for the same reason", death)
         if death.unit is None:
             return "a new child takes its place"
         self.owe([death.unit])
@@ -106,7 +154,8 @@ class Recovery:
         self._open[unit] = Investigation(self._ranges(unit))
         self._owed = [u for u in self._owed if u != unit]
         self._probes.append(unit)
-        return f"unit {unit} has killed twice: its events are tried one by one"
+        n = self._suspicion[unit]
+        return f"unit {unit} has crashed its child {n} times: its events are tried one by one"
 
     def _ranges(self, unit: int) -> tuple[EntryRange, ...]:
         return without(self._unit(unit).ranges, self._bad.get(unit, ()))
@@ -117,6 +166,12 @@ class Recovery:
     def probed(self, unit: int, death: Death | None) -> str:
         """A probe has ended; `death` None: well. Says in words what was found. Raises
         HopelessError."""
+        if death and _is_blameless(death):
+            del self._open[unit]
+            return self._try_again(death)
+        if death:
+            self._n_crashes[unit] += 1
+            self._last_crash[unit] = death
         investigation = self._open[unit]
         if death is None:
             found: Guilty | Innocent | None = investigation.survived()
@@ -126,19 +181,26 @@ class Recovery:
             self._probes.append(unit)
             if death:
                 return f"event {death.event} of unit {unit} is tried alone"
-            return f"alone, that event of unit {unit} kills nobody: all are tried once more"
+            return f"alone, that event of unit {unit} crashes no child: all are tried once more"
         del self._open[unit]
         if isinstance(found, Guilty):
             assert death is not None
             return self._sentence(unit, found, death)
-        return self._acquit(unit, death)
+        return self._acquit(unit)
 
-    def _acquit(self, unit: int, death: Death | None) -> str:
+    def repeat_probe(self, unit: int) -> None:
+        """It was interrupted, and proves nothing."""
+        self._probes.append(unit)
+
+    def _acquit(self, unit: int) -> str:
         self._innocent[unit] += 1
         if self._innocent[unit] >= _HOPELESS:
-            death = death or Death(-1, unit, "no event of it kills when tried by itself")
-            raise HopelessError(f"unit {unit} has killed {self._deaths[unit]} times", death)
-        self._deaths[unit] = 0
+            why = (
+                f"unit {unit} has crashed its child {self._n_crashes[unit]} times, and"
+                f" {self._innocent[unit]} searches found no event of it that does so by itself"
+            )
+            raise HopelessError(why, self._last_crash[unit])
+        self._suspicion[unit] = 0
         self.owe([unit])
         return f"no event of unit {unit} is to blame: it is done again"
 
@@ -152,6 +214,18 @@ class Recovery:
             why = f"more than {self._settings.max_bad_events} bad events (recovery.max_bad_events)"
             raise HopelessError(why, death, bad)
         self._bad[unit] = (*self._bad.get(unit, ()), bad)
-        self._deaths[unit] = 0
+        self._suspicion[unit] = 0
         self.owe([unit])
         return f"event {bad.id} is left out: {bad.cause}"
+
+
+def _is_at_end(death: Death) -> bool:
+    """Whether a module raised in end_job(), or a condition turns out to be changed: nobody else
+    would do that over, and a job that is done does not end so."""
+    is_finishing = death.status is not None and death.status.state == "finishing"
+    return is_finishing and death.error is not None and not _is_blameless(death)
+
+
+def _is_blameless(death: Death) -> bool:
+    """Whether no event can be the cause: a full disk, a missing file, a wrong configuration."""
+    return isinstance(death.error, ConfigError | OutputError | InputError)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.user_text import parse_json, short
 from forkrun.errors import ConfigError
 from forkrun.index import LumiRanges
 from forkrun.index.ranges import Flags
@@ -18,6 +18,7 @@ from forkrun.index.ranges import Flags
 Keys = npt.NDArray[np.uint64]
 _MOST = (1 << 32) - 1
 """The largest number of a run or lumi."""
+_MOST_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,12 @@ def _disjoint(ranges: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
 def read_lumi_mask(file: str) -> LumiMask:
     """Of a file {"run": [[first, last], …], …}. Raises ConfigError naming the first wrong entry."""
     try:
-        data = json.loads(Path(file).read_text(encoding="utf-8"))
+        data = parse_json(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"source.lumi_mask: cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        what = f"{file}: byte {error.start:,} is no UTF-8"
+        raise ConfigError(f"source.lumi_mask: {what}") from None
     except ValueError as error:
         raise ConfigError(f"source.lumi_mask: {file} is not valid JSON: {error}") from None
     if not isinstance(data, dict):
@@ -86,12 +90,12 @@ def read_lumi_mask(file: str) -> LumiMask:
 
 
 def _check(file: str, run: str, ranges: object) -> None:
-    if not run.isdecimal():
-        raise ConfigError(f'source.lumi_mask: {file}: "{run}" is not a run number')
+    if not (run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS):
+        raise ConfigError(f"source.lumi_mask: {file}: {short(run)} is not a run number")
     for pair in ranges if isinstance(ranges, list) else [ranges]:
         if not _is_range(pair):
             raise ConfigError(
-                f"source.lumi_mask: {file}: run {run}: {pair!r} is not a range [first, last]"
+                f"source.lumi_mask: {file}: run {run}: {short(pair)} is not a range [first, last]"
             )
 
 

@@ -137,6 +137,27 @@ def test_a_dead_child_is_named_and_what_is_committed_is_counted(write_run: Write
     text = (run / "report.txt").read_text()
     assert "FAILED" in text
     assert "committed 3 of 6 units" in text
+    assert "forkrun resume RUNDIR" in text
+    assert report["events"]["digests_agree"] is None
+    assert "DIFFER" not in text
+
+
+def test_a_stopped_job_is_unfinished_and_says_what_is_done(write_run: WriteRun) -> None:
+    kept = {0: ledgers()[0], 1: ledgers()[1][:1], 2: []}
+    timeline = timeline_lines()[:-3]
+    timeline.append({"time_s": T0 + 9, "event": "job_end", "child": None, "pid": 99,
+                     "outcome": "stopped by signal 2 (SIGINT)", "unfinished": True})  # fmt: skip
+    run = write_run(ledger=kept, timeline=timeline)
+    report = write_report(run)
+    assert report["job"]["outcome"] == "unfinished"
+    problem = report["job"]["problem"].splitlines()
+    assert problem[0] == "stopped by signal 2 (SIGINT)"
+    assert problem[1].startswith("3 of 6 units (300 of 600 events) are done; ")
+    assert "forkrun resume RUNDIR, resumes the job" in problem[1]
+    text = (run / "report.txt").read_text()
+    assert "UNFINISHED" in text
+    assert "FAILED" not in text
+    assert "DIFFER" not in text
 
 
 def test_a_job_that_never_got_to_a_plan_still_has_a_report(write_run: WriteRun) -> None:

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from forkrun import _core
-from forkrun.conditions.guard import ConditionGuard
+from forkrun.conditions.guard import WATCHED, ConditionGuard
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
+from forkrun.modules.base import MESSAGES
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, ledger_units, write_job
 
@@ -156,9 +157,103 @@ def test_a_job_whose_module_changes_a_condition_fails_and_writes_nothing(
 def test_comparing_after_every_call_names_the_module(tmp_path: Path) -> None:
     ended = forkrun("run", changing_job(tmp_path, "call"), "-o", "run", cwd=tmp_path)
     assert ended.code == 5
-    assert 'condition "cal": module "writer" changed conditions["cal"].seen (set)' in ended.err
+    assert (
+        'condition "cal": module "writer" in filter() changed conditions["cal"].seen (set)'
+        in ended.err
+    )
 
 
 def test_a_job_may_do_without(tmp_path: Path) -> None:
     ended = forkrun("run", changing_job(tmp_path, "never"), "-o", "run", cwd=tmp_path)
     assert ended.code == 0
+
+
+CALLBACKS = """
+import numpy as np
+import forkrun
+
+class Calibration:
+    def __init__(self):
+        self.seen = set()
+
+def make():
+    return Calibration()
+
+class Quiet(forkrun.Analyzer):
+    # Is called for everything, after the module before it, and does nothing.
+
+    def analyze(self, block):
+        pass
+
+class Changes(forkrun.Analyzer):
+    def analyze(self, block):
+        pass
+
+class ChangesAndFilters(forkrun.Filter):
+    def filter(self, block):
+        return np.ones(len(block), dtype=bool)
+
+class ChangesAndProduces(forkrun.Producer):
+    produces = {"One": "int32"}
+
+    def produce(self, block):
+        return {"One": np.ones(len(block), dtype=np.int32)}
+
+def changing(name, before):
+    def callback(self, *arguments):
+        self.conditions["cal"].seen.add(name)
+        return before(self, *arguments) if before else None
+    return callback
+
+for kind in (Changes, ChangesAndFilters, ChangesAndProduces):
+    def init(self, callback: str, kind=kind):
+        setattr(kind, callback, changing(callback, getattr(kind, callback, None)))
+    kind.__init__ = init
+for name in ("pre_fork", "post_fork", "begin_job", "end_job", "begin_iov", "end_iov", "begin_run",
+             "end_run", "begin_lumi", "end_lumi"):
+    setattr(Quiet, name, lambda self, *arguments: None)
+"""
+
+
+def test_the_guard_watches_every_callback_of_modules() -> None:
+    assert {*MESSAGES, "produce", "filter", "analyze"} == set(WATCHED)
+
+
+@pytest.mark.parametrize("callback", WATCHED)
+@pytest.mark.parametrize("children", [0, 1])
+def test_a_change_in_any_callback_is_found_before_the_next_module_is_called(
+    tmp_path: Path, callback: str, children: int
+) -> None:
+    home = f"python:{tmp_path / 'mods.py'}"
+    (tmp_path / "mods.py").write_text(CALLBACKS)
+    events = write_events(tmp_path / "a.root", [(1, 1, 20), (2, 1, 20)])
+    kind = {"filter": "ChangesAndFilters", "produce": "ChangesAndProduces"}.get(callback, "Changes")
+    job = {
+        "source": {"files": [str(events)]},
+        "forking": {"children": children},
+        "memory": {"check_conditions": "call"},
+        "conditions": [{"label": "cal", "type": f"{home}:make"}],
+        "modules": [
+            {"label": "writer", "type": f"{home}:{kind}", "params": {"callback": callback}},
+            {"label": "quiet", "type": f"{home}:Quiet"},
+        ],
+        "paths": {"all": ["quiet"] if callback == "produce" else ["writer", "quiet"]},
+        "outputs": [{"label": "events"}],
+    }
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
+    assert ended.code == 5, ended.err
+    what = f'condition "cal": module "writer" in {callback}() changed conditions["cal"].seen (set)'
+    assert what in ended.err
+
+
+@pytest.mark.parametrize("when", ["child", "unit"])
+def test_a_change_before_the_fork_is_found_whenever_conditions_are_compared(
+    tmp_path: Path, when: str
+) -> None:
+    job = changing_job(tmp_path, when)
+    harmless = MODULE.replace('self.conditions["cal"].seen.add(int(block.events[0]))', "pass")
+    change = "\n    def pre_fork(self):\n        self.conditions['cal'].seen.add(1)\n"
+    (tmp_path / "mods.py").write_text(harmless + change)
+    ended = forkrun("run", job, "-o", "run", cwd=tmp_path)
+    assert ended.code == 5, ended.err
+    assert 'condition "cal": a module changed conditions["cal"].seen (set)' in ended.err

@@ -72,7 +72,9 @@ def test_an_exception_in_a_module_is_said_with_module_and_events(
     assert "150" in ended.err
     assert no_output(tmp_path / "run")
     report = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert report
+    assert report["job"]["outcome"] == "failed"
+    assert report["events"]["digests_agree"] is None
+    assert "DIFFER" not in (tmp_path / "run/report.txt").read_text()
 
 
 def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Path) -> None:
@@ -109,6 +111,11 @@ def test_a_signal_stops_the_job_cleanly(
     assert process.returncode == code
     assert f"stopped by signal {number} ({signal.Signals(number).name})" in err
     assert "Traceback" not in err
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    assert report["job"]["outcome"] == "unfinished"
+    assert report["events"]["digests_agree"] is None
+    assert "forkrun resume RUNDIR" in report["job"]["problem"]
+    assert "FAILED" not in (tmp_path / "run/report.txt").read_text()
     assert no_output(tmp_path / "run")
     assert len(ledger_units(tmp_path / "run")) <= max(children, 1)
 

@@ -96,8 +96,10 @@ def test_a_unit_whose_events_kill_nobody_is_done_again_but_not_for_ever() -> Non
     for _ in range(2):
         assert kill_twice_and_probe() == "no event of unit 2 is to blame: it is done again"
         assert recovery.assignment() == Assignment(Purpose.WORK, (2,))
-    with pytest.raises(HopelessError, match="unit 2 has killed 2 times"):
+    with pytest.raises(HopelessError, match="unit 2 has crashed its child 6 times") as caught:
         kill_twice_and_probe()
+    assert caught.value.death.child == 0
+    assert caught.value.death.words == "killed by signal 11 (SIGSEGV)"
 
 
 def test_more_bad_events_than_allowed_end_the_job() -> None:
@@ -118,6 +120,40 @@ def test_a_full_disk_is_nobodys_event() -> None:
     assert recovery.died(full) == "unit 2 is done again"
     with pytest.raises(HopelessError, match="3 times for the same reason"):
         recovery.died(full)
+
+
+def test_crashes_and_failures_of_the_disk_are_counted_apart() -> None:
+    recovery = Recovery(SKIP, units(5))
+    full = Death(0, 2, "exit code 4", OutputError("no space left"), exit_code=4)
+    recovery.died(full)
+    assert recovery.died(killed(2)) == "unit 2 is done again"
+    assert recovery.died(full) == "unit 2 is done again"
+    assert "has crashed its child 2 times" in recovery.died(killed(2))
+
+
+def test_a_disk_that_is_full_while_events_are_tried_blames_none_of_them() -> None:
+    recovery = Recovery(SKIP, units(5))
+    full = Death(0, 2, "exit code 4", OutputError("no space left"), None, 3, 77, 4)
+    for _ in range(2):
+        recovery.died(killed(2))
+    for _ in range(2):
+        assert recovery.assignment().purpose is Purpose.PROBE
+        assert recovery.probed(2, full) == "unit 2 is done again"
+        assert recovery.assignment() == Assignment(Purpose.WORK, (2,))
+        recovery.died(killed(2))
+    assert recovery.bad_events == []
+    recovery.assignment()
+    with pytest.raises(HopelessError, match="unit 2 failed 3 times for the same reason"):
+        recovery.probed(2, full)
+
+
+def test_a_probe_that_was_interrupted_is_made_again() -> None:
+    recovery = Recovery(SKIP, units(5))
+    recovery.died(killed(3))
+    recovery.died(killed(3))
+    probe = recovery.assignment()
+    recovery.repeat_probe(3)
+    assert recovery.assignment() == probe
 
 
 def test_children_that_die_before_any_unit_end_the_job_unless_others_get_on() -> None:

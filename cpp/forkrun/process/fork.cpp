@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include <forkrun/process/child_signals.hpp>
+#include <forkrun/process/forked_copy.hpp>
 
 namespace forkrun {
 
@@ -76,11 +77,15 @@ void become_child(pid_t parent) {
   if (::getppid() != parent) {
     ::_exit(1);
   }
+  adopt_orphans(true);
   forget_signals();
+  unclaim_process();
   offer_to_oom_killer();
 }
 
 }  // namespace
+
+void adopt_orphans(bool yes) { ::prctl(PR_SET_CHILD_SUBREAPER, yes ? 1 : 0); }
 
 Forked fork_children(std::size_t n, bool together) {
   Forked forked;

@@ -23,4 +23,9 @@ struct Forked {
 /// Throws std::system_error if a fork fails, after having killed those that were made.
 [[nodiscard]] Forked fork_children(std::size_t n, bool together);
 
+/// What descendants of this process leave behind when they end become its children, and not init's.
+/// A process that `fork_children` makes begins so: what it has started comes to its parent when it
+/// ends, and not before.
+void adopt_orphans(bool yes);
+
 }  // namespace forkrun

@@ -5,11 +5,13 @@ runs, in place; after some repetitions it leaves it as it is."""
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,7 @@ _N_EVENTS = 4  # in as many lumis
 _N_REPETITIONS = 3
 _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
 _PREFIX = "forkrun-rehearsal-"
-_OLD_S = 3600  # a rehearsal takes a tenth of a second
+_OLD_S = 10  # from then on its parent holds a lock, or has ended
 
 
 def rehearse(with_python: bool) -> None:
@@ -67,16 +69,28 @@ def rehearse(with_python: bool) -> None:
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
-        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder:
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder, _locked(folder):
             _rehearse(Path(folder), with_python)
+
+
+@contextlib.contextmanager
+def _locked(folder: str | Path) -> Iterator[None]:
+    """As long as this process lives, at most. Raises BlockingIOError if somebody else holds it."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _remove_old(place: Path) -> None:
     """What parents that were killed have left."""
     for folder in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # somebody else's, or somebody else was faster
+        with contextlib.suppress(OSError):  # somebody else's, or at work, or already gone
             if time.time() - folder.stat().st_mtime > _OLD_S:
-                shutil.rmtree(folder)
+                with _locked(folder):
+                    shutil.rmtree(folder)
 
 
 def _rehearse(folder: Path, with_python: bool) -> None:

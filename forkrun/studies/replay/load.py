@@ -32,6 +32,8 @@ def load_json(path: Path) -> Any:
             f'{path}: the key "{error}" occurs twice in one object; only one can be meant:'
             " remove the other"
         ) from None
+    except ValueError:  # Python reads no number of more than 4300 digits
+        raise ConfigError(f"{path}: holds a number that is too long to be read") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply to be a replay file") from None
 

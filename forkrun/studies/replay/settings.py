@@ -13,6 +13,13 @@ Mode = Literal["busywait", "fixedwork", "sleep", "async", "none"]
 Get = Literal["prefetch", "blocking", "coroutine"]
 ExecutorName = Literal["serial", "tbb", "dispatch", "thread"]
 
+_BOUNDS = (
+    ("events in flight", 10_000, "each has products of its own in memory"),
+    ("threads", 4096, "each is a thread of one process"),
+    ("children", 10_000, "each is a process of this one machine"),
+    ("block size", 1_000_000_000, "a block lies in memory as a whole"),
+)
+
 _MODES: dict[Work, Mode] = {
     Work.BUSY_WAIT: "busywait",
     Work.SLEEP: "sleep",
@@ -49,6 +56,11 @@ class ReplaySettings:
             f"replay: {name}: at least 1 is needed, not {count}"
             for name, count in counts.items()
             if count is not None and count < 1
+        ]
+        problems += [
+            f"replay: {name}: at most {most:,}, not {counts[name]:,}: {why}"
+            for name, most, why in _BOUNDS
+            if (counts[name] or 0) > most
         ]
         if not 0 <= self.time_scale < float("inf"):
             problems.append(f"replay: time scale: a number from 0 on, not {self.time_scale}")

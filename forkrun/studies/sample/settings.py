@@ -47,6 +47,20 @@ class SampleSettings:
             )
             if not value >= least
         ]
+        problems += [
+            f"--{name} {value}: must be at most {most:,}: {why}"
+            for name, value, most, why in (
+                ("events", self.n_events, 1 << 62, "entries are counted in 63 bits"),
+                ("runs", self.n_runs, 1_000_000, "runs are numbered in 32 bits"),
+                ("lumis", self.lumis_per_run, 1_000_000, "lumis are numbered in 32 bits"),
+                ("branches", self.n_branches, 100_000, "a cluster of all of them is in memory"),
+                ("files", self.n_files, 1_000_000, "each is a file of one folder"),
+                ("cluster", self.cluster, 100_000_000, "a cluster is in memory"),
+                ("drift", self.drift, 100, "events of a hundred times the size"),
+                ("peak", self.peak, 1000, "events of a thousand times the size"),
+            )
+            if value > most
+        ]
         if not re.fullmatch(COMPRESSION, self.compression):
             problems.append(
                 f"--compression {self.compression}: write none, or zstd, lz4, zlib or lzma with a"

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from forkrun.base.user_text import short
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
 
 _NO_DIGEST = "0" * 32
+MOST_LUMIS = 10_000_000
+"""Each is in memory, as in the index of real files."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +28,26 @@ class SyntheticInput:
     def parse(cls, text: str, cluster: int = 5_000) -> SyntheticInput:
         """Of FILESxLUMISxEVENTS. Raises ConfigError."""
         parts = text.lower().replace("×", "x").split("x")
-        if len(parts) != 3 or not all(part.strip().isdecimal() and int(part) for part in parts):
+        if len(parts) != 3 or not all(map(_is_count, parts)):
             raise ConfigError(
-                f"--synthetic {text}: write FILESxLUMISxEVENTS (lumis per file, events per lumi),"
-                " for example 100x10x500"
+                f"--synthetic {short(text)}: write FILESxLUMISxEVENTS (lumis per file, events per"
+                " lumi), for example 100x10x500"
             )
         if cluster < 1:
             raise ConfigError(f"--cluster {cluster}: at least 1 is needed")
         files, lumis, events = map(int, parts)
+        if files * lumis > MOST_LUMIS or lumis * events * files >= 1 << 62:
+            what = f"at most {MOST_LUMIS:,} lumis and 2^62 events in all"
+            raise ConfigError(f"--synthetic {text}: {what}")
+        if lumis * events // cluster > MOST_LUMIS:
+            what = f"at most {MOST_LUMIS:,} clusters in a file; take larger ones"
+            raise ConfigError(f"--cluster {cluster}: {what}")
         return cls(files, lumis, events, cluster)
+
+
+def _is_count(text: str) -> bool:
+    digits = text.strip()
+    return digits.isdecimal() and len(digits) <= 18 and int(digits) > 0
 
 
 def synthetic_index(shape: SyntheticInput) -> list[FileIndex]:

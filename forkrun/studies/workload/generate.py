@@ -17,6 +17,7 @@ _THREAD_TYPES = {
     "unsafe": "ThreadUnsafe",
 }
 _SPREAD_AT_MOST = 2.5
+_MOST_TIMES = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,12 @@ class Wishes:
         counts = (self.n_modules, self.n_filters, self.n_events, self.iterations, self.in_flight)
         if any(count is not None and count < 1 for count in counts):
             raise ConfigError("workload: numbers of modules, filters and events begin with 1")
+        n_times = (self.n_modules or 1) * self.n_events
+        if n_times > _MOST_TIMES or (self.n_filters or 1) * self.n_events > _MOST_TIMES:
+            what = f"at most {_MOST_TIMES:,} times (modules x events): all of them are in the file"
+            raise ConfigError(f"workload: {what}")
+        if self.seed < 0:
+            raise ConfigError(f"workload: --seed: a number from 0 on is needed, not {self.seed}")
         if not 0 < self.scale < float("inf"):
             raise ConfigError(f"workload: --scale: a number above 0 is needed, not {self.scale}")
 

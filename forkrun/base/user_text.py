@@ -1,0 +1,123 @@
+"""JSON and TOML that people wrote: whatever is in it gives a value that the rest can bear, or a
+ValueError that says what is wrong and where."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Location = tuple[int | str, ...]
+
+MOST_NESTED = 64
+"""Tables and lists within each other. Far more than any configuration has, far less than Python's
+own functions bear."""
+_MOST_DIGITS = 4300
+"""Python refuses to read longer numbers: the time it takes grows with their square."""
+
+
+def parse_json(text: str) -> Any:
+    """Raises ValueError for text that is not JSON: also NaN, Infinity and numbers that are larger
+    than any floating-point number."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        raise ValueError(_place_of_excess(text)) from None
+    for location, part in _walk(value):
+        if isinstance(part, float) and not math.isfinite(part):
+            raise ValueError(f"{_dotted(location)}: {part} is no number of JSON")
+    check_value(value)
+    return value
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Raises ValueError."""
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (RecursionError, ValueError):
+        raise ValueError(_place_of_excess(text)) from None
+    check_value(value)
+    return value
+
+
+def parse_by_suffix(suffix: str, text: str) -> Any:
+    """`.json` is JSON, everything else TOML. Raises ValueError."""
+    return parse_json(text) if suffix == ".json" else parse_toml(text)
+
+
+def check_value(value: Any) -> None:
+    """Raises ValueError for what is nested too deeply, and for text that cannot be the name of a
+    file or stand in one."""
+    for location, part in _walk(value):
+        if len(location) > MOST_NESTED:
+            place = _dotted(location[:3])
+            raise ValueError(f"{place}…: nested more than {MOST_NESTED} times; make it flatter")
+        if isinstance(part, str) and (what := text_problem(part)):
+            raise ValueError(f"{_dotted(location)}: {what}")
+
+
+def text_problem(text: str) -> str | None:
+    """What keeps a text from being the name of a file, or from being written to one."""
+    if "\0" in text:
+        return f"{short(text)} holds a NUL character; no name of a file can"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return f"{short(text)} holds bytes that are no UTF-8; rename the file, or link to it"
+    return None
+
+
+def short(value: object, most: int = 100) -> str:
+    """As Python writes it, cut to be readable."""
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _walk(value: Any) -> Iterator[tuple[Location, Any]]:
+    """All parts with their places, keys as well, without recursion; not beyond one level more than
+    may be."""
+    rest: list[tuple[Location, Any]] = [((), value)]
+    while rest:
+        location, part = rest.pop()
+        yield location, part
+        if len(location) > MOST_NESTED:
+            continue
+        if isinstance(part, Mapping):
+            rest += [((*location, "key"), key) for key in part if isinstance(key, str)]
+            rest += [((*location, short_key(key)), item) for key, item in part.items()]
+        elif isinstance(part, list | tuple):
+            rest += [((*location, number), item) for number, item in enumerate(part)]
+
+
+def short_key(key: object) -> str:
+    """A key that fits into a message."""
+    text = str(key)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _dotted(location: Location) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "the whole value"
+
+
+def _place_of_excess(text: str) -> str:
+    """What a parser could not bear."""
+    if match := re.search(rf"[0-9_]{{{_MOST_DIGITS},}}", text):
+        line = text.count("\n", 0, match.start()) + 1
+        return f"line {line}: a number of {len(match[0]):,} digits"
+    depth = 0
+    for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{\]}\n]', text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        if depth > MOST_NESTED:
+            line = text.count("\n", 0, match.start()) + 1
+            return f"line {line}: nested more than {MOST_NESTED} times; make it flatter"
+    return "nested too deeply"
