@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from forkrun.base.nearest import suggestion
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
+from forkrun.config.output_labels import output_label_problems
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]
@@ -80,6 +81,8 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
             if label not in modules:
                 what = f'no module has the label "{label}"'
                 yield ("paths", path, number), what + suggestion(label, modules)
+    for index, what in output_label_problems([t.get("label") for t in _tables(raw, "outputs")]):
+        yield ("outputs", index, "label"), what
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:

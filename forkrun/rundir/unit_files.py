@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Sequence
 
 from forkrun import _core
 from forkrun.config import OutputConfig
-from forkrun.merge.histograms import Named
+from forkrun.merge.histogram_parts import Named, encode
 from forkrun.rundir.directory import RunDirectory, output_errors
 from forkrun.rundir.ledger import HistogramPart, OutputPart
 
@@ -42,9 +41,9 @@ class UnitFiles:
         """Under their final name when this returns; None if there are none."""
         if not histograms:
             return None
-        name = f"{folder}/histograms.pkl"
+        name = f"{folder}/histograms.bin"
         with output_errors(name), open(f"{name}.part", "wb") as file:
-            pickle.dump(histograms, file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.writelines(encode(histograms))
             file.flush()
             os.fsync(file.fileno())
         _publish(name)
