@@ -166,8 +166,9 @@ def _check_regular(axis: HistogramAxis) -> None:
     if len(axis.bins) != 3 or type(axis.bins[0]) is not int or axis.bins[0] < 1:
         raise ValueError("a regular axis needs at least one bin")
     _check_edges(axis.bins[1:])
-    low, high = axis.bins[1:]
-    if not (math.isfinite(low) and math.isfinite(high) and low + (high - low) / axis.bins[0] > low):
+    n_bins, low, high = axis.bins
+    resolution = math.ulp(max(abs(low), abs(high)))
+    if not (math.isfinite(high - low) and (high - low) / n_bins > 4 * resolution):
         raise ValueError("the edges of an axis do not increase (in float64)")
 
 

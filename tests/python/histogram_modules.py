@@ -17,9 +17,9 @@ class Variations(forkrun.Analyzer):
 
     def __init__(self) -> None:
         new = hist.Hist.new
-        numbers = hist.axis.Regular(4, 0, 100, name="event")
+        numbers = hist.axis.Regular(4, 0, 101, name="event")
         self.names = self.book(
-            "names", new.StrCat(["nominal"], growth=True, name="v").Reg(4, 0, 100).Weight()
+            "names", new.StrCat(["nominal"], growth=True, name="v").Reg(4, 0, 101).Weight()
         )
         self.ids = self.book(
             "ids", hist.Hist(hist.axis.IntCategory([13], growth=True, name="id"), numbers)

@@ -110,6 +110,9 @@ void fill_histogram(TH1& histogram, const HistogramContent& content) {
 
 template <typename Profile>
 void fill_profile(Profile& profile, const HistogramContent& content) {
+  for (int cell = 0; const double weight : sum_of(content, 0)) {
+    profile.SetBinEntries(cell++, weight);  // and, where they are kept, their squares: so, first
+  }
   std::size_t next = 1;
   if (keeps_squared_weights(content.storage)) {
     profile.Sumw2();
@@ -117,9 +120,6 @@ void fill_profile(Profile& profile, const HistogramContent& content) {
   }
   copy(sum_of(content, next), profile);
   copy(sum_of(content, next + 1), *profile.GetSumw2());
-  for (int cell = 0; const double weight : sum_of(content, 0)) {
-    profile.SetBinEntries(cell++, weight);
-  }
 }
 
 void fill_profile_of(TH1& profile, const HistogramContent& content) {
