@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from forkrun.errors import InputError
 from forkrun.merge.histogram_sums import (
@@ -42,12 +41,12 @@ _N_PREFIX = 16
 _KEYS = {"module", "name", "title", "storage", "axes"}
 
 
-def encode(histograms: Sequence[Named]) -> list[bytes | npt.NDArray[np.float64]]:
+def encode(histograms: Sequence[Named]) -> list[bytes | memoryview]:
     """Pieces of the file, to be written one after the other."""
     text = f'{{"histograms": [{", ".join(_describe(*each) for each in histograms)}]}}'.encode()
     text += b" " * (-len(text) % 8)
     prefix = _MAGIC + len(text).to_bytes(8, "little") + text
-    return [prefix, *(np.ascontiguousarray(h.sums, dtype="<f8") for _, _, h in histograms)]
+    return [prefix, *(np.ascontiguousarray(h.sums, dtype="<f8").data for _, _, h in histograms)]
 
 
 def _describe(module: str, name: str, histogram: HistogramSums) -> str:

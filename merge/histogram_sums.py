@@ -292,6 +292,7 @@ def _places(old: HistogramAxis, new: HistogramAxis) -> npt.NDArray[np.intp]:
     if old is new or old == new:
         return np.arange(old.extent)
     if old.kind is AxisKind.INTEGER:
-        return np.arange(old.n_bins) + (old.bins[0] - new.bins[0])
+        first = int(old.bins[0] - new.bins[0])
+        return np.arange(first, first + old.n_bins)
     place = {category: n for n, category in enumerate(new.bins)}
     return np.array([place[category] for category in old.bins], dtype=np.intp)

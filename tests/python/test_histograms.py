@@ -250,8 +250,8 @@ def test_categories_that_were_declared_come_first_then_the_others_sorted(tmp_pat
         assert list(both.axes[0]) == ["z", "nominal", "aUp", "elDown", "muUp"]
         assert both.values().tolist() == [[0, 1], [0, 0], [0, 1], [0, 1], [2, 0]]
     numbers = bh.Histogram(bh.axis.IntCategory([], growth=True))
-    parts = [numbers.copy().fill([100, 9]), numbers.copy().fill([-5, 100])]
-    both = summed(tmp_path, numbers, *parts).to_hist()
+    of_numbers = [numbers.copy().fill([100, 9]), numbers.copy().fill([-5, 100])]
+    both = summed(tmp_path, numbers, *of_numbers).to_hist()
     assert list(both.axes[0]) == [-5, 9, 100]
     assert both.values().tolist() == [1, 1, 2]
 
