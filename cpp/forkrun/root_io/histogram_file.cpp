@@ -69,8 +69,8 @@ void check(const HistogramContent& content) {
   }
   const auto expected = n_sums(content.storage) * n_cells(content);
   if (content.sums.size() != expected) {
-    throw OutputError(start + std::to_string(content.sums.size()) +
-                      " values where its axes give " + std::to_string(expected));
+    throw OutputError(start + std::to_string(content.sums.size()) + " values where its axes give " +
+                      std::to_string(expected));
   }
 }
 

@@ -33,8 +33,8 @@ struct HistogramContent {
 };
 
 /// Adds TH1D, TProfile and their sisters to a file, new or existing. Number of entries: that of the
-/// fills where no weights are kept, else (Σw)²/Σw², flow bins included. Moments: from the centres of
-/// bins. \throws OutputError
+/// fills where no weights are kept, else (Σw)²/Σw², flow bins included. Moments: from the centres
+/// of bins. \throws OutputError
 void write_histograms(const std::string& path, std::span<const HistogramContent> histograms);
 
 }  // namespace forkrun::root_io
