@@ -64,7 +64,7 @@ class BookedHistogram:
 
     def clear(self) -> None:
         """Empties it. Categories that fills have added go as well: the next unit's are its own."""
-        if self._as_declared is None or self._axes() == self._declared:
+        if self._as_declared is None or self.histogram.shape == self._as_declared.shape:
             self.histogram.reset()
             return
         # The only way to put a histogram back in place: whoever holds it sees it empty.
