@@ -422,19 +422,18 @@ def read_histogram(path: str, name: str) -> dict[str, Any]:
     """A TH1, TH2 or TH3: title; edges, a (n_bins + 1,) array per axis; values and variances,
     float64 with flow bins, a dimension per axis; axis_titles. Raises InputError."""
 
-HistogramContent = tuple[
-    str,
-    str,
-    Sequence[npt.NDArray[np.float64]],
-    npt.NDArray[np.float64],
-    npt.NDArray[np.float64],
-    Sequence[str],
-]
-"""Name, which may have folders ("dimuon/mass"), title, edges of each axis, values, variances (both
-with flow bins), titles of the axes."""
+AxisContent = tuple[str, npt.NDArray[np.float64], bool, Sequence[str]]
+"""Title, edges, whether the bins between the first and the last one are equal, labels of bins."""
+
+HistogramContent = tuple[str, str, Sequence[AxisContent], str, npt.NDArray[np.float64]]
+"""Name, which may have folders ("dimuon/mass"), title, axes, storage, sums: (n_sums, …,
+n_bins + 2 of axis 1, of axis 0), flow bins included. w: weights, y: what a profile takes the mean
+of; the sums of a storage: "counts": w; "weights": w, w²; "means": w, w y, w y²; "weighted means":
+w, w², w y, w y²."""
 
 def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
-    """Adds TH1D, TH2D or TH3D to a file, new or existing."""
+    """Adds TH1D, TProfile and their sisters of 2 and 3 axes to a file, new or existing. Raises
+    OutputError."""
 
 # --- memory that children share -------------------------------------------------------------------
 HAS_IMMORTAL_OBJECTS: bool

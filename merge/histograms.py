@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +13,41 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.errors import JobError
+from forkrun.merge.histogram_parts import Named, read_parts
+from forkrun.merge.histogram_sums import AxisKind, HistogramAxis, HistogramSums, Storage
 
-Named = tuple[str, str, Any]
+__all__ = ["Named", "sum_histograms", "sums_of_core", "write_histograms"]
 
 
-@dataclass
-class BookedHistogram:
-    """Of a C++ analyzer; as `_core.Histogram`, but it can be pickled and added to."""
+@lru_cache
+def _core_axis(name: str, n_bins: int, low: float, high: float, title: str) -> HistogramAxis:
+    return HistogramAxis(AxisKind.REGULAR, title or name, (n_bins, float(low), float(high)))
 
-    title: str
-    axes: list[tuple[str, int, float, float, str]]
-    values: npt.NDArray[np.float64]
-    variances: npt.NDArray[np.float64]
 
-    def __iadd__(self, other: BookedHistogram) -> BookedHistogram:
-        self.values = self.values + other.values
-        self.variances = self.variances + other.variances
-        return self
+def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
+    """Of a C++ analyzer."""
+    axes = tuple(_core_axis(*axis) for axis in histogram.axes)
+    sums = np.stack([histogram.values.T, histogram.variances.T])
+    return HistogramSums(histogram.title, axes, Storage.WEIGHTS, sums)
 
 
 def sum_histograms(files: Iterable[Path]) -> list[Named]:
-    """(module, name, sum) in booking order; each file holds such a list of one unit."""
-    sums: dict[tuple[str, str], Any] = {}
+    """(module, name, sum) in booking order; each file holds those of one unit."""
+    totals: dict[tuple[str, str], HistogramSums] = {}
     for file in files:
-        for module, name, histogram in pickle.loads(file.read_bytes()):
+        for module, name, part in read_parts(file):
             key = (module, name)
-            sums[key] = _added(sums[key], histogram, key) if key in sums else histogram
-    return [(module, name, histogram) for (module, name), histogram in sums.items()]
-
-
-def _added(total: Any, part: Any, key: tuple[str, str]) -> Any:
-    try:
-        total += part
-    except Exception as error:
-        raise JobError(
-            f"histogram {key[0]}/{key[1]}: those of two units cannot be added: {error}"
-        ) from error
-    return total
+            if key not in totals:
+                totals[key] = replace(part, sums=part.sums.copy())
+                continue
+            try:
+                totals[key].add(part)
+            except ValueError as error:
+                raise JobError(
+                    f"histogram {module}/{name}: those of two units cannot be added: {error}"
+                    f" ({file})"
+                ) from error
+    return [(module, name, total.in_order()) for (module, name), total in totals.items()]
 
 
 def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
@@ -59,35 +57,21 @@ def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
     return len(contents)
 
 
-def _content(name: str, histogram: Any) -> _core.HistogramContent:
-    if isinstance(histogram, BookedHistogram):
-        return _content_of_booked(name, histogram)
-    return _content_of_hist(name, histogram)
+def _content(name: str, histogram: HistogramSums) -> _core.HistogramContent:
+    axes = [_axis_content(axis) for axis in histogram.axes]
+    return name, histogram.title, axes, str(histogram.storage), _in_root(histogram)
 
 
-def _content_of_booked(name: str, histogram: BookedHistogram) -> _core.HistogramContent:
-    edges = [np.linspace(low, high, n + 1) for _, n, low, high, _ in histogram.axes]
-    titles = [title or axis for axis, *_, title in histogram.axes]
-    return name, histogram.title, edges, histogram.values, histogram.variances, titles
+def _axis_content(axis: HistogramAxis) -> _core.AxisContent:
+    edges = axis.edges if axis.n_bins else np.array([0.0, 1.0])  # ROOT wants one bin at least
+    return axis.title, edges, axis.kind is not AxisKind.VARIABLE, axis.labels
 
 
-def _content_of_hist(name: str, histogram: Any) -> _core.HistogramContent:
-    """Of a hist.Hist or boost_histogram.Histogram of 1 to 3 axes."""
-    if not 1 <= histogram.ndim <= 3:
-        raise JobError(
-            f"histogram {name} has {histogram.ndim} axes; only 1 to 3 can be written to ROOT files"
-        )
-    values = histogram.values(flow=True)
-    variances = histogram.variances(flow=True)
-    if variances is None:
-        variances = values
-    edges = [np.asarray(axis.edges, dtype=np.float64) for axis in histogram.axes]
-    titles = [str(getattr(axis, "label", "") or "") for axis in histogram.axes]
-    pads = [(int(not a.traits.underflow), int(not a.traits.overflow)) for a in histogram.axes]
-    title = str(getattr(histogram, "label", None) or getattr(histogram, "name", None) or "")
-    return name, title, edges, _padded(values, pads), _padded(variances, pads), titles
+def _in_root(histogram: HistogramSums) -> npt.NDArray[np.float64]:
+    """The sums with both flow bins on every axis, the first axis fastest."""
+    pads: list[Any] = [(int(not a.underflow), _n_behind(a)) for a in reversed(histogram.axes)]
+    return np.ascontiguousarray(np.pad(histogram.sums, [(0, 0), *pads]))
 
 
-def _padded(values: Any, pads: list[tuple[int, int]]) -> npt.NDArray[np.float64]:
-    """With both flow bins on every axis, as ROOT has them."""
-    return np.ascontiguousarray(np.pad(np.asarray(values, dtype=np.float64), pads))
+def _n_behind(axis: HistogramAxis) -> int:
+    return int(not axis.overflow) + int(axis.n_bins == 0)

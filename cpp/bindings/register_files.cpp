@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
@@ -12,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
+#include "names.hpp"
 
 namespace py = pybind11;
 
@@ -87,18 +91,27 @@ EventDigest tree_digest(const std::string& path, const std::string& tree,
   return root_io::tree_digest(path, tree, {run_branch, lumi_branch, event_branch});
 }
 
-/// Name, title, edges, values, variances, titles of the axes.
-using HistogramContent = std::tuple<std::string, std::string, std::vector<std::vector<double>>,
-                                    Doubles, Doubles, Strings>;
+/// Title, edges, whether bins are equal, labels.
+using AxisContent = std::tuple<std::string, std::vector<double>, bool, Strings>;
+/// Name, title, axes, storage, sums.
+using HistogramContent =
+    std::tuple<std::string, std::string, std::vector<AxisContent>, std::string, Doubles>;
+
+root_io::HistogramContent content_of(const HistogramContent& given) {
+  const auto& [name, title, axes, storage, sums] = given;
+  root_io::HistogramContent content{name, title, {}, {}, {}};
+  for (const auto& [axis_title, edges, has_equal_bins, labels] : axes) {
+    content.axes.push_back({axis_title, edges, has_equal_bins, labels});
+  }
+  content.storage = named<root_io::HistogramStorage>(
+      {"counts", "weights", "means", "weighted means"}, "storage", storage);
+  content.sums = {sums.data(), static_cast<std::size_t>(sums.size())};
+  return content;
+}
 
 void write_histograms(const std::string& path, const std::vector<HistogramContent>& histograms) {
-  const auto span_of = [](const Doubles& array) {
-    return std::span{array.data(), static_cast<std::size_t>(array.size())};
-  };
   std::vector<root_io::HistogramContent> contents;
-  for (const auto& [name, title, edges, values, variances, axis_titles] : histograms) {
-    contents.push_back({name, title, edges, span_of(values), span_of(variances), axis_titles});
-  }
+  std::ranges::transform(histograms, std::back_inserter(contents), content_of);
   root_io::write_histograms(path, contents);
 }
 

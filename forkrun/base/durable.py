@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -126,12 +126,12 @@ def open_new(path: Path | str) -> Any:
     return os.fdopen(os.open(path, _NEW, 0o644), "wb")
 
 
-def write_new(path: str, data: bytes) -> None:
+def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
     """A file with this content, on disk when this returns; an old one of this name goes."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     with open_new(path) as file:
-        file.write(data)
+        file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())
 

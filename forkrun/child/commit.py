@@ -10,6 +10,7 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
+from forkrun.merge.histogram_parts import encode
 from forkrun.plan import Unit
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
@@ -27,7 +28,8 @@ def commit_unit(
     """One unit, with its outputs under their final names when this returns."""
     unit = work.plan.units[number]
     folder = work.files.folder(number)
-    histograms = work.files.write_histograms(folder, work.schedule.take_histograms())
+    histograms = work.schedule.take_histograms()
+    part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
     work.chaos.strike("before_rename", number, folder)
     work.files.publish(folder)
     work.chaos.strike("after_rename", number, folder)
@@ -44,7 +46,7 @@ def commit_unit(
         ),
         skipped_digest=_digest_of(unit, left_out),
         outputs={o.label: work.files.part(folder, o) for o in result.outputs},
-        histograms=histograms,
+        histograms=part,
         start_s=start_s,
         end_s=time.time(),
         wall_s=result.wall_s,

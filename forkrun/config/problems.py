@@ -12,6 +12,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import short
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
+from forkrun.config.output_labels import output_label_problems
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]
@@ -81,6 +82,8 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
             if label not in modules:
                 what = f'no module has the label "{label}"'
                 yield ("paths", path, number), what + suggestion(label, list(modules))
+    for index, what in output_label_problems([t.get("label") for t in _tables(raw, "outputs")]):
+        yield ("outputs", index, "label"), what
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:

@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.merge.histogram_sums import check_names
 from forkrun.modules.columns import jagged_array
+from forkrun.modules.histograms import BookedHistogram
 from forkrun.modules.random import BlockRandom
 
 T = TypeVar("T")
@@ -142,17 +144,18 @@ class Analyzer(Module):
 
     def book(self, name: str, histogram: H) -> H:
         """A histogram of the job: written with every unit of work, which empties it, and summed in
-        the merge. Returns it."""
-        booked = self.booked()
+        the merge. Returns it. Raises ValueError if it cannot be written to a ROOT file."""
+        booked: dict[str, BookedHistogram] = self.__dict__.setdefault("_booked", {})
         if name in booked:
             raise ValueError(f"a histogram {name!r} is booked already")
-        booked[name] = histogram
+        check_names([*booked, name])
+        booked[name] = BookedHistogram(name, histogram)
         return histogram
 
     def booked(self) -> dict[str, hist.BaseHist]:
         """All booked histograms by name."""
-        booked: dict[str, hist.BaseHist] = self.__dict__.setdefault("_booked", {})
-        return booked
+        booked: dict[str, BookedHistogram] = self.__dict__.get("_booked", {})
+        return {name: each.histogram for name, each in booked.items()}
 
 
 OF_JOB = {"pre_fork", "post_fork", "begin_job", "end_job"}
@@ -220,13 +223,14 @@ class PythonModule:
         assert isinstance(self.module, Analyzer)
         self._call(self.module.analyze, block)
 
-    def histograms(self) -> dict[str, hist.BaseHist]:
-        return self.module.booked() if isinstance(self.module, Analyzer) else {}
+    def histograms(self) -> dict[str, BookedHistogram]:
+        booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
+        return booked
 
     def clear(self) -> None:
         """Empties all histograms."""
         for histogram in self.histograms().values():
-            histogram.reset()
+            histogram.clear()
 
     def _plain(self, name: str, column: Any) -> Any:
         """Values, or (offsets, values) for a jagged column."""

@@ -142,7 +142,7 @@ def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> No
     found = {f"child_{child}": watch.found(child) for child in children}
     at_fork = watch.pages_at_fork()
     with published(files.pages) as temporary, open_new(temporary) as file:
-        np.savez_compressed(file, allow_pickle=False, at_fork=at_fork, **found)
+        np.savez_compressed(file, at_fork=at_fork, **found)  # type: ignore[arg-type]
 
 
 def read_names(files: UnsharedFiles) -> Mapping[str, Sequence[str]]:

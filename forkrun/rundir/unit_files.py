@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import pickle
 import stat
 from collections.abc import Sequence
-from typing import Any
 
 from forkrun import _core
 from forkrun.base.durable import output_errors, sync, write_new
@@ -14,9 +12,6 @@ from forkrun.config import OutputConfig
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import HistogramPart, OutputPart
-
-Named = tuple[str, str, Any]
-"""Module, name, histogram."""
 
 
 class UnitFiles:
@@ -43,13 +38,15 @@ class UnitFiles:
             _make_folder(folder)
         return {label: f"{folder}/{label}.root.part" for label in self._labels}
 
-    def write_histograms(self, folder: str, histograms: Sequence[Named]) -> HistogramPart | None:
+    def write_histograms(
+        self, folder: str, pieces: Sequence[bytes | memoryview]
+    ) -> HistogramPart | None:
         """Under their final name when this returns; None if there are none."""
-        if not histograms:
+        if not pieces:
             return None
-        name = f"{folder}/histograms.pkl"
+        name = f"{folder}/histograms.bin"
         with output_errors(name):
-            write_new(f"{name}.part", pickle.dumps(histograms, pickle.HIGHEST_PROTOCOL))
+            write_new(f"{name}.part", pieces)
         _publish(name)
         return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
 

@@ -20,7 +20,8 @@ from forkrun.config import (
 from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import step
 from forkrun.index import Branch, FileIndex
-from forkrun.merge.histograms import BookedHistogram, Named
+from forkrun.merge.histogram_sums import check_names
+from forkrun.merge.histograms import Named, sums_of_core
 from forkrun.schedule.branches import (
     all_branches,
     disagreements,
@@ -68,12 +69,9 @@ class JobSchedule:
 
     def take_histograms(self) -> list[Named]:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
-        taken: list[Named] = [
-            (h.module, h.name, BookedHistogram(h.title, h.axes, h.values, h.variances))
-            for h in self.core.histograms()
-        ]
+        taken: list[Named] = [(h.module, h.name, sums_of_core(h)) for h in self.core.histograms()]
         for label, module in self.modules.items():
-            taken += [(label, name, h.copy()) for name, h in module.histograms().items()]
+            taken += [(label, name, h.take(label)) for name, h in module.histograms().items()]
         self.clear_histograms()
         return taken
 
@@ -111,6 +109,7 @@ def build_schedule(
         problems += _add_output(builder, config.source.tree, output, branches)
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
+    _check_histograms(core)
     _check_files(config, index, consumed, branches)
     return JobSchedule(core, _source(config.source, index, columns), modules, consumed, conditions)
 
@@ -123,6 +122,21 @@ def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Sched
     if problems:
         raise ConfigError(problems)
     return core
+
+
+def _check_histograms(core: _core.Schedule) -> None:
+    """Those of C++ modules, as far as the core does not care; `book` checks those in Python."""
+    names: dict[str, list[str]] = {}
+    problems = []
+    for histogram in core.histograms():
+        names.setdefault(histogram.module, []).append(histogram.name)
+        try:
+            check_names(names[histogram.module])
+            sums_of_core(histogram)
+        except ValueError as error:
+            problems.append(f'module "{histogram.module}", histogram "{histogram.name}": {error}')
+    if problems:
+        raise ConfigError(problems)
 
 
 def _load_plugins(config: JobConfig) -> list[str]:

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.durable import open_new, published
+from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 
 _AT_A_TIME = 10_000
+_FIELDS = ("thread", "node", "lane", "run", "lumi", "sequence", "start_ns", "end_ns")
 
 
 def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
@@ -36,8 +38,19 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
 
 
 def _first_ns(file: Path) -> int:
-    records = np.load(file, mmap_mode="r")
+    records = _records(file)
     return int(records["start_ns"].min()) if len(records) else 2**62
+
+
+def _records(file: Path) -> npt.NDArray[np.void]:
+    """Calls of one child, mapped. Raises InputError: somebody else may have written the file."""
+    try:
+        records: npt.NDArray[np.void] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{file}: cannot be read as the calls of a child: {error}") from None
+    if records.ndim != 1 or records.dtype.names != _FIELDS:
+        raise InputError(f"{file}: these are not the calls of a child")
+    return records
 
 
 def _events(
@@ -46,7 +59,9 @@ def _events(
     for file in files:
         child = int(file.stem.rpartition("-")[2].split(".")[0])
         yield {"ph": "M", "pid": child, "name": "process_name", "args": {"name": f"child {child}"}}
-        records = np.load(file, mmap_mode="r")
+        records = _records(file)
+        if len(records) and int(records["node"].max()) >= len(labels):
+            raise InputError(f"{file}: it has calls of more modules than the job has")
         for thread in np.unique(records["thread"]).tolist():
             name = {"name": f"thread {thread}"}
             yield {"ph": "M", "pid": child, "tid": thread, "name": "thread_name", "args": name}

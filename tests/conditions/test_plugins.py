@@ -105,9 +105,9 @@ def test_a_table_gives_the_same_in_both_languages_to_the_last_bit(
     rng = np.random.default_rng(3)
     edges = [np.array([0.0, 15.0, 20.0, 41.5, 1e3]), np.linspace(-2.0, 2.5, 8)]
     content = rng.normal(1, 0.1, size=[len(e) + 1 for e in edges])
-    _core.write_histograms(
-        str(tmp_path / "sf.root"), [("sf", "", edges, content, content**2 / 9, ["pt", "eta"])]
-    )
+    axes = [(title, e, False, []) for title, e in zip(("pt", "eta"), edges, strict=True)]
+    sums = np.stack([content.T, content.T**2 / 9])
+    _core.write_histograms(str(tmp_path / "sf.root"), [("sf", "", axes, "weights", sums)])
     outputs = []
     for outside in ("nearest", "flow"):
         condition = {

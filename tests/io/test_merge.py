@@ -27,8 +27,9 @@ def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Even
 
 def histogram(path: Path, name: str, values: Sequence[float]) -> None:
     filled = np.array([0, *values, 0], dtype=float)
-    edges = [np.linspace(0, 1, len(values) + 1)]
-    _core.write_histograms(str(path), [(name, "title", edges, filled, filled, ["x [GeV]"])])
+    axes = [("x [GeV]", np.linspace(0, 1, len(values) + 1), False, [])]
+    sums = np.stack([filled, filled])
+    _core.write_histograms(str(path), [(name, "title", axes, "weights", sums)])
 
 
 def test_entries_come_in_the_order_of_the_inputs(tmp_path: Path) -> None:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import boost_histogram as bh
-import hist
-import numpy as np
 import pytest
-import uproot
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.base.durable import published
-from forkrun.errors import JobError, VerificationError
+from forkrun.errors import VerificationError
 from forkrun.merge import merge_order
-from forkrun.merge.histograms import write_histograms
 from forkrun.plan import EntryRange, Unit
 from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 
@@ -80,26 +75,3 @@ def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) ->
     write(fail=False)
     assert [f.name for f in final.parent.iterdir()] == ["events.root"]
     assert final.read_text() == "all"
-
-
-def test_histograms_of_all_shapes_are_read_back_by_uproot(tmp_path: Path) -> None:
-    weighted = hist.Hist(hist.axis.Regular(4, 0, 4, label="m [GeV]"), storage=hist.storage.Weight())
-    weighted.fill([-1, 0.5, 2.5, 2.6, 9], weight=[1, 2, 3, 4, 5])
-    two = bh.Histogram(bh.axis.Variable([0, 1, 5]), bh.axis.Regular(3, 0, 3, underflow=False))
-    two.fill([0.5, 2, 7], [1.5, 2.5, 0.5])
-    categories = hist.Hist(hist.axis.IntCategory([3, 4, 5])).fill([3, 3, 5])
-    path = tmp_path / "histograms.root"
-    named = [("a", "mass", weighted), ("b", "plane", two), ("b", "type", categories)]
-    assert write_histograms(path, named) == 3
-    with uproot.open(path) as file:
-        assert list(file["a/mass"].values(flow=True)) == [1, 2, 0, 7, 0, 5]
-        assert list(file["a/mass"].variances(flow=True)) == [1, 4, 0, 25, 0, 25]
-        assert np.array_equal(file["b/plane"].values(), two.values())
-        assert file["b/plane"].values(flow=True).sum() == two.values(flow=True).sum() == 3
-        assert list(file["b/type"].values()) == [2, 0, 1]
-
-
-def test_a_histogram_of_four_axes_cannot_be_written(tmp_path: Path) -> None:
-    axis = bh.axis.Regular(2, 0, 1)
-    with pytest.raises(JobError, match=r"b/many has 4 axes; only 1 to 3"):
-        write_histograms(tmp_path / "h.root", [("b", "many", bh.Histogram(axis, axis, axis, axis))])

@@ -104,7 +104,7 @@ def test_damaged_temporary_outputs_are_made_again(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
 ) -> None:
     interrupted(tmp_path, job)
-    name = "histograms.pkl" if damage == "histograms" else "events.root"
+    name = "histograms.bin" if damage == "histograms" else "events.root"
     file = tmp_path / "run/units/000003" / name
     content = file.read_bytes()
     match damage:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -85,10 +86,22 @@ def read_unshared(run_dir: Path) -> UnsharedMemory:
             f"{run_dir}: this run was not watched; run it with --set monitoring.unshared=true, or"
             " give measure unshared the configuration"
         )
+    try:
+        return _read(files)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        raise InputError(f"{files.pages.parent}/unshared-*: cannot be read: {error}") from None
+
+
+def _read(files: UnsharedFiles) -> UnsharedMemory:
     names, page_size = read_names(files), _core.page_size()
-    with np.load(files.pages) as pages, np.load(files.objects) as objects:
+    with (
+        np.load(files.pages, allow_pickle=False) as pages,
+        np.load(files.objects, allow_pickle=False) as objects,
+    ):
         at_fork = pages["at_fork"]
-        children = {int(k.removeprefix("child_")): pages[k] for k in pages if k != "at_fork"}
+        children = {
+            int(k.removeprefix("child_")): pages[k] for k in pages if k.startswith("child_")
+        }
         rows = attribute(
             at_fork,
             list(children.values()),
