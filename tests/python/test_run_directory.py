@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from forkrun import _core
-from forkrun.errors import OutputError
+from forkrun.errors import InputError, OutputError
+from forkrun.parent.result import Result
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from tests.python.files import write_events
@@ -506,12 +507,23 @@ def test_a_full_file_system_is_said_to_be_full(tmp_path: Path, job: dict[str, An
     write_job(tmp_path, job)
     (tmp_path / "fs").mkdir()
     ended = in_own_mounts(
-        "mount -t tmpfs -o size=64k none fs; dd if=/dev/zero of=fs/full bs=64k count=1 2>&-;"
+        "mount -t tmpfs -o size=64k none fs; dd if=/dev/zero of=fs/full bs=64k count=1 2>&- || true;"
         " $PY -m forkrun run job.json -q -o fs/run",
         tmp_path,
     )
     assert ended.returncode == 4, ended.stderr
     assert "No space left on device; free space" in ended.stderr
+
+
+def test_a_report_on_a_disk_that_fails_is_an_error_of_input(tmp_path: Path) -> None:
+    """Reading /proc/self/mem from its beginning gives EIO."""
+    (tmp_path / "config.json").write_text('{"outputs": []}')
+    report = tmp_path / "report.json"
+    report.symlink_to("/proc/self/mem")
+    with pytest.raises(InputError, match=r"report\.json: cannot be read: Input/output error"):
+        Result.read(tmp_path)
+    report.unlink()
+    assert Result.read(tmp_path).report == {}
 
 
 # --- symbolic links -------------------------------------------------------------------------------
