@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -129,7 +130,7 @@ def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_ne
     folders = [Path(tempfile.mkdtemp(prefix="forkrun-rehearsal-", dir="/dev/shm")) for _ in "ab"]
     left, held = folders
     for folder in folders:
-        os.utime(folder, (1, 1))
+        os.utime(folder, (time.time() - 60, time.time() - 60))
     fd = os.open(held, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
     try:
