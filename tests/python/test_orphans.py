@@ -81,6 +81,13 @@ def pids(folder: Path) -> list[int]:
     return [int(file.name) for file in (folder / "pids").iterdir()]
 
 
+def forked(run: Path) -> list[int]:
+    """Children of the job, by its timeline."""
+    text = (run / "monitoring/events.jsonl").read_text().rpartition("\n")[0]
+    lines = [json.loads(line) for line in text.splitlines()]
+    return [line["pid"] for line in lines if line["event"] == "fork"]
+
+
 def is_running(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -108,12 +115,8 @@ def test_processes_and_shared_memory_of_a_killed_job_are_gone(
     job = job_of(tmp_path, "copy", "wait")
     with running("run", job, "-o", "run", *grace, "--no-plots", cwd=tmp_path) as process:
         wait_for(lambda: len(pids(tmp_path)) == 2)
-        children = [
-            json.loads(line)["pid"]
-            for line in (tmp_path / "run/monitoring/events.jsonl").read_text().splitlines()
-            if json.loads(line)["event"] == "fork"
-        ]
-        assert len(children) == 2
+        wait_for(lambda: len(forked(tmp_path / "run")) == 2)
+        children = forked(tmp_path / "run")
         process.send_signal(number)
         process.communicate(timeout=60)
         wait_for(lambda: not any(map(is_running, [*pids(tmp_path), *children])))
