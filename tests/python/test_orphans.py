@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,13 @@ def pids(folder: Path) -> list[int]:
     return [int(file.name) for file in (folder / "pids").iterdir()]
 
 
+def forked(run: Path) -> list[int]:
+    """Children of the job, by its timeline."""
+    text = (run / "monitoring/events.jsonl").read_text().rpartition("\n")[0]
+    lines = [json.loads(line) for line in text.splitlines()]
+    return [line["pid"] for line in lines if line["event"] == "fork"]
+
+
 def is_running(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -107,18 +115,15 @@ def test_processes_and_shared_memory_of_a_killed_job_are_gone(
     job = job_of(tmp_path, "copy", "wait")
     with running("run", job, "-o", "run", *grace, "--no-plots", cwd=tmp_path) as process:
         wait_for(lambda: len(pids(tmp_path)) == 2)
-        children = [
-            json.loads(line)["pid"]
-            for line in (tmp_path / "run/monitoring/events.jsonl").read_text().splitlines()
-            if json.loads(line)["event"] == "fork"
-        ]
-        assert len(children) == 2
+        wait_for(lambda: len(forked(tmp_path / "run")) == 2)
+        children = forked(tmp_path / "run")
         process.send_signal(number)
         process.communicate(timeout=60)
         wait_for(lambda: not any(map(is_running, [*pids(tmp_path), *children])))
     assert process.returncode in (143, -number)
-    mine = {name for name in set(os.listdir("/dev/shm")) - before if "forkrun" in name}
-    assert mine == set()
+    after = set(os.listdir("/dev/shm")) - before
+    # Other jobs of this machine warm up meanwhile; what a killed one leaves is the next test's.
+    assert [name for name in after if "forkrun" in name and "-rehearsal-" not in name] == []
 
 
 def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_next(
@@ -128,7 +133,7 @@ def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_ne
     folders = [Path(tempfile.mkdtemp(prefix="forkrun-rehearsal-", dir="/dev/shm")) for _ in "ab"]
     left, held = folders
     for folder in folders:
-        os.utime(folder, (1, 1))
+        os.utime(folder, (time.time() - 60, time.time() - 60))
     fd = os.open(held, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
     try:
