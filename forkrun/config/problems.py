@@ -75,9 +75,10 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     modules, paths = _labels(raw, "modules"), raw.get("paths", {})
     if not isinstance(paths, Mapping):
         return
+    known = set(modules)
     for path, labels in paths.items():
         for number, label in enumerate(_texts(labels)):
-            if label not in modules:
+            if label not in known:
                 what = f'no module has the label "{label}"'
                 yield ("paths", path, number), what + suggestion(label, modules)
     for index, output in enumerate(_tables(raw, "outputs")):
