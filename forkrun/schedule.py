@@ -22,7 +22,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.index import Branch, FileIndex
 from forkrun.measure.watch import N_WATCHED_CALLS, WatchedProcessor
 from forkrun.merge.histograms import BookedHistogram, Named
-from forkrun.preparation_steps import step
+from forkrun.preparation_steps import StepsInARow, step
 
 if TYPE_CHECKING:
     from forkrun.modules import PythonModule
@@ -142,10 +142,11 @@ def _add_modules(
 ) -> tuple[dict[str, PythonModule], list[str]]:
     modules: dict[str, PythonModule] = {}
     problems: list[str] = []
+    steps = StepsInARow()
     for entry in config.modules:
         if entry.type.startswith("cpp:"):
-            with step(f'module "{entry.label}" was constructed'):
-                problems += _add_cpp_module(builder, entry)
+            problems += _add_cpp_module(builder, entry)
+            steps.end(f'module "{entry.label}" was constructed')
             continue
         with step("Awkward Array and hist were imported"):  # slow, and C++ needs neither
             from forkrun.module_loading import load_module
@@ -162,6 +163,7 @@ def _add_modules(
         builder.add_python_module(
             entry.label, module.kind, module, module.consumes, module.produces, module.random_name
         )
+        steps = StepsInARow()
     return modules, problems
 
 
