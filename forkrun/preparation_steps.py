@@ -1,8 +1,8 @@
 """Which step of the parent's preparation started a thread, opened a connection or touched a GPU.
 
-`step(name)` looks at the process before and after; so the check before the fork can say where each
-came from. A look takes some 300 µs, and a tenth of that where threads and open files are those of the
-last one: a job may have ten thousand modules."""
+`step(name)` looks at the process before and after; so the check before the fork can say where
+each came from. A look takes some 300 µs, and a tenth of that where threads and open files are those
+of the last one: a job may have ten thousand modules."""
 
 from __future__ import annotations
 

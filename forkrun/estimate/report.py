@@ -75,7 +75,10 @@ def _facts(estimate: Estimate) -> Iterator[tuple[str, str]]:
     if limits.unsafe is not None:
         yield "limit", f"{_rate(limits.unsafe)} events/s: unsafe modules never run together"
     if limits.slowest is not None or limits.unsafe is not None:
-        yield "error", "some percent where these modules limit: a real run's order is not quite ours"
+        yield (
+            "error",
+            "some percent where these modules limit: a real run's order is not quite ours",
+        )
     if graph.run is not None and graph.run.wall_s > 0:
         rate = _rate(graph.run.n_events / graph.run.wall_s)
         yield "measured", f"{rate} events/s in each child, opening and closing of units included"
@@ -97,7 +100,11 @@ def _critical_table(parallelism: Parallelism, unit: str) -> Table:
     table = _table("On the critical path", ("module", f"per {unit}", "share"))
     table.columns[0].justify = "left"
     for module in parallelism.critical[:MAX_CRITICAL]:
-        table.add_row(shorten(module.label, _MODULE_WIDTH), short_time(module.on_path_s), f"{100 * module.share:.1f} %")
+        table.add_row(
+            shorten(module.label, _MODULE_WIDTH),
+            short_time(module.on_path_s),
+            f"{100 * module.share:.1f} %",
+        )
     rest = parallelism.critical[MAX_CRITICAL:]
     if rest:
         time_s, share = sum(m.on_path_s for m in rest), sum(m.share for m in rest)

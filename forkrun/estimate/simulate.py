@@ -71,8 +71,8 @@ class _Event:
 
 
 class _Task(NamedTuple):
-    """A call that a thread may take, or (event None) the begin of another event. `has_lock` : it was
-    handed over to it."""
+    """A call that a thread may take, or (event None) the begin of another event. `has_lock` : it
+    was handed over to it."""
 
     event: _Event | None
     module: int
@@ -81,8 +81,8 @@ class _Task(NamedTuple):
 
 
 class _Thread:
-    """`tasks` : ready ones; it takes the last, others take the first. `event` : whose modules it calls
-    in their serial order."""
+    """`tasks` : ready ones; it takes the last, others take the first. `event` : whose modules it
+    calls in their serial order."""
 
     __slots__ = ("event", "number", "tasks")
 
@@ -97,8 +97,8 @@ class Simulation:
     of i modulo `graph.n_events`. In the order of forkrun's own scheduler:
 
     - A thread calls the modules of an event in their serial order, until another thread has nothing
-      to do or a module is taken by another event. Then what is ready of the event become tasks of the
-      thread, as all of it does at once where there are more threads than events.
+      to do or a module is taken by another event. Then what is ready of the event become tasks of
+      the thread, as all of it does at once where there are more threads than events.
     - A thread takes its last task, and a thread without tasks the first of another. What a call has
       made ready becomes tasks of its thread, the one that takes over its lock last of all.
     - Who waits for a lock gets it in the order of arrival.
@@ -131,7 +131,7 @@ class Simulation:
         self._n_begun = 0
         self._n_started = 0
         self._missing = [len(inputs) for inputs in graph.inputs]
-        # Threads are made when there is something for them; those that had something are idle again.
+        # Threads are made when there is something for them; later they may be idle again.
         self._threads: list[_Thread] = []
         self._idle: list[_Thread] = []
         self._with_tasks: dict[_Thread, None] = {}
@@ -193,7 +193,9 @@ class Simulation:
             if not thread.tasks and not self._with_tasks:
                 self._idle.append(thread)
                 return
-            task = self._take(*((thread, False) if thread.tasks else (next(iter(self._with_tasks)), True)))
+            task = self._take(
+                *((thread, False) if thread.tasks else (next(iter(self._with_tasks)), True))
+            )
             self._share(thread, going_on)
             if task.event is None:
                 self._begin_event(thread, task.cause)

@@ -1,5 +1,5 @@
-"""What a trigger menu costs before the fork: seconds and memory that `forkrun check` takes for it, beyond
-those for a job of one path.
+"""What a trigger menu costs before the fork: seconds and memory that `forkrun check` takes for it,
+beyond those for a job of one path.
 
 python tests/benchmarks/schedules.py [PATHS FILTERS distinct|shared]"""
 

@@ -15,8 +15,8 @@ inline constexpr int n_fresh_stacks_at_most = 64;
 [[nodiscard]] bool is_stack_short() noexcept;
 
 /// Calls `body` on a stack of its own, that of another thread, and waits until it returns. To the
-/// executor it is the calling thread. Rethrows what `body` throws. False, without a call, if so many
-/// fresh stacks lie upon each other already, or the system has no further thread for us.
+/// executor it is the calling thread. Rethrows what `body` throws. False, without a call, if so
+/// many fresh stacks lie upon each other already, or the system has no further thread for us.
 [[nodiscard]] bool call_on_fresh_stack(const std::function<void()>& body);
 
 }  // namespace forkrun

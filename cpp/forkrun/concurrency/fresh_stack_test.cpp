@@ -28,8 +28,8 @@ TEST(FreshStackTest, a_stack_is_short_before_it_is_full_and_a_fresh_one_is_not) 
 }
 
 TEST(FreshStackTest, what_is_thrown_there_arrives_here) {
-  EXPECT_THROW(
-      (void)call_on_fresh_stack([] { throw std::out_of_range{"seven"}; }), std::out_of_range);
+  EXPECT_THROW((void)call_on_fresh_stack([] { throw std::out_of_range{"seven"}; }),
+               std::out_of_range);
 }
 
 TEST(FreshStackTest, there_are_so_many_upon_each_other_and_no_more) {

@@ -33,8 +33,7 @@ concept CanBeAwaited = requires(Coroutine::Promise promise, Awaitable awaitable)
 static_assert(std::convertible_to<Got<EventBlock, LazyInput<int>>, const int&>);
 static_assert(!std::convertible_to<Got<CoroutineBlock, LazyInput<int>>, const int&>,
               "a co_await that was forgotten");
-static_assert(
-    !std::convertible_to<Got<CoroutineBlock, LazyScalarInput<float>>, ScalarView<float>>);
+static_assert(!std::convertible_to<Got<CoroutineBlock, LazyScalarInput<float>>, ScalarView<float>>);
 static_assert(std::same_as<Got<CoroutineBlock, Input<int>>, const int&>);
 static_assert(std::same_as<Got<CoroutineBlock, JaggedInput<float>>, JaggedView<float>>);
 static_assert(CanBeAwaited<Got<CoroutineBlock, LazyInput<int>>>);
@@ -67,9 +66,8 @@ class AskingTest : public ProcessorTest {
     builder.add_module({"fit", {}}, [&](Construction& construction) {
       const auto hits = construction.may_consume<int>("hits");
       const auto output = construction.produces<int>("tracks");
-      return std::make_unique<FunctionProducer>([=](const EventBlock& block) {
-        block.make(output) = body(block, hits);
-      });
+      return std::make_unique<FunctionProducer>(
+          [=](const EventBlock& block) { block.make(output) = body(block, hits); });
     });
     needs("tracks");
   }
@@ -267,7 +265,8 @@ class ChainTest : public AskingTest {
     }
     return std::make_unique<FunctionProducer>([=](const EventBlock& block) {
       auto* const frame = static_cast<volatile char*>(__builtin_alloca(frame_bytes + 1));
-      frame[0] = frame[frame_bytes] = 1;
+      frame[0] = 1;
+      frame[frame_bytes] = 1;
       const int& value = block.get(lazy);
       block.make(output) = value + frame[0];
     });
@@ -328,15 +327,14 @@ TEST_P(ChainTest, small_stacks_of_threads_are_enough) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Executors, AskingTest, all_executors, name_of);
-INSTANTIATE_TEST_SUITE_P(
-    Executors, ChainTest,
-    ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
-                      ProcessorConfig{ExecutorKind::serial, 1, 1, 0, true},
-                      ProcessorConfig{ExecutorKind::tbb, 2, 2, 0},
-                      ProcessorConfig{ExecutorKind::tbb, 3, 1, 0, true},
-                      ProcessorConfig{ExecutorKind::thread, 3, 2, 0},
-                      ProcessorConfig{ExecutorKind::thread, 2, 2, 0, true}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Executors, ChainTest,
+                         ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
+                                           ProcessorConfig{ExecutorKind::serial, 1, 1, 0, true},
+                                           ProcessorConfig{ExecutorKind::tbb, 2, 2, 0},
+                                           ProcessorConfig{ExecutorKind::tbb, 3, 1, 0, true},
+                                           ProcessorConfig{ExecutorKind::thread, 3, 2, 0},
+                                           ProcessorConfig{ExecutorKind::thread, 2, 2, 0, true}),
+                         name_of);
 
 /// So that it is made once with calls of the block and once with tasks only, recorded.
 class LongChainTest : public ChainTest {};
@@ -350,11 +348,11 @@ ProcessorConfig recorded(ProcessorConfig config) {
   return config;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Executors, LongChainTest,
-    ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
-                      recorded(ProcessorConfig{ExecutorKind::thread, 2, 1, 0, true})),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Executors, LongChainTest,
+                         ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
+                                           recorded(ProcessorConfig{ExecutorKind::thread, 2, 1, 0,
+                                                                    true})),
+                         name_of);
 
 }  // namespace
 }  // namespace forkrun::testing

@@ -105,8 +105,9 @@ void EventBlock::wait_for(std::uint32_t product, std::uint32_t module) const {
 
 bool EventBlock::ask_for(const ModuleCall& call, std::uint32_t product, std::uint32_t module) {
   if (call.block == nullptr) [[unlikely]] {
-    throw Error{"a coroutine asks for a product that no module has been called as: produce() or "
-                "filter() has to return it"};
+    throw Error{
+        "a coroutine asks for a product that no module has been called as: produce() or "
+        "filter() has to return it"};
   }
   if (call.module != module || product == none) [[unlikely]] {
     call.block->refuse_wait(product, module);

@@ -74,9 +74,9 @@ class GraphCompiler {
   std::vector<Numbers> gate_children_;              ///< by gate
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> gate_behind_;  ///< gate, filter
   std::unordered_map<std::string_view, std::uint32_t> numbers_;  ///< of modules, by label
-  std::vector<Numbers> gate_analyzers_;             ///< by gate
-  std::map<std::string, std::uint32_t> resources_;  ///< queues, by name
-  std::vector<bool> reaches_turn_;                  ///< by node: it, or what it needs, is in turn
+  std::vector<Numbers> gate_analyzers_;                          ///< by gate
+  std::map<std::string, std::uint32_t> resources_;               ///< queues, by name
+  std::vector<bool> reaches_turn_;  ///< by node: it, or what it needs, is in turn
   Numbers lazy_nodes_;
 };
 
@@ -127,8 +127,8 @@ Graph GraphCompiler::compile() {
 }
 
 /// Nodes are numbered after those that they depend on. What a module consumes is looked at in the
-/// order in which it said so, then what it may ask for; on a list instead of the stack, since chains
-/// of modules may be long.
+/// order in which it said so, then what it may ask for; on a list instead of the stack, since
+/// chains of modules may be long.
 std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
   struct Visit {
     std::uint32_t module;

@@ -30,8 +30,7 @@ class RandomSchedule {
       add<FunctionProducer>("p", i, i, [](const EventBlock&) {});
     }
     for (std::uint32_t i = 0; i < n_filters; ++i) {
-      add<FunctionFilter>("f", i, n_producers_,
-                          [](const EventBlock&, std::span<std::uint8_t>) {});
+      add<FunctionFilter>("f", i, n_producers_, [](const EventBlock&, std::span<std::uint8_t>) {});
     }
     for (std::uint32_t i = 0; i < n_analyzers; ++i) {
       add<FunctionAnalyzer>("a", i, n_producers_, [](const EventBlock&, Mask) {});
@@ -48,7 +47,8 @@ class RandomSchedule {
   std::uint32_t pick(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
   template <typename Kind, typename Function>
-  void add(const std::string& kind, std::uint32_t number, std::uint32_t n_before, Function function) {
+  void add(const std::string& kind, std::uint32_t number, std::uint32_t n_before,
+           Function function) {
     builder_.add_module({numbered(kind, number), {}}, [&](Construction& construction) {
       for (auto n = pick(4); n > 0; --n) {
         const auto from = pick(n_before + 1);
@@ -151,7 +151,8 @@ TEST(CompileGraphTest, steps_are_what_is_needed_without_what_was_certainly_calle
   EXPECT_GT(n_certain, 0U);  // Filters that come twice on a path.
 }
 
-TEST(CompileGraphTest, a_step_says_whether_it_may_have_been_called_and_whether_others_want_to_know) {
+TEST(CompileGraphTest,
+     a_step_says_whether_it_may_have_been_called_and_whether_others_want_to_know) {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     const auto schedule = RandomSchedule{seed}.compile();
     const auto& graph = schedule->graph();

@@ -9,9 +9,10 @@ namespace forkrun {
 
 const ModuleConstruction::Open& ModuleConstruction::open() const {
   if (is_over_) {
-    throw Error{"module \"" + label_ +
-                "\" uses its Construction after its constructor: parameters are read, and products, "
-                "histograms and conditions declared, in the constructor alone"};
+    throw Error{
+        "module \"" + label_ +
+        "\" uses its Construction after its constructor: parameters are read, and products, "
+        "histograms and conditions declared, in the constructor alone"};
   }
   return open_;
 }

@@ -16,7 +16,9 @@ class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
                      ProductTable& products, std::uint64_t seed, Conditions& conditions)
-      : label_{record.label}, number_{number}, open_{record, parameters, products, conditions, seed} {}
+      : label_{record.label},
+        number_{number},
+        open_{record, parameters, products, conditions, seed} {}
 
   /// From now on nothing can be declared.
   void end() { is_over_ = true; }

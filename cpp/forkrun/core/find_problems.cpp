@@ -130,7 +130,7 @@ void check_instances_of(const ModuleRecord& record, std::vector<std::string>& pr
     problems.push_back(start + "is an output");
   } else if (const auto clone = record.module->clone(); !clone) {
     problems.push_back(start + "has no clone()");
-  } else if (const auto &original = *record.module, &other = *clone;
+  } else if (const auto& original = *record.module, &other = *clone;
              typeid(original) != typeid(other)) {
     problems.push_back(start + "has a clone() that makes an object of another class");
   }

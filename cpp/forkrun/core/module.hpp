@@ -183,13 +183,11 @@ class Construction {
   }
   template <typename T>
   LazyScalarInput<T> may_consume_scalar(const std::string& name) {
-    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))},
-            number()};
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))}, number()};
   }
   template <typename T>
   LazyJaggedInput<T> may_consume_jagged(const std::string& name) {
-    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))},
-            number()};
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))}, number()};
   }
   template <typename T>
   Output<T> produces(const std::string& name) {

@@ -20,8 +20,8 @@ void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
   }
 }
 
-/// Gives the last of those whose inputs are to be asked for now: the first of its inputs that nobody
-/// has asked for, or `before`.
+/// Gives the last of those whose inputs are to be asked for now: the first of its inputs that
+/// nobody has asked for, or `before`.
 LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* before) {
   lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
@@ -139,8 +139,8 @@ bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
 
 namespace {
 
-/// What a module's `acquire` is doing on this thread. Where it throws, its work is dropped on the way
-/// out, which says less than what was thrown: so that is kept until `acquire` has ended.
+/// What a module's `acquire` is doing on this thread. Where it throws, its work is dropped on the
+/// way out, which says less than what was thrown: so that is kept until `acquire` has ended.
 struct Acquiring {
   const ExternalWaiter* waiter{};
   std::uint32_t node{};

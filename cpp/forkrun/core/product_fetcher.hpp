@@ -37,8 +37,8 @@ class ProductFetcher {
 
 class EventBlock;
 
-/// A module that is being called: how it asks for products, with which of its numbers, and for which
-/// block.
+/// A module that is being called: how it asks for products, with which of its numbers, and for
+/// which block.
 struct ModuleCall {
   ProductFetcher* fetcher{};
   std::uint32_t node = none;

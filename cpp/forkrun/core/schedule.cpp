@@ -89,7 +89,8 @@ void Schedule::make_clones(std::size_t n_clones) {
     for (std::size_t i = 0; record.instances == Instances::per_block && i < n_clones; ++i) {
       auto clone = record.module->clone();
       if (!clone) {
-        throw Error{"module \"" + record.label + "\": its clone() returns nothing, though it did before"};
+        throw Error{"module \"" + record.label +
+                    "\": its clone() returns nothing, though it did before"};
       }
       record.clones.push_back(std::move(clone));
     }

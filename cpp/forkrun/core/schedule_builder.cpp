@@ -55,7 +55,8 @@ void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
 
 void ScheduleBuilder::Impl::check_not_compiled() const {
   if (is_compiled) {
-    throw Error{"this ScheduleBuilder has been compiled, its modules are in the schedule: make another"};
+    throw Error{
+        "this ScheduleBuilder has been compiled, its modules are in the schedule: make another"};
   }
 }
 

@@ -168,7 +168,9 @@ TEST_F(ScheduleTest, an_output_that_may_consume_is_a_problem_among_the_others) {
 TEST_F(ScheduleTest, a_clone_of_another_class_is_a_problem) {
   class Base : public Producer {
    public:
-    [[nodiscard]] std::unique_ptr<Module> clone() const override { return std::make_unique<Base>(); }
+    [[nodiscard]] std::unique_ptr<Module> clone() const override {
+      return std::make_unique<Base>();
+    }
     void produce(const EventBlock&) override {}
   };
   class Derived final : public Base {};

@@ -79,9 +79,9 @@ class StepFinder {
 
   Graph& graph_;
   CertainCalls certain_;
-  std::vector<bool> is_lazy_;     ///< by node: modules may ask for it, or for what needs it
-  std::vector<std::size_t> met_;  ///< by node: its first step + 1; 0: none
-  std::vector<std::size_t> seen_; ///< by node: the last search that has seen it
+  std::vector<bool> is_lazy_;      ///< by node: modules may ask for it, or for what needs it
+  std::vector<std::size_t> met_;   ///< by node: its first step + 1; 0: none
+  std::vector<std::size_t> seen_;  ///< by node: the last search that has seen it
   std::size_t n_searches_{};
 };
 
