@@ -77,9 +77,10 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     modules, paths = dict.fromkeys(_labels(raw, "modules")), raw.get("paths", {})
     if not isinstance(paths, Mapping):
         return
+    known = set(modules)
     for path, labels in paths.items():
         for number, label in enumerate(_texts(labels)):
-            if label not in modules:
+            if label not in known:
                 what = f'no module has the label "{label}"'
                 yield ("paths", path, number), what + suggestion(label, list(modules))
     for index, what in output_label_problems([t.get("label") for t in _tables(raw, "outputs")]):

@@ -18,7 +18,7 @@ from forkrun.config import (
     ThreadsConfig,
 )
 from forkrun.errors import ConfigError, InputError, JobError
-from forkrun.fork.steps import step
+from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histogram_sums import check_names
 from forkrun.merge.histograms import Named, sums_of_core
@@ -166,10 +166,11 @@ def _add_modules(
 ) -> tuple[dict[str, PythonModule], list[str]]:
     modules: dict[str, PythonModule] = {}
     problems: list[str] = []
+    steps = StepsInARow()
     for entry in config.modules:
         if entry.type.startswith("cpp:"):
-            with step(f'module "{entry.label}" was constructed'):
-                problems += _add_cpp_module(builder, entry)
+            problems += _add_cpp_module(builder, entry)
+            steps.end(f'module "{entry.label}" was constructed')
             continue
         with step("Awkward Array and hist were imported"):  # slow, and C++ needs neither
             from forkrun.modules.loading import load_module
@@ -186,6 +187,7 @@ def _add_modules(
         builder.add_python_module(
             entry.label, module.kind, module, module.consumes, module.produces, module.random_name
         )
+        steps = StepsInARow()
     return modules, problems
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from schedules import measure as measure_menus
 
 from forkrun.studies.estimate import graph_of_replay, simulate
 from forkrun.studies.replay import Concurrency, ReplayJob, ReplaySettings, read_replay
@@ -199,6 +200,14 @@ def small_lumis(binary: Path) -> Iterator[Figure]:
     yield Figure("small lumis: 4 at a time, 8 blocks: utilization", found[8, 4], 0.9)
 
 
+def schedules() -> Iterator[Figure]:
+    """Trigger menus, from the configuration to the compiled schedule."""
+    few, many = measure_menus(((100, 20, "distinct"), (700, 20, "distinct")))
+    yield Figure("menus: time per path, 700 / 100", many.path_us / few.path_us, 1.5, is_most=True)
+    yield Figure("menus: 700 paths of 20 filters [s]", many.time_s, 1, is_most=True)
+    yield Figure("menus: 700 paths of 20 filters [MB]", many.memory_mb, 100, is_most=True)
+
+
 def main() -> int:
     """Prints every figure as soon as it is there, then all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -214,6 +223,7 @@ def main() -> int:
         "small_lumis": lambda: (
             small_lumis(options.binary.with_name("bench_units")) if options.binary else iter(())
         ),
+        "schedules": schedules,
         "no_work": bench.no_work,
         "busy_wait": bench.busy_wait,
         "one_event": bench.one_event,

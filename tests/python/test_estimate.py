@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from dataclasses import replace
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from forkrun.cli import main
 from forkrun.monitoring.timing import ModuleTiming, Timing, read_timing
@@ -24,6 +27,7 @@ from forkrun.studies.estimate import (
     simulate,
 )
 from forkrun.studies.estimate.graph import MeasuredRun, graph_of_timing
+from forkrun.studies.estimate.report import Estimate, print_estimate, shorten
 from forkrun.studies.estimate.scaling import limits
 from forkrun.studies.replay import read_replay
 from tests.python.files import write_events
@@ -137,6 +141,38 @@ def test_the_command_prints_draws_and_writes(
     names = {"running.png", "running.svg", "scaling.png", "scaling.svg"}
     assert {path.name for path in plots.iterdir()} == names
     assert all(path.stat().st_size > 3000 for path in plots.iterdir())
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_tables_of_long_labels_and_numbers_fit_into_80_columns(is_terminal: bool) -> None:
+    labels = tuple(f"a_long_label_of_a_module_that_calibrates_forward_jets_{i:030}" for i in (1, 2))
+    job = replace(
+        graph([[0.123456], [0.25]], {1: (0,)}, first=(1,), kinds={1: "one"}), labels=labels
+    )
+    p = measure_parallelism(job)
+    row = replace(scale(job, p, [128])[0], events_per_s=1.2e6, speedup=123.45, error=0.67)
+    other = replace(row, set_by="events in flight")
+    out = StringIO()
+    console = Console(
+        file=out, width=80, force_terminal=is_terminal, highlight=False, color_system=None
+    )
+    print_estimate(Estimate(job, p, [row, other], limits(job)), console)
+    table = out.getvalue().partition("On the critical path")[2]
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", table)
+    assert max(len(line.rstrip()) for line in plain.splitlines()) <= 80
+    for column in ("threads", "in flight", "events/s", "speed-up", "per thread", "at most"):
+        assert column in plain
+    assert "1,200,000" in plain
+    assert "123.45 ± 0.67" in plain
+    assert plain.count("…") == 3  # two modules, and the one that sets the limit
+    assert re.search(r"0000001 .* % *$", plain, re.MULTILINE)
+    assert re.search(r" in flight *$", plain, re.MULTILINE)
+
+
+def test_a_label_that_is_too_long_loses_its_middle() -> None:
+    assert shorten("calibration", 11) == "calibration"
+    assert shorten("calibrations", 11) == "calib…tions"
+    assert shorten("calibrations", 10) == "calib…ions"
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,14 @@ def test_too_many_events_to_simulate_all_of_them_show_in_the_error() -> None:
     assert abs(found.n_running - expected) < 4 * found.error
 
 
+def test_the_public_minimum_bias_graph_goes_as_fast_as_it_was_measured(real_data: Path) -> None:
+    """Most of its modules take one event at a time: in the order of readiness it would be 2.90."""
+    job = graph_of_replay(read_replay(real_data / "reco_minbias_sleeping_betweenmodules.config.gz"))
+    simulation = Simulation(job, 4, 4)
+    simulation.run(100)
+    assert simulation.busy_s / simulation.now_s == pytest.approx(3.26, rel=0.05)
+
+
 @given(graphs(), st.integers(1, 6))
 @settings(max_examples=8, deadline=None, derandomize=True)
 def test_more_threads_do_not_do_much_less(job: EstimateGraph, in_flight: int) -> None:

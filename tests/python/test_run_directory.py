@@ -507,7 +507,8 @@ def test_a_full_file_system_is_said_to_be_full(tmp_path: Path, job: dict[str, An
     write_job(tmp_path, job)
     (tmp_path / "fs").mkdir()
     ended = in_own_mounts(
-        "mount -t tmpfs -o size=64k none fs; dd if=/dev/zero of=fs/full bs=64k count=1 2>&- || true;"
+        "mount -t tmpfs -o size=64k none fs;"
+        " dd if=/dev/zero of=fs/full bs=64k count=1 2>&- || true;"
         " $PY -m forkrun run job.json -q -o fs/run",
         tmp_path,
     )

@@ -30,6 +30,8 @@ class ReadyTasks {
 
   /// Null on threads that execute no tasks.
   [[nodiscard]] static ReadyTasks* of_this_thread();
+  /// For a thread that goes on in the name of another, which waits for it meanwhile.
+  static void set_of_this_thread(ReadyTasks* ready);
 
   /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
   /// often as one likes.

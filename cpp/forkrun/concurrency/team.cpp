@@ -206,6 +206,7 @@ Task* Team::steal(Member& me, Task::Rank limit) {
 }
 
 ReadyTasks* ReadyTasks::of_this_thread() { return here; }
+void ReadyTasks::set_of_this_thread(ReadyTasks* ready) { here = ready; }
 
 void ReadyTasks::share() { team_.share(*team_.members_[number_]); }
 

@@ -152,7 +152,7 @@ class AskingFilter : public WithBody<Filter> {
   }
 };
 
-Coroutine ask_and_finish(const Body& body, const EventBlock& block) {
+Coroutine ask_and_finish(const Body& body, const CoroutineBlock& block) {
   std::uint64_t sum = 0;
   for (const auto input : body.asked()) {
     sum += co_await block.get(input);
@@ -163,13 +163,13 @@ Coroutine ask_and_finish(const Body& body, const EventBlock& block) {
 class AwaitingProducer : public WithBody<CoroutineProducer> {
  public:
   using WithBody::WithBody;
-  Coroutine produce(const EventBlock& block) override { return ask_and_finish(body, block); }
+  Coroutine produce(const CoroutineBlock& block) override { return ask_and_finish(body, block); }
 };
 
 class AwaitingFilter : public WithBody<CoroutineFilter> {
  public:
   using WithBody::WithBody;
-  Coroutine filter(const EventBlock& block, std::span<std::uint8_t> /*accept*/) override {
+  Coroutine filter(const CoroutineBlock& block, std::span<std::uint8_t> /*accept*/) override {
     return ask_and_finish(body, block);
   }
 };

@@ -16,6 +16,9 @@ from forkrun.studies.estimate.parallelism import Parallelism
 from forkrun.studies.estimate.scaling import Limits, Scaling
 
 MAX_CRITICAL = 10
+_MODULE_WIDTH = 48
+_SET_BY_WIDTH = 11
+"""Of labels in tables, which then fit into 80 columns."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def print_estimate(estimate: Estimate, console: Console) -> None:
         console.print(f"  {name:<13}  {text}", soft_wrap=True)
     console.print()
     console.print(_critical_table(p, graph.unit))
-    console.print(_scaling_table(estimate.scaling))
+    console.print(_scaling_table(estimate.scaling, graph.unit))
 
 
 def _times_of(graph: EstimateGraph) -> str:
@@ -71,6 +74,11 @@ def _facts(estimate: Estimate) -> Iterator[tuple[str, str]]:
         yield "limit", f"{_rate(limits.slowest)} events/s: {what}"
     if limits.unsafe is not None:
         yield "limit", f"{_rate(limits.unsafe)} events/s: unsafe modules never run together"
+    if limits.slowest is not None or limits.unsafe is not None:
+        yield (
+            "error",
+            "some percent where these modules limit: a real run's order is not quite ours",
+        )
     if graph.run is not None and graph.run.wall_s > 0:
         rate = _rate(graph.run.n_events / graph.run.wall_s)
         yield "measured", f"{rate} events/s in each child, opening and closing of units included"
@@ -81,7 +89,8 @@ def _rate(rate: float) -> str:
 
 
 def _table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
+                  collapse_padding=True)  # fmt: skip
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
@@ -91,7 +100,11 @@ def _critical_table(parallelism: Parallelism, unit: str) -> Table:
     table = _table("On the critical path", ("module", f"per {unit}", "share"))
     table.columns[0].justify = "left"
     for module in parallelism.critical[:MAX_CRITICAL]:
-        table.add_row(module.label, duration(module.on_path_s), f"{100 * module.share:.1f} %")
+        table.add_row(
+            shorten(module.label, _MODULE_WIDTH),
+            duration(module.on_path_s),
+            f"{100 * module.share:.1f} %",
+        )
     rest = parallelism.critical[MAX_CRITICAL:]
     if rest:
         time_s, share = sum(m.on_path_s for m in rest), sum(m.share for m in rest)
@@ -99,7 +112,7 @@ def _critical_table(parallelism: Parallelism, unit: str) -> Table:
     return table
 
 
-def _scaling_table(rows: Sequence[Scaling]) -> Table:
+def _scaling_table(rows: Sequence[Scaling], unit: str) -> Table:
     table = _table(
         "Speed-up over one thread, in a long run",
         ("threads", "in flight", "events/s", "speed-up", "per thread", "at most", "set by"),
@@ -113,9 +126,18 @@ def _scaling_table(rows: Sequence[Scaling]) -> Table:
             _with_error(row.speedup, row.error),
             f"{100 * row.efficiency:.1f} %",
             f"{row.most:.2f}",
-            row.set_by,
+            shorten(row.set_by.removeprefix(f"{unit}s "), _SET_BY_WIDTH),
         )
     return table
+
+
+def shorten(label: str, width: int) -> str:
+    """At most `width` characters; what is too long loses its middle, since labels that begin alike
+    differ at the end."""
+    if len(label) <= width:
+        return label
+    n_last = (width - 1) // 2
+    return f"{label[: width - 1 - n_last]}…{label[-n_last:]}"
 
 
 def _with_error(value: float, error: float) -> str:

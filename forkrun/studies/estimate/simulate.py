@@ -1,10 +1,11 @@
-"""List scheduling: what a finite number of threads makes of a graph."""
+"""What a finite number of threads makes of a graph, in the order of forkrun's own scheduler."""
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from forkrun.studies.estimate.graph import EstimateGraph
@@ -54,29 +55,53 @@ def simulate(
 
 @dataclass(slots=True)
 class _Event:
-    """By module: its time, how many of its inputs are not made, whether it was asked for.
-    `n_open` : modules that were asked for and have not ended."""
+    """By module: its time, how many of its inputs are not made, whether it was asked for and has
+    ended. `n_open` : modules that were asked for and have not ended. `n_called` : while modules are
+    called in the serial order, so many; else None."""
 
     number: int
     times_s: list[float]
     missing: list[int]
     asked: bytearray
+    ended: bytearray
     n_open: int = 0
     did_last: bool = False
+    n_called: int | None = 0
+    cause: int = -1
 
 
-class _Ready(NamedTuple):
-    """A call that a thread may take. `has_lock` : it was handed over to it."""
+class _Task(NamedTuple):
+    """A call that a thread may take, or (event None) the begin of another event. `has_lock` : it
+    was handed over to it."""
 
-    event: _Event
+    event: _Event | None
     module: int
     cause: int
     has_lock: bool
 
 
+class _Thread:
+    """`tasks` : ready ones; it takes the last, others take the first. `event` : whose modules it
+    calls in their serial order."""
+
+    __slots__ = ("event", "number", "tasks")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.tasks: deque[_Task] = deque()
+        self.event: _Event | None = None
+
+
 class Simulation:
     """`n_events` events (None: without end), at most `in_flight` at a time; event i has the times
-    of i modulo `graph.n_events`. Ready calls begin in the order in which they became ready.
+    of i modulo `graph.n_events`. In the order of forkrun's own scheduler:
+
+    - A thread calls the modules of an event in their serial order, until another thread has nothing
+      to do or a module is taken by another event. Then what is ready of the event become tasks of
+      the thread, as all of it does at once where there are more threads than events.
+    - A thread takes its last task, and a thread without tasks the first of another. What a call has
+      made ready becomes tasks of its thread, the one that takes over its lock last of all.
+    - Who waits for a lock gets it in the order of arrival.
 
     `now_s` : since the first begin. `busy_s` : sum of what calls took until now, those that are
     running included. Calls are added to `calls` when they end, if it is given."""
@@ -95,64 +120,200 @@ class Simulation:
         self.n_ended = 0
         self._graph = graph
         self._times_s = graph.times_s.T.tolist()
-        self._consumers = _consumers(graph)
+        self._order = serial_order(graph)
+        self._consumers = _consumers(graph, self._order)
         self._then = [graph.then.get(module, ()) for module in range(len(graph.labels))]
         self._locks = _locks(graph)
         self._calls = calls
-        self._n_free = n_threads
-        self._in_flight = in_flight
+        self._n_threads = n_threads
+        self._has_spare_threads = n_threads > in_flight
         self._n_events = n_events
         self._n_begun = 0
         self._n_started = 0
-        self._ready: deque[_Ready] = deque()
-        # End, a number that no other has, event, module, begin, cause.
-        self._running: list[tuple[float, int, _Event, int, float, int]] = []
+        self._missing = [len(inputs) for inputs in graph.inputs]
+        # Threads are made when there is something for them; later they may be idle again.
+        self._threads: list[_Thread] = []
+        self._idle: list[_Thread] = []
+        self._with_tasks: dict[_Thread, None] = {}
+        # End, a number that no other has, thread, event, module, begin, cause.
+        self._running: list[tuple[float, int, _Thread, _Event, int, float, int]] = []
         # What waits for a lock; locks that are free are not there.
-        self._waiting: dict[int, deque[tuple[_Event, int]]] = {}
-        self._fresh, self._first = self._fresh_event()
-        self._begin_events(-1)
-        self._start()
+        self._waiting: dict[int, deque[_Task]] = {}
+        first = self._idle_thread()
+        self._n_planned = in_flight if n_events is None else min(in_flight, n_events)
+        for _ in range(self._n_planned):
+            self._push(first, _Task(None, -1, -1, False))
+        self._go_on(first)
 
     def run(self, n_ended: int) -> None:
         """Until that many events have ended since the begin, or all have."""
         running = self._running
         while running and self.n_ended < n_ended:
-            now_s = running[0][0]
-            self.busy_s += len(running) * (now_s - self.now_s)
-            self.now_s = now_s
-            while running and running[0][0] == now_s:
-                _, _, event, module, start_s, cause = heapq.heappop(running)
-                if self._calls is not None:
-                    self._calls.append(Call(module, event.number, start_s, now_s, cause))
-                self._end(event, module)
-            self._start()
+            n_running = len(running)
+            end_s, _, thread, event, module, start_s, cause = heapq.heappop(running)
+            self.busy_s += n_running * (end_s - self.now_s)
+            self.now_s = end_s
+            if self._calls is not None:
+                self._calls.append(Call(module, event.number, start_s, end_s, cause))
+            self._end(thread, event, module)
+            self._go_on(thread)
 
-    def _fresh_event(self) -> tuple[_Event, list[int]]:
-        """An event as each of them begins, and its modules that are ready then."""
-        missing = [len(inputs) for inputs in self._graph.inputs]
-        event = _Event(0, [], missing, bytearray(len(missing)))
-        for module in self._graph.first:
-            self._ask(event, module, -1)
-        self._ask_last(event, -1)
-        modules = [ready.module for ready in self._ready]
-        self._ready.clear()
-        return event, modules
+    # Threads
 
-    def _begin_events(self, cause: int) -> None:
-        fresh = self._fresh
-        while self._n_begun != self._n_events and self._n_begun - self.n_ended < self._in_flight:
-            event = replace(
-                fresh,
-                number=self._n_begun,
-                times_s=self._times_s[self._n_begun % len(self._times_s)],
-                missing=fresh.missing.copy(),
-                asked=fresh.asked.copy(),
+    def _idle_thread(self) -> _Thread:
+        """One of those that have nothing to do, of which there must be one."""
+        if self._idle:
+            return self._idle.pop()
+        self._threads.append(_Thread(len(self._threads)))
+        return self._threads[-1]
+
+    def _is_work_wanted(self) -> bool:
+        return bool(self._idle) or len(self._threads) < self._n_threads
+
+    def _push(self, thread: _Thread, task: _Task) -> None:
+        thread.tasks.append(task)
+        self._with_tasks[thread] = None
+
+    def _take(self, thread: _Thread, first: bool) -> _Task:
+        task = thread.tasks.popleft() if first else thread.tasks.pop()
+        if not thread.tasks:
+            del self._with_tasks[thread]
+        return task
+
+    def _go_on(self, thread: _Thread) -> None:
+        """The thread, and those that it gives tasks to, until each has begun a call or is idle."""
+        going_on = deque([thread])
+        while going_on:
+            self._find_call(going_on.popleft(), going_on)
+
+    def _find_call(self, thread: _Thread, going_on: deque[_Thread]) -> None:
+        while not self._begin_next(thread, going_on):
+            if thread.event is not None:
+                continue
+            if not thread.tasks and not self._with_tasks:
+                self._idle.append(thread)
+                return
+            task = self._take(
+                *((thread, False) if thread.tasks else (next(iter(self._with_tasks)), True))
             )
-            self._n_begun += 1
-            self.n_ended += event.n_open == 0
-            self._ready.extend([_Ready(event, module, cause, False) for module in self._first])
+            self._share(thread, going_on)
+            if task.event is None:
+                self._begin_event(thread, task.cause)
+            elif self._begin(thread, task):
+                return
 
-    def _ask(self, event: _Event, module: int, cause: int) -> None:
+    def _share(self, thread: _Thread, going_on: deque[_Thread]) -> None:
+        """With those that have nothing to do."""
+        while thread.tasks and self._is_work_wanted():
+            other = self._idle_thread()
+            self._push(other, self._take(thread, True))
+            going_on.append(other)
+
+    # Calls
+
+    def _begin_next(self, thread: _Thread, going_on: deque[_Thread]) -> bool:
+        """Of the event whose modules the thread calls in their order. False if that has come to its
+        end, or goes on as tasks."""
+        event = thread.event
+        if event is None or event.n_called is None:
+            return False
+        self._share(thread, going_on)
+        module = self._order[event.n_called]
+        lock = self._locks[module]
+        if self._is_work_wanted() or (lock is not None and lock in self._waiting):
+            thread.event = None
+            self._make_tasks(thread, event)
+            return False
+        return self._begin(thread, _Task(event, module, event.cause, False))
+
+    def _begin(self, thread: _Thread, task: _Task) -> bool:
+        """False if the module is taken."""
+        event, module, cause, has_lock = task
+        assert event is not None
+        lock = self._locks[module]
+        if lock is not None and not has_lock:
+            if lock in self._waiting:
+                self._waiting[lock].append(task)
+                return False
+            self._waiting[lock] = deque()
+        self._n_started += 1
+        end_s = self.now_s + event.times_s[module]
+        call = (end_s, self._n_started, thread, event, module, self.now_s, cause)
+        heapq.heappush(self._running, call)
+        return True
+
+    def _end(self, thread: _Thread, event: _Event, module: int) -> None:
+        index = self.n_calls
+        self.n_calls += 1
+        event.ended[module] = True
+        event.cause = index
+        if event.n_called is not None:
+            self._end_in_order(thread, event, module)
+        else:
+            self._end_task(thread, event, module, index)
+        lock = self._locks[module]
+        if lock is None:
+            return
+        if self._waiting[lock]:
+            waiting = self._waiting[lock].popleft()
+            self._push(thread, _Task(waiting.event, waiting.module, index, True))
+        else:
+            del self._waiting[lock]
+
+    def _end_in_order(self, thread: _Thread, event: _Event, module: int) -> None:
+        assert event.n_called is not None
+        event.asked[module] = True
+        for consumer in self._consumers[module]:
+            event.missing[consumer] -= 1
+        event.n_called += 1
+        if event.n_called == len(self._order):
+            thread.event = None
+            self._end_event(thread, event.cause)
+
+    def _end_task(self, thread: _Thread, event: _Event, module: int, index: int) -> None:
+        event.n_open -= 1
+        for consumer in self._consumers[module]:
+            event.missing[consumer] -= 1
+            if event.missing[consumer] == 0 and event.asked[consumer]:
+                self._push(thread, _Task(event, consumer, index, False))
+        for following in self._then[module]:
+            self._ask(thread, event, following, index)
+        self._ask_last(thread, event, index)
+
+    # Events
+
+    def _begin_event(self, thread: _Thread, cause: int) -> None:
+        n_modules = len(self._missing)
+        times_s = self._times_s[self._n_begun % len(self._times_s)]
+        asked, ended = bytearray(n_modules), bytearray(n_modules)
+        event = _Event(self._n_begun, times_s, self._missing.copy(), asked, ended, cause=cause)
+        self._n_begun += 1
+        if not self._order:
+            self._end_event(thread, cause)
+        elif self._has_spare_threads:
+            self._make_tasks(thread, event)
+        else:
+            thread.event = event
+
+    def _end_event(self, thread: _Thread, cause: int) -> None:
+        self.n_ended += 1
+        if self._n_events is None or self._n_planned < self._n_events:
+            self._n_planned += 1
+            self._push(thread, _Task(None, -1, cause, False))
+
+    def _make_tasks(self, thread: _Thread, event: _Event) -> None:
+        """Of what has not been called of an event."""
+        event.n_called = None
+        left = list(reversed(self._graph.first))
+        while left:
+            module = left.pop()
+            if event.ended[module]:
+                left.extend(reversed(self._then[module]))
+            else:
+                self._ask(thread, event, module, event.cause)
+        self._ask_last(thread, event, event.cause)
+
+    def _ask(self, thread: _Thread, event: _Event, module: int, cause: int) -> None:
         """For it and, first to last, for what it needs and nobody has asked for."""
         left = [module]
         while left:
@@ -162,63 +323,53 @@ class Simulation:
             event.asked[module] = True
             event.n_open += 1
             if event.missing[module] == 0:
-                self._ready.append(_Ready(event, module, cause, False))
+                self._push(thread, _Task(event, module, cause, False))
             else:
                 left.extend(reversed(self._graph.inputs[module]))
 
-    def _ask_last(self, event: _Event, cause: int) -> None:
+    def _ask_last(self, thread: _Thread, event: _Event, cause: int) -> None:
+        """When all else has ended; then the event may have ended as well."""
         if event.n_open == 0 and not event.did_last:
             event.did_last = True
             for module in self._graph.last:
-                self._ask(event, module, cause)
-
-    def _start(self) -> None:
-        ready, locks, waiting, now_s = self._ready, self._locks, self._waiting, self.now_s
-        while self._n_free and ready:
-            event, module, cause, has_lock = ready.popleft()
-            lock = locks[module]
-            if lock is not None and not has_lock:
-                if lock in waiting:
-                    waiting[lock].append((event, module))
-                    continue
-                waiting[lock] = deque()
-            self._n_free -= 1
-            self._n_started += 1
-            end_s = now_s + event.times_s[module]
-            call = (end_s, self._n_started, event, module, now_s, cause)
-            heapq.heappush(self._running, call)
-
-    def _end(self, event: _Event, module: int) -> None:
-        index = self.n_calls
-        self.n_calls += 1
-        self._n_free += 1
-        self._unlock(self._locks[module], index)
-        event.n_open -= 1
-        missing, asked = event.missing, event.asked
-        for consumer in self._consumers[module]:
-            missing[consumer] -= 1
-            if missing[consumer] == 0 and asked[consumer]:
-                self._ready.append(_Ready(event, consumer, index, False))
-        for following in self._then[module]:
-            self._ask(event, following, index)
+                self._ask(thread, event, module, cause)
         if event.n_open == 0:
-            self._ask_last(event, index)
-            self.n_ended += event.n_open == 0
-            self._begin_events(index)
-
-    def _unlock(self, lock: int | None, index: int) -> None:
-        if lock is None:
-            return
-        if self._waiting[lock]:
-            self._ready.append(_Ready(*self._waiting[lock].popleft(), index, True))
-        else:
-            del self._waiting[lock]
+            self._end_event(thread, cause)
 
 
-def _consumers(graph: EstimateGraph) -> list[list[int]]:
+def serial_order(graph: EstimateGraph) -> list[int]:
+    """Of all modules that are called: path by path, what each needs before it."""
+    order: dict[int, None] = {}
+    asked: set[int] = set()
+
+    def call(module: int) -> None:
+        left = [(module, False)]
+        while left:
+            module, is_ready = left.pop()
+            if is_ready:
+                order[module] = None
+            elif module not in asked:
+                asked.add(module)
+                left.append((module, True))
+                left.extend((maker, False) for maker in reversed(graph.inputs[module]))
+
+    left, seen = list(reversed(graph.first)), set()
+    while left:
+        module = left.pop()
+        if module not in seen:
+            seen.add(module)
+            call(module)
+            left.extend(reversed(graph.then.get(module, ())))
+    for module in graph.last:
+        call(module)
+    return list(order)
+
+
+def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
+    """By module. The one that was asked for first comes last: it is called next."""
     consumers: list[list[int]] = [[] for _ in graph.labels]
-    for module, inputs in enumerate(graph.inputs):
-        for maker in inputs:
+    for module in reversed(order):
+        for maker in graph.inputs[module]:
             consumers[maker].append(module)
     return consumers
 

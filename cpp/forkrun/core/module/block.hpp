@@ -17,33 +17,34 @@ namespace forkrun {
 /// number of the product in the job; no name is looked up while events are processed.
 template <typename T>
 struct Input {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 template <typename T>
 struct Output {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 template <typename T>
 struct ScalarInput {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 template <typename T>
 struct JaggedInput {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 template <typename T>
 struct ScalarOutput {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 template <typename T>
 struct JaggedOutput {
-  std::uint32_t product{};
+  std::uint32_t product = none;
 };
 
-/// Any of these inputs, of a module that asks for the product while it runs.
+/// Any of these inputs, of a module that asks for the product while it runs. `module`: its number.
 template <typename Handle>
 struct Lazy {
-  Handle handle;
+  Handle handle{};
+  std::uint32_t module = none;
 };
 template <typename T>
 using LazyInput = Lazy<Input<T>>;
@@ -53,11 +54,14 @@ template <typename T>
 using LazyJaggedInput = Lazy<JaggedInput<T>>;
 template <typename Handle>
 class Fetch;
+template <typename Handle>
+class Awaited;
+struct Graph;
 
 /// Handle to what a module wants of a condition, got from `Construction`.
 template <typename T>
 struct ConditionInput {
-  std::uint32_t object{};
+  std::uint32_t object = none;
 };
 
 /// One byte per event of a block, 0 or 1.
@@ -87,7 +91,7 @@ class EventBlock {
 
   template <typename T>
   [[nodiscard]] const T& get(Input<T> input) const {
-    return *static_cast<const T*>(products_[input.product]);
+    return *static_cast<const T*>(product(input.product));
   }
   template <typename T>
   [[nodiscard]] ScalarView<T> get(ScalarInput<T> input) const {
@@ -97,16 +101,16 @@ class EventBlock {
   [[nodiscard]] JaggedView<T> get(JaggedInput<T> input) const {
     return column(input.product).template jagged<T>();
   }
-  /// For a product that may be consumed: `const auto& x = block.get(lazy);` waits, while the thread
-  /// executes other tasks; `co_await block.get(lazy)` in a coroutine gives the thread back.
+  /// For a product that may be consumed: `const T& x = block.get(lazy);` waits, while the thread
+  /// executes other tasks. In a coroutine: see CoroutineBlock.
   template <typename Handle>
   [[nodiscard]] Fetch<Handle> get(Lazy<Handle> lazy) const {
-    return Fetch<Handle>{*this, lazy.handle};
+    return Fetch<Handle>{*this, lazy};
   }
   /// A product of this module, to be filled; it still has the content of an earlier block.
   template <typename T>
   [[nodiscard]] T& make(Output<T> output) const {
-    return *static_cast<T*>(products_[output.product]);
+    return *static_cast<T*>(product(output.product));
   }
   /// The values to be filled; (n_events,).
   template <typename T>
@@ -127,18 +131,46 @@ class EventBlock {
   /// What holds for the events of this block.
   template <typename T>
   [[nodiscard]] const T& condition(ConditionInput<T> input) const {
+    if (conditions_ == nullptr || input.object == none) [[unlikely]] {
+      refuse_condition();
+    }
     return *static_cast<const T*>(conditions_[input.object]);
   }
 
   [[nodiscard]] const Column& column(std::uint32_t product) const {
-    return *static_cast<const Column*>(products_[product]);
+    return *static_cast<const Column*>(this->product(product));
   }
   [[nodiscard]] Column& mutable_column(std::uint32_t product) const {
-    return *static_cast<Column*>(products_[product]);
+    return *static_cast<Column*>(this->product(product));
   }
+
+ protected:
+  /// True if there is nothing to wait for. Else the coroutine, which may be going on already.
+  /// \throws Error if it cannot wait for it
+  [[nodiscard]] static bool ask_for(const ModuleCall& call, std::uint32_t product,
+                                    std::uint32_t module);
 
  private:
   friend class Lane;
+  template <typename Handle>
+  friend class Fetch;
+  template <typename Handle>
+  friend class Awaited;
+
+  /// Null only with a handle of another module: nobody needs that product.
+  [[nodiscard]] void* product(std::uint32_t number) const {
+    if (number >= products_.size() || products_[number] == nullptr) [[unlikely]] {
+      refuse_product(number);
+    }
+    return products_[number];
+  }
+  [[noreturn]] void refuse_product(std::uint32_t product) const;
+  [[noreturn]] static void refuse_condition();
+  /// \throws Error if the calling thread is not in a call of the module that has the handle
+  void wait_for(std::uint32_t product, std::uint32_t module) const;
+  [[noreturn]] void refuse_wait(std::uint32_t product, std::uint32_t module) const;
+
+  const Graph* graph_{};  ///< for names in errors; null in a block that no lane owns
   std::span<void* const> products_;
   SourceLane* source_;
   LumiId lumi_{};
@@ -150,35 +182,67 @@ class EventBlock {
   std::size_t lane_{};
 };
 
-/// A product that is asked for. \throws ProductNotMade
+/// An event block as coroutines see it: what may be consumed is awaited.
+class CoroutineBlock : public EventBlock {
+ public:
+  using EventBlock::EventBlock;
+
+  /// For a product that may be consumed: `const T& x = co_await block.get(lazy);` gives the thread
+  /// back until it is made.
+  template <typename Handle>
+  [[nodiscard]] Awaited<Handle> get(Lazy<Handle> lazy) const {
+    return Awaited<Handle>{*this, lazy};
+  }
+  /// A product that is consumed: made before.
+  template <typename Handle>
+  [[nodiscard]] auto get(Handle input) const -> decltype(EventBlock::get(input)) {
+    return EventBlock::get(input);
+  }
+};
+
+/// A product that a module waits for on its stack. \throws ProductNotMade
 template <typename Handle>
 class Fetch {
  public:
   using Result = decltype(std::declval<const EventBlock&>().get(std::declval<Handle>()));
 
-  Fetch(const EventBlock& block, Handle handle) : block_{block}, handle_{handle} {}
+  Fetch(const EventBlock& block, Lazy<Handle> lazy) : block_{block}, lazy_{lazy} {}
 
   /// Waits.
   operator Result() const {  // NOLINT(google-explicit-constructor): it stands for the product.
-    const auto call = ModuleCall::of_this_thread();
-    call.fetcher->wait_for(call.node, handle_.product);
-    return block_.get(handle_);
+    block_.wait_for(lazy_.handle.product, lazy_.module);
+    return block_.get(lazy_.handle);
   }
+
+ private:
+  const EventBlock& block_;
+  Lazy<Handle> lazy_;
+};
+
+/// A product that a coroutine waits for, with co_await. \throws ProductNotMade
+template <typename Handle>
+class [[nodiscard]] Awaited {
+ public:
+  using Result = decltype(std::declval<const EventBlock&>().get(std::declval<Handle>()));
+
+  Awaited(const CoroutineBlock& block, Lazy<Handle> lazy) : block_{block}, lazy_{lazy} {}
+
+  operator Result() const = delete;  // Write co_await block.get(…): a coroutine does not block.
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<Coroutine::Promise> coroutine) {
     const auto call = coroutine.promise().call();
     fetcher_ = call.fetcher;
-    return !call.fetcher->ask_for(call.node, handle_.product);
+    return !EventBlock::ask_for(call, lazy_.handle.product, lazy_.module);
   }
   [[nodiscard]] Result await_resume() const {
-    fetcher_->check_made(handle_.product);
-    return block_.get(handle_);
+    fetcher_->check_made(lazy_.handle.product);
+    return static_cast<const EventBlock&>(block_).get(lazy_.handle);
   }
 
  private:
-  const EventBlock& block_;
-  Handle handle_;
+  const CoroutineBlock& block_;
+  Lazy<Handle> lazy_;
   ProductFetcher* fetcher_{};
 };
 

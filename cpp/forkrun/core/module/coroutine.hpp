@@ -25,6 +25,9 @@ class CoroutineFrame {
   std::size_t capacity_{};
 };
 
+template <typename Handle>
+class Awaited;
+
 /// What a coroutine module returns. It is begun and resumed by the core.
 class Coroutine {
  public:
@@ -42,6 +45,11 @@ class Coroutine {
       return {};
     }
     void return_void() const noexcept {}
+    /// Products alone: nobody would resume a coroutine that waits for anything else.
+    template <typename Handle>
+    [[nodiscard]] Awaited<Handle> await_transform(Awaited<Handle> product) const {
+      return product;
+    }
     void unhandled_exception() noexcept { failure_ = std::current_exception(); }
 
     [[nodiscard]] const ModuleCall& call() const { return call_; }
@@ -66,6 +74,8 @@ class Coroutine {
     }
   }
 
+  /// False of one that was not made by a coroutine.
+  [[nodiscard]] bool is_valid() const { return static_cast<bool>(handle_); }
   void belongs_to(const ModuleCall& call) { handle_.promise().call_ = call; }
 
   /// True if the coroutine has ended; else it waits for a product, and may have been resumed by

@@ -85,13 +85,13 @@ class Filter : public Module {
 /// `const auto& hits = co_await block.get(hits_);`
 class CoroutineProducer : public Module {
  public:
-  virtual Coroutine produce(const EventBlock& block) = 0;
+  virtual Coroutine produce(const CoroutineBlock& block) = 0;
 };
 
 /// A filter of that kind; see Filter.
 class CoroutineFilter : public Module {
  public:
-  virtual Coroutine filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+  virtual Coroutine filter(const CoroutineBlock& block, std::span<std::uint8_t> accept) = 0;
 };
 
 /// A second base of a producer or filter that has part of its work done outside.
@@ -147,7 +147,7 @@ struct ProductType {
 
 /// What a module sees while it is constructed: its label, its parameters, and the means to declare
 /// what it consumes and produces. Problems (missing product, wrong type) are collected and reported
-/// together when the schedule is compiled.
+/// together when the schedule is compiled. After the constructor everything it is asked throws.
 class Construction {
  public:
   virtual ~Construction() = default;
@@ -179,15 +179,15 @@ class Construction {
   /// The same for products that the module may ask for while it runs.
   template <typename T>
   LazyInput<T> may_consume(const std::string& name) {
-    return {{consume_lazily(name, cpp_product<T>())}};
+    return {{consume_lazily(name, cpp_product<T>())}, number()};
   }
   template <typename T>
   LazyScalarInput<T> may_consume_scalar(const std::string& name) {
-    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))}};
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))}, number()};
   }
   template <typename T>
   LazyJaggedInput<T> may_consume_jagged(const std::string& name) {
-    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))}};
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))}, number()};
   }
   template <typename T>
   Output<T> produces(const std::string& name) {
@@ -251,6 +251,8 @@ class Construction {
   virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t consume_condition(ConditionObject object) = 0;
+  /// Of the module in its job.
+  [[nodiscard]] virtual std::uint32_t number() const = 0;
 
  private:
   template <typename T>

@@ -3,10 +3,14 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <limits>
 
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
+
+/// No product, module, node, …
+inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
 /// What a module that asks for a product while it runs gets instead, when that was not made: the
 /// block is lost already. Not to be caught, except to clean up.
@@ -31,10 +35,15 @@ class ProductFetcher {
   virtual void check_made(std::uint32_t product) const = 0;
 };
 
-/// A module that is being called: how it asks for products.
+class EventBlock;
+
+/// A module that is being called: how it asks for products, with which of its numbers, and for
+/// which block.
 struct ModuleCall {
   ProductFetcher* fetcher{};
-  std::uint32_t node{};
+  std::uint32_t node = none;
+  std::uint32_t module = none;
+  const EventBlock* block{};
 
   /// Of the calling thread: of the module that was called last and may wait for products.
   [[nodiscard]] static ModuleCall& of_this_thread();

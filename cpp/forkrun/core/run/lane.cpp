@@ -34,6 +34,7 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
       recorder_{recorder},
       times_(recorder == nullptr ? 0 : graph.nodes.size()) {
   block_.lane_ = number;
+  block_.graph_ = &graph;
 }
 
 void Lane::fail_load(const BlockToDo& block) {
@@ -161,7 +162,7 @@ bool Lane::call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& par
 void Lane::call_asking(std::uint32_t node, ProductFetcher& fetcher) {
   AllMade all_made;
   auto& used = graph_.nodes[node].may_wait ? fetcher : all_made;
-  const CallMark mark{{&used, node}};
+  const CallMark mark{{&used, node, graph_.nodes[node].module, &block_}};
   const auto& callee = callees_[node];
   switch (callee.node_kind) {
     case NodeKind::filter:
@@ -188,7 +189,12 @@ bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
       forget_columns(callee);
       coroutine = static_cast<CoroutineProducer*>(callee.module)->produce(block_);
     }
-    coroutine.belongs_to({&fetcher, node});
+    if (!coroutine.is_valid()) {
+      throw Error{
+          "it returned a Coroutine that is none: produce() or filter() of a coroutine module has "
+          "to be one, with co_await or co_return in it"};
+    }
+    coroutine.belongs_to({&fetcher, node, graph_.nodes[node].module, &block_});
     coroutines_.has_begun(node) = true;
   }
   if (!coroutine.resume()) {

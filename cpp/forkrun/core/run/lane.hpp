@@ -132,7 +132,7 @@ class alignas(cache_line_pair) Lane {
   std::unique_ptr<SourceLane> source_;
   LaneStatus status_;
   ProductMemory products_;
-  EventBlock block_;
+  CoroutineBlock block_;
   CacheLineVector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
   Masks masks_;
   std::vector<Callee> callees_;  ///< by node

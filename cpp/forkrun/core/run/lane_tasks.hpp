@@ -102,6 +102,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
     WaitingTaskList::Link turn_link{this, nullptr};  ///< in the list of its unit's turn
     WaitingTaskList done;
+    NodeTask* asked_before{};  ///< of those whose inputs a thread is about to ask for
   };
 
   // Blocks
@@ -135,6 +136,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
 
   // Nodes
   void ask_for_inputs(NodeTask& task, ReadyTasks& ready);
+  [[nodiscard]] NodeTask* ask_for_own_inputs(NodeTask& task, NodeTask* before);
   void advance(NodeTask& task, ReadyTasks& ready);
   [[nodiscard]] bool enter(NodeTask& task);
   [[nodiscard]] bool enter_turn(NodeTask& task);

@@ -8,23 +8,35 @@
 
 namespace forkrun {
 
-void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
+/// For those of its inputs as well, on a list instead of the stack: chains of modules may be long.
+void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
+  first.asked_before = nullptr;
+  for (auto* last = &first; last != nullptr;) {
+    auto& task = *last;
+    last = ask_for_own_inputs(task, task.asked_before);
+    if (task.arrive()) {
+      ready.push(task);
+    }
+  }
+}
+
+/// Gives the last of those whose inputs are to be asked for now: the first of its inputs that
+/// nobody has asked for, or `before`.
+LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* before) {
   lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
   task.expect(range.count + 1);  // One for ourselves, so that it does not begin while we ask.
-  for (auto link = range.first; link < range.first + range.count; ++link) {
+  for (auto link = range.first + range.count; link-- > range.first;) {
     auto& input = nodes_[graph_.links[link]];
     switch (input.done.add(links_[link])) {
-      case WaitingTaskList::Added::first: ask_for_inputs(input, ready); break;
+      case WaitingTaskList::Added::first: input.asked_before = std::exchange(before, &input); break;
       case WaitingTaskList::Added::waiting: break;
       case WaitingTaskList::Added::done:
         (void)task.arrive();  // Not the last: ours is still to come.
         break;
     }
   }
-  if (task.arrive()) {
-    ready.push(task);
-  }
+  return before;
 }
 
 /// Where a task has to wait it may be executed by another thread before we are back: its state is
@@ -125,15 +137,38 @@ bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
   return has_left;
 }
 
+namespace {
+
+/// What a module's `acquire` is doing on this thread. Where it throws, its work is dropped on the
+/// way out, which says less than what was thrown: so that is kept until `acquire` has ended.
+struct Acquiring {
+  const ExternalWaiter* waiter{};
+  std::uint32_t node{};
+  std::exception_ptr answered{};
+
+  [[nodiscard]] bool is_for(const ExternalWaiter& other, std::uint32_t number) const {
+    return waiter == &other && node == number;
+  }
+};
+thread_local Acquiring acquiring;
+
+}  // namespace
+
 /// True if the answer has come already.
 bool LaneTasks::acquire(NodeTask& task, ReadyTasks& ready) {
   task.stage = Stage::outside;
   task.expect(2);  // The answer, and that `acquire` has returned.
   shared_.executor().expect_outside();
+  acquiring = {this, task.number};
+  std::exception_ptr failure;
   try {
     lane_.acquire(task.number, ExternalWork{*this, task.number});
   } catch (...) {
-    note_failure(std::current_exception());
+    failure = std::current_exception();
+  }
+  const auto answered = std::exchange(acquiring, {}).answered;
+  if (failure || answered) {
+    note_failure(failure ? failure : answered);
   }
   leave_shared(task, ready);
   return task.arrive();
@@ -144,7 +179,11 @@ void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noe
     try {
       lane_.fail_external(node, failure);
     } catch (...) {
-      note_failure(std::current_exception());
+      if (acquiring.is_for(*this, node)) {
+        acquiring.answered = std::current_exception();
+      } else {
+        note_failure(std::current_exception());
+      }
     }
   }
   auto& executor = shared_.executor();

@@ -54,16 +54,20 @@ std::int64_t Recorder::now_ns() noexcept {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+thread_local Recorder::Part Recorder::mine_{};
+
+Recorder::Part Recorder::part_of_this_thread() { return mine_; }
+void Recorder::set_part_of_this_thread(Part part) { mine_ = part; }
+
 Recorder::OfThread& Recorder::of_this_thread() {
-  thread_local std::pair<std::uint64_t, OfThread*> mine{};  // The recorder's number, and our part.
-  if (mine.first != number_) {
+  if (mine_.recorder != number_) {
     auto part = std::make_unique<OfThread>();
     part->nodes.resize(n_nodes_);
-    mine = {number_, part.get()};
+    mine_ = {number_, part.get()};
     const std::scoped_lock lock{mutex_};
     threads_.push_back(std::move(part));
   }
-  return *mine.second;
+  return *mine_.notes;
 }
 
 void Recorder::note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept {

@@ -52,6 +52,15 @@ class Recorder {
   /// asking for it costs as much as a small module.
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
+  struct OfThread;
+  /// What the calling thread notes into, for another that goes on in its name.
+  struct Part {
+    std::uint64_t recorder{};
+    OfThread* notes{};
+  };
+  [[nodiscard]] static Part part_of_this_thread();
+  static void set_part_of_this_thread(Part part);
+
   /// Bins of call times, eight per factor of two: bin b begins at `bin_start_ns(b)`.
   static constexpr std::size_t n_bins = 8 * 48;
   [[nodiscard]] static std::size_t bin_of(std::int64_t time_ns) noexcept;
@@ -86,8 +95,9 @@ class Recorder {
   [[nodiscard]] std::uint64_t n_not_traced() const;
 
  private:
-  struct OfThread;
   OfThread& of_this_thread();
+
+  static thread_local Part mine_;
 
   std::size_t n_nodes_;
   OnCall on_call_;        ///< may be empty

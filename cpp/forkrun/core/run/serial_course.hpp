@@ -4,6 +4,7 @@
 #include <exception>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/core/module/product_fetcher.hpp>
@@ -31,6 +32,7 @@ class SerialCourse final : public ProductFetcher {
   void begin_block() {
     ++this_block_;
     is_taken_over_ = false;
+    to_pull_.clear();
   }
   /// False if the guard has taken over: then this lane may be anywhere already.
   [[nodiscard]] bool run_block() { return try_gates() && call_analyzers() && call_outputs(); }
@@ -127,17 +129,32 @@ class SerialCourse final : public ProductFetcher {
     return take_over();
   }
 
-  /// For a module that is being called: its maker first, with all that it needs.
+  /// For a module that is being called: its maker, after all that this needs. On a list, since
+  /// chains of modules may be long; modules that ask meanwhile go on above us in it.
   bool pull(std::uint32_t node) {
-    if (is_called(node)) {
-      return true;
-    }
-    for (const auto input : graph_.at(graph_.nodes[node].inputs)) {
-      if (!pull(input)) {
-        return false;
+    const auto bottom = to_pull_.size();
+    to_pull_.push_back({node, false});
+    while (to_pull_.size() > bottom) {
+      auto& [last, is_expanded] = to_pull_.back();
+      if (is_called(last)) {
+        to_pull_.pop_back();
+      } else if (!is_expanded) {
+        is_expanded = true;
+        expand(last);
+      } else if (!call_and_note(last)) {
+        return false;  // This lane may be anywhere already.
       }
     }
-    return call_and_note(node);
+    return true;
+  }
+
+  void expand(std::uint32_t node) {
+    const auto inputs = graph_.at(graph_.nodes[node].inputs);
+    for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {  // The first on top.
+      if (!is_called(*input)) {
+        to_pull_.push_back({*input, false});
+      }
+    }
   }
 
   [[gnu::always_inline]] bool call_and_note(std::uint32_t node) {
@@ -191,6 +208,11 @@ class SerialCourse final : public ProductFetcher {
   Guard guard_;
   CacheLineVector<std::uint64_t> called_in_;  ///< block, by node: nothing is ever reset
   std::uint64_t this_block_{};
+  struct Pull {
+    std::uint32_t node{};
+    bool is_expanded{};  ///< what it needs is above it
+  };
+  std::vector<Pull> to_pull_;
   bool is_taken_over_{};
 };
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace forkrun {
@@ -40,7 +42,7 @@ class GraphCompiler {
 
  private:
   std::uint32_t module_node(std::uint32_t module);
-  std::uint32_t maker_node(std::uint32_t product);
+  void add_module_node(std::uint32_t module);
   Numbers queues_of(std::uint32_t module);
   Numbers shared_queues_of(std::uint32_t module);
   void add_queues_between_units();
@@ -48,7 +50,7 @@ class GraphCompiler {
   std::uint32_t column_node(std::uint32_t product);
   Node describe(std::uint32_t module) const;
   void set_turn(std::uint32_t module, Node& node);
-  Numbers input_nodes(const Numbers& products);
+  [[nodiscard]] Numbers input_nodes(const Numbers& products) const;
   Numbers columns_among(const Numbers& products) const;
   void add_path(const PathDescription& path);
   std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
@@ -70,9 +72,11 @@ class GraphCompiler {
   std::vector<Numbers> analyzer_gates_;             ///< by module
   std::map<std::string, std::uint32_t> path_ends_;  ///< gates
   std::vector<Numbers> gate_children_;              ///< by gate
-  std::vector<Numbers> gate_analyzers_;             ///< by gate
-  std::map<std::string, std::uint32_t> resources_;  ///< queues, by name
-  std::vector<bool> reaches_turn_;                  ///< by node: it, or what it needs, is in turn
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> gate_behind_;  ///< gate, filter
+  std::unordered_map<std::string_view, std::uint32_t> numbers_;  ///< of modules, by label
+  std::vector<Numbers> gate_analyzers_;                          ///< by gate
+  std::map<std::string, std::uint32_t> resources_;               ///< queues, by name
+  std::vector<bool> reaches_turn_;  ///< by node: it, or what it needs, is in turn
   Numbers lazy_nodes_;
 };
 
@@ -95,6 +99,9 @@ GraphCompiler::GraphCompiler(const JobDescription& job)
     const bool before = consumption.when == Consumption::When::before ||
                         cannot_wait(job.modules[consumption.module]);
     add_once((before ? consumed_ : asked_)[consumption.module], consumption.product);
+  }
+  for (std::uint32_t module = 0; module < job.modules.size(); ++module) {
+    numbers_.emplace(job.modules[module].label, module);
   }
   for (std::uint32_t number = 0; number < graph_.products.size(); ++number) {
     if (graph_.products[number].module != none) {
@@ -119,22 +126,51 @@ Graph GraphCompiler::compile() {
   return std::move(graph_);
 }
 
-/// Nodes are numbered after those that they depend on.
+/// Nodes are numbered after those that they depend on. What a module consumes is looked at in the
+/// order in which it said so, then what it may ask for; on a list instead of the stack, since
+/// chains of modules may be long.
 std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
+  struct Visit {
+    std::uint32_t module;
+    std::size_t n_seen;  ///< of its products
+  };
+  std::vector<Visit> way;
   if (module_nodes_[module] == none) {
-    auto node = describe(module);
-    node.inputs = add_links(input_nodes(consumed_[module]));
-    for (const auto lazy : input_nodes(asked_[module])) {
-      add_once(lazy_nodes_, lazy);
+    way.push_back({module, 0});
+  }
+  while (!way.empty()) {
+    auto& [visited, n_seen] = way.back();
+    const auto& consumed = consumed_[visited];
+    const auto& asked = asked_[visited];
+    if (n_seen == consumed.size() + asked.size()) {
+      add_module_node(visited);
+      way.pop_back();
+      continue;
     }
-    node.products = add_links(produced_[module]);
-    node.columns = add_links(columns_among(produced_[module]));
-    node.queues = add_links(queues_of(module));
-    set_turn(module, node);
-    module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
-    graph_.nodes.push_back(node);
+    const auto product =
+        n_seen < consumed.size() ? consumed[n_seen] : asked[n_seen - consumed.size()];
+    ++n_seen;
+    const auto maker = graph_.products[product].module;
+    if (maker == none) {
+      column_node(product);
+    } else if (module_nodes_[maker] == none) {
+      way.push_back({maker, 0});
+    }
   }
   return module_nodes_[module];
+}
+
+/// All that it depends on has a node.
+void GraphCompiler::add_module_node(std::uint32_t module) {
+  auto node = describe(module);
+  node.inputs = add_links(input_nodes(consumed_[module]));
+  std::ranges::copy(input_nodes(asked_[module]), std::back_inserter(lazy_nodes_));
+  node.products = add_links(produced_[module]);
+  node.columns = add_links(columns_among(produced_[module]));
+  node.queues = add_links(queues_of(module));
+  set_turn(module, node);
+  module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
+  graph_.nodes.push_back(node);
 }
 
 Node GraphCompiler::describe(std::uint32_t module) const {
@@ -151,6 +187,7 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   node.may_wait = !asked_[module].empty();
   node.is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
   node.record = &record;
+  node.module = module;
   node.name = &record.label;
   return node;
 }
@@ -222,17 +259,18 @@ std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
   return found->second;
 }
 
-Numbers GraphCompiler::input_nodes(const Numbers& products) {
+/// Of products whose makers have nodes.
+Numbers GraphCompiler::input_nodes(const Numbers& products) const {
   Numbers nodes;
+  std::set<std::uint32_t> seen;
   for (const auto product : products) {
-    add_once(nodes, maker_node(product));
+    const auto maker = graph_.products[product].module;
+    const auto node = maker == none ? column_nodes_[product] : module_nodes_[maker];
+    if (seen.insert(node).second) {
+      nodes.push_back(node);
+    }
   }
   return nodes;
-}
-
-std::uint32_t GraphCompiler::maker_node(std::uint32_t product) {
-  const auto maker = graph_.products[product].module;
-  return maker == none ? column_node(product) : module_node(maker);
 }
 
 Numbers GraphCompiler::columns_among(const Numbers& products) const {
@@ -271,16 +309,15 @@ void GraphCompiler::add_path(const PathDescription& path) {
 }
 
 std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter) {
-  for (const auto child : gate_children_[gate]) {
-    if (graph_.gates[child].filter == filter) {
-      return child;
-    }
+  const auto number = static_cast<std::uint32_t>(graph_.gates.size());
+  const auto [known, is_new] = gate_behind_.emplace(std::pair{gate, filter}, number);
+  if (!is_new) {
+    return known->second;
   }
   auto& filter_mask = graph_.nodes[filter].mask;
   if (filter_mask == none) {
     filter_mask = graph_.n_masks++;
   }
-  const auto number = static_cast<std::uint32_t>(graph_.gates.size());
   const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
   graph_.gates.push_back({gate, filter, filter_mask, mask, {}, {}, {}});
   gate_children_[gate].push_back(number);
@@ -340,8 +377,7 @@ LinkRange GraphCompiler::add_links(const Numbers& numbers) {
 }
 
 std::uint32_t GraphCompiler::number_of(const std::string& label) const {
-  const auto found = std::ranges::find(job_.modules, label, &ModuleRecord::label);
-  return static_cast<std::uint32_t>(found - job_.modules.begin());
+  return numbers_.at(label);
 }
 
 }  // namespace

@@ -10,58 +10,68 @@
 
 namespace forkrun {
 
-/// Notes what one module declares.
+/// Notes what one module declares. It stays as long as the module, which may have kept a reference:
+/// when the construction is over, that leads to an error.
 class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
                      ProductTable& products, std::uint64_t seed, Conditions& conditions)
-      : number_{number},
-        record_{record},
-        parameters_{parameters},
-        products_{products},
-        seed_{seed},
-        conditions_{conditions} {}
+      : label_{record.label},
+        number_{number},
+        open_{record, parameters, products, conditions, seed} {}
 
-  [[nodiscard]] const std::string& label() const override { return record_.label; }
-  [[nodiscard]] const Parameters& parameters() const override { return parameters_; }
+  /// From now on nothing can be declared.
+  void end() { is_over_ = true; }
+
+  [[nodiscard]] const std::string& label() const override { return label_; }
+  [[nodiscard]] const Parameters& parameters() const override { return open().parameters; }
   void set_concurrency(Concurrency concurrency) override {
-    record_.wished_concurrency = concurrency;
+    open().record.wished_concurrency = concurrency;
   }
   void set_limit(std::uint32_t n_blocks) override;
-  void set_instances(Instances instances) override { record_.instances = instances; }
+  void set_instances(Instances instances) override { open().record.instances = instances; }
   using Construction::random;
   [[nodiscard]] RandomKey random(const std::string& name) override {
-    return random_key(seed_, name);
+    return random_key(open().seed, name);
   }
-  void uses_resource(const std::string& name) override { record_.resources.insert(name); }
+  void uses_resource(const std::string& name) override { open().record.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
-    return products_.consume(number_, name, std::nullopt);
+    return open().products.consume(number_, name, std::nullopt);
   }
   Histogram& book(const std::string& name, const std::string& title,
                   std::vector<Axis> axes) override;
 
  protected:
   std::uint32_t consume(const std::string& name, const ProductType& type) override {
-    return products_.consume(number_, name, type);
+    return open().products.consume(number_, name, type);
   }
   std::uint32_t consume_lazily(const std::string& name, const ProductType& type) override {
-    return products_.consume(number_, name, type, Consumption::When::asked);
+    return open().products.consume(number_, name, type, Consumption::When::asked);
   }
   std::uint32_t produce(const std::string& name, const ProductType& type) override {
-    return products_.produce(number_, name, type);
+    return open().products.produce(number_, name, type);
   }
   std::uint32_t consume_condition(ConditionObject object) override {
-    object.module = record_.label;
-    return conditions_.consume(std::move(object));
+    object.module = label_;
+    return open().conditions.consume(std::move(object));
   }
+  [[nodiscard]] std::uint32_t number() const override { return number_; }
 
  private:
+  /// What is there while the module is constructed.
+  struct Open {
+    ModuleRecord& record;
+    const Parameters& parameters;
+    ProductTable& products;
+    Conditions& conditions;
+    std::uint64_t seed;
+  };
+  [[nodiscard]] const Open& open() const;
+
+  std::string label_;
   std::uint32_t number_;
-  ModuleRecord& record_;
-  const Parameters& parameters_;
-  ProductTable& products_;
-  std::uint64_t seed_;
-  Conditions& conditions_;
+  Open open_;
+  bool is_over_{};
 };
 
 }  // namespace forkrun

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <forkrun/core/data/nearest_name.hpp>
@@ -40,28 +42,35 @@ void check_unique(const std::string& what, const std::vector<std::string>& names
   }
 }
 
-std::string check_path_label(const JobDescription& job, const PathDescription& path,
-                             const std::string& label) {
+using KindsByLabel = std::map<std::string_view, ModuleKind>;
+
+std::string check_path_label(const JobDescription& job, const KindsByLabel& kinds,
+                             const PathDescription& path, const std::string& label) {
+  const auto found = kinds.find(label);
+  if (found != kinds.end() && found->second != ModuleKind::producer &&
+      found->second != ModuleKind::output) {
+    return {};
+  }
   const auto start = "path \"" + path.name + "\" names \"" + label + "\"";
-  const auto found = std::ranges::find(job.modules, label, &ModuleRecord::label);
-  if (found == job.modules.end()) {
+  if (found == kinds.end()) {
     return start + ", which is no module" + nearest_name_hint(label, labels_of(job));
   }
-  if (found->kind == ModuleKind::producer) {
+  if (found->second == ModuleKind::producer) {
     return start +
            ", a producer: a path has filters and analyzers, and what they consume is "
            "made on demand";
   }
-  if (found->kind == ModuleKind::output) {
-    return start + ", an output: say in the output which paths it writes";
-  }
-  return {};
+  return start + ", an output: say in the output which paths it writes";
 }
 
 void check_paths(const JobDescription& job, std::vector<std::string>& problems) {
+  KindsByLabel kinds;
+  for (const auto& record : job.modules) {
+    kinds.emplace(record.label, record.kind);
+  }
   for (const auto& path : job.paths) {
     for (const auto& label : path.labels) {
-      auto problem = check_path_label(job, path, label);
+      auto problem = check_path_label(job, kinds, path, label);
       if (!problem.empty()) {
         problems.push_back(std::move(problem));
       }
@@ -80,9 +89,10 @@ std::vector<std::string> names_of(const std::vector<PathDescription>& paths) {
 
 void check_outputs(const JobDescription& job, std::vector<std::string>& problems) {
   const auto paths = names_of(job.paths);
+  const std::set<std::string_view> known{paths.begin(), paths.end()};
   for (const auto& output : job.outputs) {
     for (const auto& path : output.paths) {
-      if (std::ranges::find(paths, path) == paths.end()) {
+      if (!known.contains(path)) {
         problems.push_back("output \"" + output.label + "\" writes path \"" + path +
                            "\", which there is not" + nearest_name_hint(path, paths));
       }
@@ -90,11 +100,8 @@ void check_outputs(const JobDescription& job, std::vector<std::string>& problems
   }
 }
 
-void check_products_of(const JobDescription& job, std::uint32_t number,
+void check_products_of(const ModuleRecord& record, bool makes_products,
                        std::vector<std::string>& problems) {
-  const auto& record = job.modules[number];
-  const bool makes_products = std::ranges::any_of(
-      job.products.products(), [number](const Product& p) { return p.module == number; });
   if (makes_products && record.kind != ModuleKind::producer) {
     problems.push_back("module \"" + record.label + "\" declares products, but is no producer");
   }
@@ -121,8 +128,11 @@ void check_instances_of(const ModuleRecord& record, std::vector<std::string>& pr
     problems.push_back(start + "books histograms, which only one can fill");
   } else if (record.kind == ModuleKind::output) {
     problems.push_back(start + "is an output");
-  } else if (!record.module->clone()) {
+  } else if (const auto clone = record.module->clone(); !clone) {
     problems.push_back(start + "has no clone()");
+  } else if (const auto& original = *record.module, &other = *clone;
+             typeid(original) != typeid(other)) {
+    problems.push_back(start + "has a clone() that makes an object of another class");
   }
 }
 
@@ -134,10 +144,28 @@ void check_external(const ModuleRecord& record, std::vector<std::string>& proble
   }
 }
 
+/// An output shares the lane of the source with others, so nothing can be made while it writes.
+void check_asking_outputs(const JobDescription& job, std::vector<std::string>& problems) {
+  for (const auto& [module, product, type, when] : job.products.consumptions()) {
+    const auto& record = job.modules[module];
+    if (when == Consumption::When::asked && record.kind == ModuleKind::output) {
+      problems.push_back("output \"" + record.label + "\" may consume \"" +
+                         job.products.products()[product].name +
+                         "\", but outputs cannot ask while they write: declare it with consumes()");
+    }
+  }
+}
+
 void check_kinds(const JobDescription& job, std::vector<std::string>& problems) {
+  std::vector<bool> makes_products(job.modules.size());
+  for (const auto& product : job.products.products()) {
+    if (product.module != none) {
+      makes_products[product.module] = true;
+    }
+  }
   for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
     if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
-      check_products_of(job, number, problems);
+      check_products_of(job.modules[number], makes_products[number], problems);
       check_histograms_of(job.modules[number], problems);
       check_instances_of(job.modules[number], problems);
       check_external(job.modules[number], problems);
@@ -168,20 +196,31 @@ class CycleSearch {
  private:
   enum class State : std::uint8_t { unseen, on_the_way, done };
 
+  /// With a list of its own instead of the stack: chains of modules may be long.
   void visit(std::uint32_t module) {
+    enter(module);
+    while (!way_.empty()) {
+      const auto last = way_.back();
+      auto& next = next_.back();
+      if (next == consumers_[last].end()) {
+        states_[last] = State::done;
+        way_.pop_back();
+        next_.pop_back();
+      } else {
+        enter(*next++);
+      }
+    }
+  }
+
+  void enter(std::uint32_t module) {
     if (states_[module] == State::on_the_way) {
       report(module);
     }
-    if (states_[module] != State::unseen) {
-      return;
+    if (states_[module] == State::unseen) {
+      states_[module] = State::on_the_way;
+      way_.push_back(module);
+      next_.push_back(consumers_[module].begin());
     }
-    states_[module] = State::on_the_way;
-    way_.push_back(module);
-    for (const auto consumer : consumers_[module]) {
-      visit(consumer);
-    }
-    way_.pop_back();
-    states_[module] = State::done;
   }
 
   void report(std::uint32_t module) {
@@ -197,6 +236,7 @@ class CycleSearch {
   std::vector<std::set<std::uint32_t>> consumers_;
   std::vector<State> states_;
   std::vector<std::uint32_t> way_;
+  std::vector<std::set<std::uint32_t>::const_iterator> next_;  ///< by step of the way: a consumer
   std::vector<std::string> cycles_;
 };
 
@@ -209,6 +249,7 @@ std::vector<std::string> find_problems(const JobDescription& job) {
   std::ranges::move(job.products.problems(descriptions_of(job)), std::back_inserter(problems));
   std::ranges::move(CycleSearch{job}.find(), std::back_inserter(problems));
   check_kinds(job, problems);
+  check_asking_outputs(job, problems);
   check_paths(job, problems);
   check_outputs(job, problems);
   return problems;

@@ -33,6 +33,7 @@ struct Node {
   bool may_wait{};               ///< for them: they are not made before
   bool is_external{};            ///< has part of its work done outside
   const ModuleRecord* record{};  ///< null for a source column
+  std::uint32_t module = none;   ///< its number; none for a source column
   std::uint32_t source_column = none;
   std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
   LinkRange inputs;           ///< nodes that make what this one consumes

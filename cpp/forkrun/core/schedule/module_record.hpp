@@ -24,7 +24,8 @@ struct ModuleRecord {
   Instances instances = Instances::shared;
   std::set<std::string> resources{};
   std::deque<Histogram> histograms{};  ///< a deque: modules hold references to its elements
-  std::unique_ptr<Module> module{};    ///< null if its constructor threw; destroyed before those
+  std::unique_ptr<Construction> construction{};  ///< to which the module may have a reference
+  std::unique_ptr<Module> module{};  ///< null if its constructor threw; destroyed before those
   std::vector<std::unique_ptr<Module>> clones{};
 
   [[nodiscard]] Concurrency concurrency() const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,8 +10,6 @@
 #include <forkrun/core/module/module.hpp>
 
 namespace forkrun {
-
-inline constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
 /// A product of the job: who makes it, and of which type.
 struct Product {

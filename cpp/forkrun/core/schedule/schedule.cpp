@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/module_record.hpp>
 
@@ -86,7 +87,12 @@ void Schedule::make_clones(std::size_t n_clones) {
   for (auto& record : modules_) {
     record.clones.clear();
     for (std::size_t i = 0; record.instances == Instances::per_block && i < n_clones; ++i) {
-      record.clones.push_back(record.module->clone());
+      auto clone = record.module->clone();
+      if (!clone) {
+        throw Error{"module \"" + record.label +
+                    "\": its clone() returns nothing, though it did before"};
+      }
+      record.clones.push_back(std::move(clone));
     }
   }
 }

@@ -117,8 +117,8 @@ class ScheduleBuilder {
 
   /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
   /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
-  /// path; a producer on a path; parameters that no module asked for. The builder is empty
-  /// afterwards.
+  /// path; a producer on a path; parameters that no module asked for. The builder cannot be
+  /// used again.
   [[nodiscard]] std::unique_ptr<Schedule> compile();
 
  private:

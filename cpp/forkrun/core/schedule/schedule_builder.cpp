@@ -37,7 +37,9 @@ struct ScheduleBuilder::Impl {
   std::uint64_t seed;
   std::shared_ptr<Conditions> conditions;
   std::vector<std::string> problems{};
+  bool is_compiled{};
 
+  void check_not_compiled() const;
   template <typename Make>
   void add(const ModuleDescription& module, const Make& make);
 };
@@ -51,13 +53,24 @@ void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
   record.resources.insert(instead.resources.begin(), instead.resources.end());
 }
 
+void ScheduleBuilder::Impl::check_not_compiled() const {
+  if (is_compiled) {
+    throw Error{
+        "this ScheduleBuilder has been compiled, its modules are in the schedule: make another"};
+  }
+}
+
 /// Constructs a module; what it throws becomes a problem.
 template <typename Make>
 void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
+  check_not_compiled();
   const auto& [label, parameters, instead] = description;
   const auto number = static_cast<std::uint32_t>(job.modules.size());
   auto& record = job.modules.emplace_back(ModuleRecord{label});
-  ModuleConstruction construction{number, record, parameters, job.products, seed, *conditions};
+  auto owned = std::make_unique<ModuleConstruction>(number, record, parameters, job.products, seed,
+                                                    *conditions);
+  auto& construction = *owned;
+  record.construction = std::move(owned);
   try {
     auto module = make(construction);
     if (!module) {
@@ -72,6 +85,7 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
   } catch (const std::exception& error) {
     problems.push_back("module \"" + label + "\": " + error.what());
   }
+  construction.end();
 }
 
 ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed,
@@ -90,11 +104,15 @@ void ScheduleBuilder::add_module(
   impl_->add(module, make);
 }
 
-void ScheduleBuilder::add_path(const PathDescription& path) { impl_->job.paths.push_back(path); }
+void ScheduleBuilder::add_path(const PathDescription& path) {
+  impl_->check_not_compiled();
+  impl_->job.paths.push_back(path);
+}
 
 void ScheduleBuilder::add_output(
     const OutputDescription& output,
     const std::function<std::unique_ptr<OutputModule>(Construction&)>& make) {
+  impl_->check_not_compiled();
   impl_->job.outputs.push_back(output);
   impl_->add({output.label, {}}, [&](Construction& construction) {
     for (const auto& product : output.products) {
@@ -129,6 +147,8 @@ std::vector<std::string> ScheduleBuilder::consumed_source_columns() const {
 }
 
 std::unique_ptr<Schedule> ScheduleBuilder::compile() {
+  impl_->check_not_compiled();
+  impl_->is_compiled = true;
   auto problems = std::move(impl_->problems);
   std::ranges::move(find_problems(impl_->job), std::back_inserter(problems));
   if (!problems.empty()) {

@@ -154,6 +154,45 @@ TEST_F(ScheduleTest, filter_that_declares_a_product_is_a_problem) {
   EXPECT_EQ(problems(), (Strings{"module \"f\" declares products, but is no producer"}));
 }
 
+TEST_F(ScheduleTest, an_output_that_may_consume_is_a_problem_among_the_others) {
+  filter("f", {"nothing"});
+  builder.add_output({"out", {}, {}}, [this](Construction& construction) {
+    construction.may_consume_scalar<float>("MET_pt");
+    return std::make_unique<MemoryOutput>(record, std::vector<ScalarInput<std::int64_t>>{});
+  });
+  EXPECT_EQ(problems(), (Strings{"module \"f\" consumes \"nothing\", which nobody makes",
+                                 "output \"out\" may consume \"MET_pt\", but outputs cannot ask "
+                                 "while they write: declare it with consumes()"}));
+}
+
+TEST_F(ScheduleTest, a_clone_of_another_class_is_a_problem) {
+  class Base : public Producer {
+   public:
+    [[nodiscard]] std::unique_ptr<Module> clone() const override {
+      return std::make_unique<Base>();
+    }
+    void produce(const EventBlock&) override {}
+  };
+  class Derived final : public Base {};
+  builder.add_module({"d", {}}, [](Construction& construction) {
+    construction.set_instances(Instances::per_block);
+    return std::make_unique<Derived>();
+  });
+  EXPECT_EQ(problems(), (Strings{"module \"d\" is to have one object per block, but has a clone() "
+                                 "that makes an object of another class"}));
+}
+
+TEST_F(ScheduleTest, a_builder_is_compiled_once) {
+  producer("a", {"MET_pt"}, {"x"});
+  filter("f", {"x"});
+  builder.add_path({"p", {"f"}});
+  (void)builder.compile();
+  EXPECT_THROW((void)builder.compile(), Error);
+  EXPECT_THROW(filter("g", {"x"}), Error);
+  EXPECT_THROW(output("out", {}, {"x"}), Error);
+  EXPECT_THROW(builder.add_path({"q", {"f"}}), Error);
+}
+
 TEST_F(ScheduleTest, columns_made_and_columns_read_are_known_before_compiling) {
   producer("a", {"MET_pt"}, {"z", "b"});
   output("out", {}, {"z", "run"});

@@ -1,5 +1,9 @@
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <forkrun/core/schedule/compile_graph.hpp>
 
@@ -7,84 +11,145 @@ namespace forkrun {
 
 namespace {
 
-using Nodes = std::set<std::uint32_t>;  // In an order in which makers come before consumers.
+using Numbers = std::vector<std::uint32_t>;
+
+/// The gates behind each gate, it included, as a stretch of numbers: gates in the order of a walk
+/// through their tree.
+class GateTree {
+ public:
+  explicit GateTree(const Graph& graph) : first_(graph.gates.size()), last_(graph.gates.size(), 1) {
+    const auto& gates = graph.gates;
+    for (auto gate = gates.size() - 1; gate > 0; --gate) {  // Children before parents.
+      last_[gates[gate].parent] += last_[gate];
+    }
+    Numbers next(gates.size(), 1);  // Behind each gate: where its next child begins.
+    for (std::size_t gate = 0; gate < gates.size(); ++gate) {
+      if (gate != 0) {
+        const auto parent = gates[gate].parent;
+        first_[gate] = std::exchange(next[parent], next[parent] + last_[gate]);
+        next[gate] = first_[gate] + 1;
+      }
+    }
+    for (std::size_t gate = 0; gate < gates.size(); ++gate) {
+      last_[gate] += first_[gate];
+    }
+  }
+  [[nodiscard]] std::uint32_t first(std::uint32_t gate) const { return first_[gate]; }
+  [[nodiscard]] std::uint32_t last(std::uint32_t gate) const { return last_[gate]; }  ///< + 1
+
+ private:
+  Numbers first_;
+  Numbers last_;  ///< until the end of the constructor: how many
+};
+
+/// What is certainly called when a gate is open: the steps of the gates on the way to it. A node is
+/// kept with the gates whose steps it is among, of which none is behind another, so that one look
+/// for the last that begins before a gate tells.
+class CertainCalls {
+ public:
+  explicit CertainCalls(const Graph& graph) : tree_{graph}, gates_(graph.nodes.size()) {}
+
+  void add(std::uint32_t node, std::uint32_t gate) {
+    gates_[node].emplace(tree_.first(gate), tree_.last(gate));
+  }
+  [[nodiscard]] bool has(std::uint32_t node, std::uint32_t gate) const {
+    const auto next = gates_[node].upper_bound(tree_.first(gate));
+    return next != gates_[node].begin() && tree_.first(gate) < std::prev(next)->second;
+  }
+  /// One of the gates is open, it is not known which.
+  [[nodiscard]] bool has(std::uint32_t node, std::span<const std::uint32_t> gates) const {
+    return std::ranges::all_of(gates, [&](auto gate) { return has(node, gate); });
+  }
+
+ private:
+  GateTree tree_;
+  std::vector<std::map<std::uint32_t, std::uint32_t>> gates_;  ///< by node: first, last
+};
 
 class StepFinder {
  public:
-  StepFinder(Graph& graph, const std::vector<std::uint32_t>& lazy);
+  StepFinder(Graph& graph, const Numbers& lazy);
   void find();
 
  private:
-  void add_needed(std::uint32_t node, Nodes& needed) const;
-  LinkRange add(std::uint32_t target, const Nodes& certain);
-  [[nodiscard]] Nodes certain_behind_any(LinkRange gates) const;
+  template <typename IsCertain>
+  Numbers find_needed(const Numbers& targets, const IsCertain& is_certain);
+  LinkRange add(std::uint32_t target, std::span<const std::uint32_t> gates);
+  void add_step(std::uint32_t node);
 
   Graph& graph_;
-  Nodes lazy_;                    ///< what modules may ask for, with all that it needs
-  std::vector<Nodes> certain_;    ///< by gate: certainly called when it is open
-  std::vector<std::size_t> met_;  ///< by node: its first step + 1; 0: none
+  CertainCalls certain_;
+  std::vector<bool> is_lazy_;      ///< by node: modules may ask for it, or for what needs it
+  std::vector<std::size_t> met_;   ///< by node: its first step + 1; 0: none
+  std::vector<std::size_t> seen_;  ///< by node: the last search that has seen it
+  std::size_t n_searches_{};
 };
 
-StepFinder::StepFinder(Graph& graph, const std::vector<std::uint32_t>& lazy)
-    : graph_{graph}, certain_(graph.gates.size()), met_(graph.nodes.size()) {
-  for (const auto node : lazy) {
-    add_needed(node, lazy_);
+StepFinder::StepFinder(Graph& graph, const Numbers& lazy)
+    : graph_{graph},
+      certain_{graph},
+      is_lazy_(graph.nodes.size()),
+      met_(graph.nodes.size()),
+      seen_(graph.nodes.size()) {
+  for (const auto node : find_needed(lazy, [](std::uint32_t) { return false; })) {
+    is_lazy_[node] = true;
   }
 }
 
 void StepFinder::find() {
   for (std::uint32_t number = 1; number < graph_.gates.size(); ++number) {
     auto& gate = graph_.gates[number];
-    certain_[number] = certain_[gate.parent];
-    gate.steps = add(gate.filter, certain_[gate.parent]);
+    gate.steps = add(gate.filter, {&gate.parent, 1});
     for (const auto& step : graph_.steps_at(gate.steps)) {
-      certain_[number].insert(step.node);
+      certain_.add(step.node, number);
     }
   }
   for (const auto* targets : {&graph_.analyzers, &graph_.outputs}) {
     for (const auto number : *targets) {
       auto& node = graph_.nodes[number];
-      node.steps = add(number, certain_behind_any(node.gates));
+      node.steps = add(number, graph_.at(node.gates));
     }
   }
 }
 
-void StepFinder::add_needed(std::uint32_t node, Nodes& needed) const {
-  if (needed.insert(node).second) {
-    for (const auto input : graph_.at(graph_.nodes[node].inputs)) {
-      add_needed(input, needed);
+/// The targets with all that they need, in an order in which makers come before consumers. What is
+/// certain is left out, and was made with all that it needs itself.
+template <typename IsCertain>
+Numbers StepFinder::find_needed(const Numbers& targets, const IsCertain& is_certain) {
+  ++n_searches_;
+  Numbers needed;
+  const auto need = [&](std::uint32_t node) {
+    if (seen_[node] != n_searches_ && !is_certain(node)) {
+      seen_[node] = n_searches_;
+      needed.push_back(node);
     }
+  };
+  std::ranges::for_each(targets, need);
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    std::ranges::for_each(graph_.at(graph_.nodes[needed[i]].inputs), need);
   }
+  std::ranges::sort(needed);
+  return needed;
 }
 
-LinkRange StepFinder::add(std::uint32_t target, const Nodes& certain) {
-  Nodes needed;
-  add_needed(target, needed);
-  LinkRange range{static_cast<std::uint32_t>(graph_.steps.size()), 0};
-  for (const auto node : needed) {
-    if (certain.contains(node)) {
-      continue;
-    }
-    const bool is_lazy = lazy_.contains(node);
-    const bool was_met = met_[node] != 0;
-    if (was_met) {
-      graph_.steps[met_[node] - 1].is_noted = true;
-    }
-    graph_.steps.push_back({node, was_met || is_lazy, was_met || is_lazy});
-    met_[node] = was_met ? met_[node] : graph_.steps.size();
+/// `gates`: of which one is open when the target is called.
+LinkRange StepFinder::add(std::uint32_t target, std::span<const std::uint32_t> gates) {
+  const auto first = static_cast<std::uint32_t>(graph_.steps.size());
+  const auto is_certain = [&](std::uint32_t node) { return certain_.has(node, gates); };
+  for (const auto node : find_needed({target}, is_certain)) {
+    add_step(node);
   }
-  range.count = static_cast<std::uint32_t>(graph_.steps.size()) - range.first;
-  return range;
+  return {first, static_cast<std::uint32_t>(graph_.steps.size()) - first};
 }
 
-/// Some of them is open, it is not known which.
-Nodes StepFinder::certain_behind_any(LinkRange gates) const {
-  const auto numbers = graph_.at(gates);
-  auto certain = certain_[numbers[0]];
-  for (const auto gate : numbers.subspan(1)) {
-    std::erase_if(certain, [&](auto node) { return !certain_[gate].contains(node); });
+void StepFinder::add_step(std::uint32_t node) {
+  const bool was_met = met_[node] != 0;
+  if (was_met) {
+    graph_.steps[met_[node] - 1].is_noted = true;
   }
-  return certain;
+  const bool may_be_called = was_met || is_lazy_[node];
+  graph_.steps.push_back({node, may_be_called, may_be_called});
+  met_[node] = was_met ? met_[node] : graph_.steps.size();
 }
 
 }  // namespace

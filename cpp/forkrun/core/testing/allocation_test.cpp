@@ -63,7 +63,7 @@ void add_asking(ScheduleBuilder& builder) {
   builder.add_module({"awaits", {}}, [](Construction& construction) {
     const auto input = construction.may_consume<std::int64_t>("asked");
     return std::make_unique<testing::FunctionCoroutineFilter>(
-        [input](const EventBlock& block, std::span<std::uint8_t> accept) -> Coroutine {
+        [input](const CoroutineBlock& block, std::span<std::uint8_t> accept) -> Coroutine {
           const std::int64_t& value = co_await block.get(input);
           accept[0] = value % 2 == 0 ? 1 : 0;
         });

@@ -36,9 +36,9 @@ class FunctionFilter : public Filter {
 
 class FunctionCoroutineProducer : public CoroutineProducer {
  public:
-  using Function = std::function<Coroutine(const EventBlock&)>;
+  using Function = std::function<Coroutine(const CoroutineBlock&)>;
   explicit FunctionCoroutineProducer(Function function) : function_{std::move(function)} {}
-  Coroutine produce(const EventBlock& block) override { return function_(block); }
+  Coroutine produce(const CoroutineBlock& block) override { return function_(block); }
 
  private:
   Function function_;
@@ -46,9 +46,9 @@ class FunctionCoroutineProducer : public CoroutineProducer {
 
 class FunctionCoroutineFilter : public CoroutineFilter {
  public:
-  using Function = std::function<Coroutine(const EventBlock&, std::span<std::uint8_t>)>;
+  using Function = std::function<Coroutine(const CoroutineBlock&, std::span<std::uint8_t>)>;
   explicit FunctionCoroutineFilter(Function function) : function_{std::move(function)} {}
-  Coroutine filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
+  Coroutine filter(const CoroutineBlock& block, std::span<std::uint8_t> accept) override {
     return function_(block, accept);
   }
 

@@ -68,7 +68,7 @@ class Body {
   }
 
   template <typename Step>
-  Coroutine run_as_coroutine(const EventBlock& block, Step step) const {
+  Coroutine run_as_coroutine(const CoroutineBlock& block, Step step) const {
     note_place(block);
     std::vector<Values> values;
     for (const auto input : asked_of(block)) {
@@ -252,9 +252,10 @@ std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& p
   };
   const auto run = [body, filling](const EventBlock& block) { body.run(block, filling(block)); };
   if (part.way == RandomJob::Way::coroutine) {
-    return make<FunctionCoroutineProducer>(part, body, [body, filling](const EventBlock& block) {
-      return body.run_as_coroutine(block, filling(block));
-    });
+    return make<FunctionCoroutineProducer>(part, body,
+                                           [body, filling](const CoroutineBlock& block) {
+                                             return body.run_as_coroutine(block, filling(block));
+                                           });
   }
   if (part.way == RandomJob::Way::outside) {
     return make<WithOutside<FunctionProducer>>(part, body, run,
@@ -278,10 +279,10 @@ std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& par
     body.run(block, deciding(accept));
   };
   if (part.way == RandomJob::Way::coroutine) {
-    return make<FunctionCoroutineFilter>(part, body,
-                                         [body, deciding](const EventBlock& block, Accept accept) {
-                                           return body.run_as_coroutine(block, deciding(accept));
-                                         });
+    return make<FunctionCoroutineFilter>(
+        part, body, [body, deciding](const CoroutineBlock& block, Accept accept) {
+          return body.run_as_coroutine(block, deciding(accept));
+        });
   }
   if (part.way == RandomJob::Way::outside) {
     return make<WithOutside<FunctionFilter>>(part, body, run,

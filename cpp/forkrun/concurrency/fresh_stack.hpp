@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace forkrun {
+
+/// Of a fresh stack.
+inline constexpr std::size_t fresh_stack_bytes = std::size_t{16} << 20U;
+/// So many fresh stacks upon each other, of 1 GiB, and no more.
+inline constexpr int n_fresh_stacks_at_most = 64;
+
+/// Whether so little is left of the calling thread's stack (1 MiB, or half of a smaller one) that
+/// what may call many others in turn had better go on elsewhere.
+[[nodiscard]] bool is_stack_short() noexcept;
+
+/// Calls `body` on a stack of its own, that of another thread, and waits until it returns. To the
+/// executor it is the calling thread. Rethrows what `body` throws. False, without a call, if so
+/// many fresh stacks lie upon each other already, or the system has no further thread for us.
+[[nodiscard]] bool call_on_fresh_stack(const std::function<void()>& body);
+
+}  // namespace forkrun
