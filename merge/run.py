@@ -99,7 +99,7 @@ def _merge_output(
         sources = _parts_to_join(folder, parts)
         entries = _core.merge_trees(sources, str(beside), [tree], None, report)
         if config.merge.carry:
-            _core.carry_objects(list(inputs), str(beside), [tree])
+            _core.carry_objects(list(inputs), str(beside), [tree], config.merge.keep_first)
         written = total_digest((part.n_events, part.digest) for part in parts)
         digest = check_merged(
             beside, entries[tree], written, config.source, _branches(sources[0], tree)
