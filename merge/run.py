@@ -34,13 +34,15 @@ class Planned:
 
 @dataclass(frozen=True)
 class MergedOutput:
-    """`digest`: read back from the file; None if the file does not hold the event ids."""
+    """`digest`: read back from the file; None if the file does not hold the event ids.
+    `written_anew`: branches of objects whose entries could not be copied as bytes."""
 
     label: str
     file: str
     n_events: int
     digest: str | None
     n_bytes: int
+    written_anew: list[str]
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,11 @@ def _merge_output(
         if config.merge.carry:
             _core.carry_objects(list(inputs), str(beside), [tree], config.merge.keep_first)
         written = total_digest((part.n_events, part.digest) for part in parts)
-        digest = check_merged(
-            beside, entries[tree], written, config.source, _branches(sources[0], tree)
-        )
+        branches = _branches(sources[0], tree)
+        digest = check_merged(beside, entries[tree], written, config.source, branches)
+        anew = [b for b in _core.branches_written_anew(inputs[0], tree) if b in branches]
         n_bytes = beside.stat().st_size
-    return MergedOutput(output.label, str(final), written.count, digest, n_bytes)
+    return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
 
 
 def _parts_to_join(folder: Path, parts: Sequence[OutputPart]) -> list[str]:
