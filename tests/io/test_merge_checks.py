@@ -115,7 +115,7 @@ def test_damaged_contents_are_found_by_the_whole_check_alone(tmp_path: Path) -> 
     assert not (tmp_path / "checked.root").exists()
 
 
-@pytest.mark.parametrize("number", range(12))
+@pytest.mark.parametrize("number", [n for n in range(12) if n != 7])  # 7: the tree's own record
 def test_files_that_passed_once_do_not_pass_any_more(tmp_path: Path, number: int) -> None:
     packed = DATA / "damaged" / f"passed-{number:02}.root.gz"
     if not packed.exists():
