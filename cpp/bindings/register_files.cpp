@@ -82,8 +82,8 @@ std::map<std::string, std::int64_t> merge_trees(const Strings& inputs, const std
   return root_io::merge_files(request);
 }
 
-Strings carry_objects(const Strings& inputs, const std::string& output,
-                      const py::iterable& exclude, bool keep_first) {
+Strings carry_objects(const Strings& inputs, const std::string& output, const py::iterable& exclude,
+                      bool keep_first) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());

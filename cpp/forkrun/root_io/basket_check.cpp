@@ -30,11 +30,12 @@ std::size_t entry_size_of(TBranch& branch) {
     const auto& leaf = static_cast<TLeaf&>(*object);
     const std::string_view type{leaf.IsA()->GetName()};
     constexpr std::string_view numbers = "OBSILGFD";
-    if (type.size() != 6 || numbers.find(type[5]) == numbers.npos || leaf.GetLeafCount() != nullptr) {
+    if (type.size() != 6 || numbers.find(type[5]) == numbers.npos ||
+        leaf.GetLeafCount() != nullptr) {
       return 0;
     }
-    size += static_cast<std::size_t>(leaf.GetLenType()) *
-            static_cast<std::size_t>(leaf.GetLenStatic());
+    size +=
+        static_cast<std::size_t>(leaf.GetLenType()) * static_cast<std::size_t>(leaf.GetLenStatic());
   }
   return size;
 }
@@ -72,7 +73,8 @@ bool is_basket(std::span<const std::byte> record) {
     return false;
   }
   return std::to_integer<std::size_t>(record[at_class]) == name.size() &&
-         std::string_view{reinterpret_cast<const char*>(&record[at_class + 1]), name.size()} == name;
+         std::string_view{reinterpret_cast<const char*>(&record[at_class + 1]), name.size()} ==
+             name;
 }
 
 /// A vector's entry begins with the number of bytes that follow, and its number of values.
@@ -183,8 +185,8 @@ void BasketCheck::add_places(std::size_t branch, std::vector<BasketPlace>& place
   }
   for (int i = 0; i < n_baskets && starts[i] < n_entries_; ++i) {
     const auto end = i + 1 < n_baskets ? starts[i + 1] : n_entries_;
-    const BasketPlace place{branch,    i, from.GetBasketSeek(i), from.GetBasketBytes()[i],
-                            starts[i], end - starts[i]};
+    const BasketPlace place{
+        branch, i, from.GetBasketSeek(i), from.GetBasketBytes()[i], starts[i], end - starts[i]};
     if (place.n_entries < 0 || end > n_entries_) {
       fail(branch, ": its list of baskets is damaged: basket " + std::to_string(i) +
                        " begins at entry " + std::to_string(starts[i]) + ", the next one at " +
@@ -255,7 +257,8 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
   }
 }
 
-void BasketCheck::check_contents(const BasketPlace& place, std::span<const std::byte> record) const {
+void BasketCheck::check_contents(const BasketPlace& place,
+                                 std::span<const std::byte> record) const {
   const auto& layout = layouts_[place.branch];
   Bytes memory;
   Basket basket;

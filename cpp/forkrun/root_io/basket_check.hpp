@@ -25,9 +25,9 @@ struct BasketPlace {
   std::int64_t n_entries{};
 };
 
-/// Proves that the baskets of a tree are what the tree says of them, before they are copied. Baskets
-/// that Zstandard compressed have no checksum: what can be seen without uncompressing them is
-/// whether all sizes, places, names and numbers of entries agree.
+/// Proves that the baskets of a tree are what the tree says of them, before they are copied.
+/// Baskets that Zstandard compressed have no checksum: what can be seen without uncompressing them
+/// is whether all sizes, places, names and numbers of entries agree.
 class BasketCheck {
  public:
   enum class Depth {
@@ -47,7 +47,8 @@ class BasketCheck {
   BasketHeader check(const BasketPlace& place, std::span<const std::byte> record) const;
   /// Of baskets in memory, in parallel where that is worth it. Records are in the order of places.
   [[nodiscard]] std::vector<BasketHeader> check(
-      std::span<const BasketPlace> places, std::span<const std::span<const std::byte>> records) const;
+      std::span<const BasketPlace> places,
+      std::span<const std::span<const std::byte>> records) const;
 
  private:
   void add_places(std::size_t branch, std::vector<BasketPlace>& places) const;

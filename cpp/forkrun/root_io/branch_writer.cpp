@@ -35,9 +35,8 @@ bool counts_others(TBranch& branch) {
 bool counts_objects(TBranch& branch) {
   constexpr int clones = 3, collection = 4;
   const auto* element = dynamic_cast<TBranchElement*>(&branch);
-  return element != nullptr &&
-         (element->GetType() == clones || element->GetType() == collection ||
-          element->GetStreamerType() == TVirtualStreamerInfo::kCounter);
+  return element != nullptr && (element->GetType() == clones || element->GetType() == collection ||
+                                element->GetStreamerType() == TVirtualStreamerInfo::kCounter);
 }
 
 std::int64_t counted(const std::byte* entry, std::size_t size) {
@@ -191,8 +190,7 @@ void BranchWriter::finish() {
     set_maximum(leaf, std::max(*structure_maximum_, largest_count_));
   } else if (counts_objects_) {
     structure_maximum_ = structure_maximum_.value_or(largest_count(branch_));
-    set_largest_count(branch_,
-                      static_cast<int>(std::max(*structure_maximum_, largest_count_)));
+    set_largest_count(branch_, static_cast<int>(std::max(*structure_maximum_, largest_count_)));
   }
   branch_.AddLastBasket(n_written_);
 }

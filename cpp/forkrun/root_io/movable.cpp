@@ -20,9 +20,9 @@ using Info = TVirtualStreamerInfo;
 /// Classes of ROOT's own with streaming of their own, which writes numbers and texts alone.
 bool is_plain(std::string_view name) {
   constexpr std::array<std::string_view, 15> names{
-      "TObject", "TNamed",  "TString", "string",  "std::string", "TLorentzVector", "TVector3",
-      "TVector2", "TDatime", "TArrayC", "TArrayS", "TArrayI",     "TArrayL",        "TArrayF",
-      "TArrayD"};
+      "TObject",        "TNamed",   "TString",  "string",  "std::string",
+      "TLorentzVector", "TVector3", "TVector2", "TDatime", "TArrayC",
+      "TArrayS",        "TArrayI",  "TArrayL",  "TArrayF", "TArrayD"};
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -37,12 +37,11 @@ class Search {
       return true;
     }
     if (TVirtualCollectionProxy* collection = type->GetCollectionProxy()) {
-      return !collection->HasPointers() && (collection->GetValueClass() == nullptr ||
-                                            is_movable(collection->GetValueClass()));
+      return !collection->HasPointers() &&
+             (collection->GetValueClass() == nullptr || is_movable(collection->GetValueClass()));
     }
     const bool has_own_streaming =
-        type->IsLoaded() && (type->HasCustomStreamerMember() ||
-                             type->GetStreamer() != nullptr);
+        type->IsLoaded() && (type->HasCustomStreamerMember() || type->GetStreamer() != nullptr);
     if (has_own_streaming || is_of_references(*type)) {
       return false;
     }
@@ -113,8 +112,7 @@ bool has_movable_entries(TBranchElement& branch) {
   if (info == nullptr || branch.GetID() >= info->GetElements()->GetEntriesFast()) {
     return false;
   }
-  const auto* element =
-      static_cast<TStreamerElement*>(info->GetElements()->At(branch.GetID()));
+  const auto* element = static_cast<TStreamerElement*>(info->GetElements()->At(branch.GetID()));
   return element != nullptr && search.is_movable(*element);
 }
 

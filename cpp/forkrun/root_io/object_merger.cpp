@@ -6,8 +6,8 @@
 #include <TFile.h>
 #include <TFileMergeInfo.h>
 #include <TH1.h>
-#include <TKey.h>
 #include <THnBase.h>
+#include <TKey.h>
 #include <TList.h>
 #include <TProfile.h>
 #include <TProfile2D.h>
@@ -137,8 +137,7 @@ void ObjectMerger::compare(InputFile& file, TKey& key, Kept& kept, const std::st
     return;
   }
   throw InputError(file.path() + ": " + described(path, record.type) + " differs from that of " +
-                   kept.first_file +
-                   (record.type == kept.type ? "" : " (" + kept.type + ")") +
+                   kept.first_file + (record.type == kept.type ? "" : " (" + kept.type + ")") +
                    ", and ROOT cannot merge such objects; keep the first one with --keep-first (in "
                    "a job merge.keep_first = true)");
 }
@@ -153,9 +152,8 @@ void ObjectMerger::keep(InputFile& file, TKey& key, const std::string& folder,
     const TClass* type = TClass::GetClass(key.GetClassName());
     void* object = type == nullptr ? nullptr : key.ReadObjectAny(type);
     if (object == nullptr || !messages.first_error().empty()) {
-      throw InputError(file.path() + ": " + described(path, record.type) +
-                       " cannot be read: " + messages.first() +
-                       "; leave it out by naming the trees to merge (--trees)");
+      throw InputError(file.path() + ": " + described(path, record.type) + " cannot be read: " +
+                       messages.first() + "; leave it out by naming the trees to merge (--trees)");
     }
     target.WriteObjectAny(object, type, key.GetName());
     const_cast<TClass*>(type)->Destructor(object);

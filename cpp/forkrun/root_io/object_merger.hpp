@@ -19,8 +19,8 @@ class TKey;
 namespace forkrun::root_io {
 
 /// Joins all objects but trees, by path within the file. Those whose class has a merge function of
-/// ROOT's (histograms, graphs, efficiencies, collections, …) are merged with it, file after file, as
-/// `hadd` does. The others are kept once if they are equal in all files, as bytes.
+/// ROOT's (histograms, graphs, efficiencies, collections, …) are merged with it, file after file,
+/// as `hadd` does. The others are kept once if they are equal in all files, as bytes.
 class ObjectMerger {
  public:
   ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ)

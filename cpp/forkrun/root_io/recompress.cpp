@@ -21,8 +21,8 @@ BasketRecord recompress_basket(std::span<const std::byte> record, Compression co
   std::vector<std::byte> zipped(compression.level == 0 ? 0
                                                        : object.size() + object.size() / 64 + 64);
   const auto n_zipped = zipped.empty() ? 0 : zip(object, compression, zipped);
-  const auto kept =
-      n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped) : std::span{object};
+  const auto kept = n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped)
+                                                             : std::span{object};
   basket.record.assign(record.begin(), record.begin() + basket.header.key_length);
   basket.record.insert(basket.record.end(), kept.begin(), kept.end());
   basket.header.n_bytes = static_cast<std::int32_t>(basket.record.size());

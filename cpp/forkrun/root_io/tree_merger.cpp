@@ -110,8 +110,8 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
 
 std::span<std::byte> read_chunk(InputFile& file, std::span<const BasketPlace> chunk,
                                 Bytes& memory) {
-  const auto bytes = memory.resize(static_cast<std::size_t>(
-      chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
+  const auto bytes = memory.resize(
+      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
   file.read(chunk.front().seek, bytes);
   return bytes;
 }
@@ -155,8 +155,8 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   }
   const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
-  const bool has_references = tree.GetBranchRef() != nullptr ||
-                              (file.file().GetNProcessIDs() > 0 && has_objects(branches));
+  const bool has_references =
+      tree.GetBranchRef() != nullptr || (file.file().GetNProcessIDs() > 0 && has_objects(branches));
   const bool is_all_on_file =
       std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
   const bool can_move = are_relocatable(branches);
@@ -224,12 +224,11 @@ void TreeMerger::check_baskets(InputFile& file, const BasketCheck& check,
   });
 }
 
-void TreeMerger::copy_baskets(InputFile& file, const BranchTree& branches,
-                              const BasketCheck& check, std::span<const BasketPlace> places) {
+void TreeMerger::copy_baskets(InputFile& file, const BranchTree& branches, const BasketCheck& check,
+                              std::span<const BasketPlace> places) {
   written_.clear();
-  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
-    copy_chunk(file, check, chunk);
-  });
+  for_each_chunk(on_file(places),
+                 [&](std::span<const BasketPlace> chunk) { copy_chunk(file, check, chunk); });
   for (const auto& place : places) {
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(branches, file, place);
@@ -252,8 +251,8 @@ void TreeMerger::copy_chunk(InputFile& file, const BasketCheck& check,
   const auto place = output_.allocate(bytes.size());
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     const auto offset = chunk[i].seek - chunk.front().seek;
-    place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
-                 place + offset, output_.seek_directory());
+    place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()), place + offset,
+                 output_.seek_directory());
     written_[{chunk[i].branch, chunk[i].first_entry}] = {headers[i], place + offset};
   }
   output_.write(place, bytes);

@@ -65,7 +65,7 @@ class TreeMerger {
   std::vector<std::string> names_;
   BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<BranchWriter> writers_;  ///< as branches_.filled
+  std::vector<BranchWriter> writers_;                                ///< as branches_.filled
   std::map<std::pair<std::size_t, std::int64_t>, Written> written_;  ///< by branch, first entry
   Bytes chunk_;
 };

@@ -25,8 +25,8 @@ struct TreeOutputConfig {
   Compression compression;
 };
 
-/// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and writes
-/// them anew, with what it knows of their classes. \throws InputError
+/// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
+/// writes them anew, with what it knows of their classes. \throws InputError
 [[nodiscard]] std::vector<std::string> branches_written_anew(const std::string& path,
                                                              const std::string& tree);
 
