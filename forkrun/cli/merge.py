@@ -22,9 +22,9 @@ def add_parser(subparsers: Subparsers) -> None:
         help="merge a run, or any ROOT files",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
         description="With one folder: merge the temporary outputs of that run. With files: join all"
-        " inputs, in this order, into the first-named file. Baskets of trees are copied as they are,"
-        " after a check of their sizes and headers. Histograms, graphs and whatever else ROOT can"
-        " merge are merged, in folders as well. Other objects are kept once, and named; if they"
+        " inputs, in this order, into the first-named file. Baskets of trees are copied as they"
+        " are, after a check of their sizes and headers. Histograms, graphs and whatever else ROOT"
+        " can merge are merged, in folders as well. Other objects are kept once, and named; if they"
         " differ between files, that is an error.",
     )
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)

@@ -68,7 +68,7 @@ def test_baskets_that_were_exchanged_are_found(tmp_path: Path) -> None:
     assert n_one == n_other
     overwrite(path, one, content[other : other + n_other])
     overwrite(path, other, content[one : one + n_one])
-    expected = rf'a\.root: tree "Events", branch "x", basket 1 \(entries 300 to 599\).* belongs at'
+    expected = r'a\.root: tree "Events", branch "x", basket 1 \(entries 300 to 599\).* belongs at'
     with pytest.raises(InputError, match=expected):
         merge_files([path], tmp_path / "out.root")
     assert not (tmp_path / "out.root").exists()
