@@ -406,14 +406,25 @@ def merge_trees(
     trees: Sequence[str] | None = None,
     compression: str | None = None,
     progress: Callable[[int], None] | None = None,
+    keep_first: bool = False,
+    verify: bool = False,
+    note: Callable[[str], None] | None = None,
 ) -> dict[str, int]:
     """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
-    copying baskets; sums histograms; other objects come from the first input that has them. Returns
-    entries by tree. `progress` gets the number of inputs done. Raises InputError, OutputError."""
+    copying baskets; merges objects as ROOT does, and keeps once those that it cannot merge: they
+    must be equal, unless `keep_first`. Sizes, places and headers of baskets are checked, with
+    `verify` their contents as well. Returns entries by tree. `progress` gets the number of inputs
+    done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
 
-def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) -> list[str]:
-    """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`:
-    trees joined in order, histograms summed, other objects once. Returns the names."""
+def carry_objects(
+    inputs: Sequence[str], output: str, exclude: Iterable[str], keep_first: bool = False
+) -> list[str]:
+    """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
+    joined as in `merge_trees`. Returns the names."""
+
+def branches_written_anew(path: str, tree: str) -> list[str]:
+    """Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes
+    them anew. Raises InputError."""
 
 def tree_digest(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str

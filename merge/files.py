@@ -17,15 +17,29 @@ def merge_files(
     compression: str | None = None,
     force: bool = False,
     progress: Callable[[int], None] | None = None,
+    *,
+    keep_first: bool = False,
+    verify: bool = False,
+    note: Callable[[str], None] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
-    recompressed when `compression` is given; histograms summed; other objects once. Gives entries
-    by tree. `progress` gets the number of inputs done."""
+    recompressed when `compression` is given; histograms, graphs and whatever else ROOT can merge,
+    merged; other objects once if they are equal, else it is an error unless `keep_first`. `verify`:
+    uncompress all that is copied, and check it. Gives entries by tree. `progress` gets the number
+    of inputs done, `note` a line about each object that was not merged. Raises InputError if a file
+    is damaged or does not fit the others, OutputError."""
     final = Path(output)
     _check(inputs, final, force)
     with published(final) as beside:
         entries = _core.merge_trees(
-            [str(file) for file in inputs], str(beside), trees, compression, progress
+            [str(file) for file in inputs],
+            str(beside),
+            trees,
+            compression,
+            progress,
+            keep_first,
+            verify,
+            note,
         )
         for tree in trees or ():
             if tree not in entries:

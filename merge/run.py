@@ -12,7 +12,7 @@ from forkrun.base.durable import published
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import PlannedUnit, merge_order
 from forkrun.merge.parts import check_part, checked_files, revoke_damaged
-from forkrun.merge.verify import check_merged, check_read, total_digest
+from forkrun.merge.verify import branches_of, check_merged, check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 
@@ -36,13 +36,15 @@ class Planned:
 
 @dataclass(frozen=True)
 class MergedOutput:
-    """`digest`: read back from the file; None if the file does not hold the event ids."""
+    """`digest`: read back from the file; None if the file does not hold the event ids.
+    `written_anew`: branches of objects whose entries could not be copied as bytes."""
 
     label: str
     file: str
     n_events: int
     digest: str | None
     n_bytes: int
+    written_anew: list[str]
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,13 @@ def _merge_output(
         files = [str(folder / part.file) for part in sources]
         entries = _core.merge_trees(files, str(temporary), [tree], None, read)
         if config.merge.carry:
-            _core.carry_objects(list(inputs), str(temporary), [tree])
+            _core.carry_objects(list(inputs), str(temporary), [tree], config.merge.keep_first)
         written = total_digest((part.n_events, part.digest) for part in parts)
         digest = check_merged(temporary, entries[tree], written, config.source)
+        kept = branches_of(str(temporary), tree)
+        anew = [b for b in _core.branches_written_anew(inputs[0], tree) if b in kept]
         n_bytes = temporary.stat().st_size
-    return MergedOutput(output.label, str(final), written.count, digest, n_bytes)
+    return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
 
 
 def _parts_to_join(parts: Sequence[OutputPart]) -> Sequence[OutputPart]:

@@ -55,5 +55,9 @@ def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None
-    branches = {branch[0] for branch in index_tree(file, source.tree, "", "", "")["branches"]}
-    return (run, lumi, event) if {run, lumi, event} <= branches else None
+    return (run, lumi, event) if {run, lumi, event} <= branches_of(file, source.tree) else None
+
+
+def branches_of(file: str, tree: str) -> set[str]:
+    """Names of the top branches of a tree."""
+    return {branch[0] for branch in index_tree(file, tree, "", "", "")["branches"]}

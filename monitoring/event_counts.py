@@ -22,6 +22,8 @@ class OutputCounts:
     digest_merged: str | None
     n_bytes_merged: int | None
     agree: bool | None
+    written_anew: tuple[str, ...] = ()
+    """Branches of objects whose entries could not be copied as bytes: ROOT wrote them anew."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def _output(records: RunRecords, label: str) -> OutputCounts:
         digest_merged=merged.digest if merged else None,
         n_bytes_merged=merged.n_bytes if merged else None,
         agree=_agree(merged, n_events, digest) if merged else None,
+        written_anew=merged.written_anew if merged else (),
     )
 
 

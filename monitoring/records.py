@@ -49,15 +49,18 @@ class Sample(ProcessReading):
 
 @dataclass(frozen=True)
 class Written:
-    """What a unit or a merge wrote for one output. `digest`: None of a file without ids."""
+    """What a unit or a merge wrote for one output. `digest`: None of a file without ids;
+    `written_anew`: branches of objects whose entries could not be copied as bytes."""
 
     n_events: int
     digest: str | None
     n_bytes: int
+    written_anew: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(data["n_events"], data["digest"], data.get("n_bytes", 0))
+        anew = tuple(data.get("written_anew", ()))
+        return cls(data["n_events"], data["digest"], data.get("n_bytes", 0), anew)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,8 @@ def _events(events: EventCounts) -> list[str]:
         units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
         lines.append(_row("", f"committed {units}, safe in the run directory; the rest is to do:"))
         lines.append(_row("", "run the same command again, or forkrun resume RUNDIR"))
-    return lines + [_row("", _output(output, events)) for output in events.outputs]
+    lines += [_row("", _output(output, events)) for output in events.outputs]
+    return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
 
 
 def _output(output: OutputCounts, events: EventCounts) -> str:
@@ -103,6 +104,13 @@ def _output(output: OutputCounts, events: EventCounts) -> str:
     n_bytes = output.n_bytes_merged or output.n_bytes_written
     merged = _mark(output.agree, "merged file agrees", "MERGED FILE DIFFERS") or " · not merged"
     return f"{written}, {size(n_bytes)}{merged}"
+
+
+def _anew(output: OutputCounts) -> str:
+    shown = ", ".join(output.written_anew[:MAX_RECOVERIES_SHOWN])
+    more = len(output.written_anew) - MAX_RECOVERIES_SHOWN
+    names = shown + (f" and {more} more" if more > 0 else "")
+    return f"output {output.label}: ROOT wrote these branches of objects anew: {names}"
 
 
 def _mark(agree: bool | None, good: str, bad: str) -> str:

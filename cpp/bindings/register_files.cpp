@@ -12,6 +12,7 @@
 #include <forkrun/root_io/histogram_reader.hpp>
 #include <forkrun/root_io/read_columns.hpp>
 #include <forkrun/root_io/tree_index.hpp>
+#include <forkrun/root_io/tree_output.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -64,25 +65,35 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
   return arrays;
 }
 
+root_io::IfTheyDiffer if_they_differ(bool keep_first) {
+  return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
+}
+
 std::map<std::string, std::int64_t> merge_trees(const Strings& inputs, const std::string& output,
                                                 const std::optional<Strings>& trees,
                                                 const std::optional<std::string>& compression,
-                                                const std::function<void(std::size_t)>& progress) {
+                                                const std::function<void(std::size_t)>& progress,
+                                                bool keep_first, bool verify,
+                                                const std::function<void(std::string)>& note) {
+  using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
+  request.if_they_differ = if_they_differ(keep_first);
+  request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
+  request.note = note;
   if (compression) {
     request.compression = root_io::Compression::parse(*compression);
   }
   return root_io::merge_files(request);
 }
 
-Strings carry_objects(const Strings& inputs, const std::string& output,
-                      const py::iterable& exclude) {
+Strings carry_objects(const Strings& inputs, const std::string& output, const py::iterable& exclude,
+                      bool keep_first) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
   }
   const py::gil_scoped_release release;
-  return root_io::carry_objects(inputs, output, names);
+  return root_io::carry_objects(inputs, output, names, if_they_differ(keep_first));
 }
 
 EventDigest tree_digest(const std::string& path, const std::string& tree,
@@ -142,9 +153,13 @@ void register_files(py::module_& module) {
              py::arg("first") = 0, py::arg("last") = -1);
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
-             py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
+             py::arg("progress") = py::none(), py::arg("keep_first") = false,
+             py::arg("verify") = false, py::arg("note") = py::none(),
+             py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
-             py::arg("exclude"));
+             py::arg("exclude"), py::arg("keep_first") = false);
+  module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
+             py::arg("tree"), py::call_guard<py::gil_scoped_release>());
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());

@@ -25,7 +25,10 @@ def add_parser(subparsers: Subparsers) -> None:
         help="merge a run, or any ROOT files",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
         description="With one folder: merge the temporary outputs of that run. With files: join all"
-        " inputs, in this order, into the first-named file; baskets are copied as they are.",
+        " inputs, in this order, into the first-named file. Baskets of trees are copied as they"
+        " are, after a check of their sizes and headers. Histograms, graphs and whatever else ROOT"
+        " can merge are merged, in folders as well. Other objects are kept once, and named; if they"
+        " differ between files, that is an error.",
     )
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
@@ -34,6 +37,16 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"
+    )
+    parser.add_argument(
+        "--keep-first",
+        action="store_true",
+        help="of objects that cannot be merged and that differ, keep those of the first file",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="uncompress every basket and check what it holds, on all CPUs",
     )
     parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
@@ -44,8 +57,11 @@ def run(options: argparse.Namespace) -> int:
     """Merges a run, or files."""
     if options.inputs:
         return _merge_files(options)
-    if options.trees or options.compression:
-        raise ConfigError("merge: --trees and --compression are for files: OUT.root IN.root …")
+    if options.trees or options.compression or options.keep_first or options.verify:
+        raise ConfigError(
+            "merge: --trees, --compression, --keep-first and --verify are for files:"
+            " OUT.root IN.root …; for a run write merge.keep_first = true in its configuration"
+        )
     return _merge_run(options)
 
 
@@ -100,6 +116,7 @@ def _read_plan(folder: RunDirectory) -> Plan:
 def _merge_files(options: argparse.Namespace) -> int:
     from forkrun.merge.files import merge_files
 
+    notes: list[str] = []
     progress = make_progress(len(options.inputs), "files", options.quiet)
     try:
         entries = merge_files(
@@ -109,10 +126,15 @@ def _merge_files(options: argparse.Namespace) -> int:
             options.compression,
             options.force,
             progress.update,
+            keep_first=options.keep_first,
+            verify=options.verify,
+            note=notes.append,
         )
     finally:
         progress.close()
     if not options.quiet:
         for tree, n_entries in entries.items():
             print(f"{options.output}: {tree}: {n_entries:,} entries")
+        for line in notes:
+            print(f"{options.output}: {line}")
     return 0

@@ -234,7 +234,9 @@ class MergeConfig(Section):
     when_stopped: Flag = False
     """Merge what has been committed also when the job was stopped before its end."""
     carry: Flag = True
-    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, once."""
+    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged."""
+    keep_first: Flag = False
+    """Of carried objects that cannot be merged and that differ, keep those of the first file."""
 
 
 class MonitoringConfig(Section):

@@ -1,5 +1,6 @@
 #include <forkrun/root_io/branch_layout.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 #include <TBranch.h>
@@ -9,6 +10,8 @@
 #include <TLeafObject.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
+
+#include <forkrun/root_io/movable.hpp>
 
 namespace forkrun::root_io {
 
@@ -50,6 +53,11 @@ std::optional<ElementType> element_of(const TLeaf& leaf) {
   }
 }
 
+/// ROOT keeps the largest count of a branch for itself.
+struct CountAccess : TBranchElement {
+  static int& of(TBranchElement& branch) { return branch.*(&CountAccess::fMaximum); }
+};
+
 /// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
 bool is_arithmetic(const TLeaf& leaf) { return std::strlen(leaf.IsA()->GetName()) == 6; }
 
@@ -76,6 +84,7 @@ void describe_object(TBranchElement& branch, BranchLayout& layout) {
   TClass* type = TClass::GetClass(branch.GetClassName());
   TVirtualCollectionProxy* collection = type != nullptr ? type->GetCollectionProxy() : nullptr;
   const bool is_leaf = branch.GetListOfBranches()->GetEntriesFast() == 0 && branch.GetID() < 0;
+  layout.relocatable = has_movable_entries(branch);
   if (!is_leaf || collection == nullptr || collection->GetCollectionType() != ROOT::kSTLvector ||
       collection->GetValueClass() != nullptr || collection->HasPointers()) {
     return;
@@ -121,6 +130,72 @@ std::vector<BranchLayout> layouts_of(TTree& tree) {
     layouts.push_back(layout_of(static_cast<TBranch&>(*branch)));
   }
   return layouts;
+}
+
+namespace {
+
+bool has_baskets(TBranch& branch) {
+  constexpr int clones = 3, collection = 4;
+  const auto* element = dynamic_cast<TBranchElement*>(&branch);
+  return branch.GetListOfBranches()->GetEntriesFast() == 0 ||
+         (element != nullptr && (element->GetType() == clones || element->GetType() == collection));
+}
+
+void add_branches(const TObjArray& branches, BranchTree& all);
+
+void add_branch(TBranch& branch, BranchTree& all) {
+  (has_baskets(branch) ? all.filled : all.holders).push_back(&branch);
+  add_branches(*branch.GetListOfBranches(), all);
+}
+
+void add_branches(const TObjArray& branches, BranchTree& all) {
+  for (TObject* branch : branches) {
+    add_branch(static_cast<TBranch&>(*branch), all);
+  }
+}
+
+}  // namespace
+
+BranchTree all_branches(TTree& tree) {
+  BranchTree all;
+  add_branches(*tree.GetListOfBranches(), all);
+  return all;
+}
+
+BranchTree all_branches(TBranch& top) {
+  BranchTree all;
+  add_branch(top, all);
+  return all;
+}
+
+bool is_relocatable(TBranch& top) {
+  const auto all = all_branches(top);
+  const auto is_element = [](TBranch* branch) { return branch->IsA() == TBranchElement::Class(); };
+  return std::ranges::all_of(all.filled,
+                             [](TBranch* branch) { return layout_of(*branch).relocatable; }) &&
+         std::ranges::all_of(all.holders, is_element);
+}
+
+std::string form_of(TBranch& branch) {
+  const auto layout = layout_of(branch);
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  if (layout.column || element == nullptr) {
+    return layout.described_type();
+  }
+  return layout.described_type() + ", class version " + std::to_string(element->GetClassVersion()) +
+         ", form " + std::to_string(element->GetType()) + "/" +
+         std::to_string(element->GetStreamerType());
+}
+
+int largest_count(TBranch& branch) {
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  return element == nullptr ? 0 : CountAccess::of(*element);
+}
+
+void set_largest_count(TBranch& branch, int largest) {
+  if (auto* element = dynamic_cast<TBranchElement*>(&branch)) {
+    CountAccess::of(*element) = largest;
+  }
 }
 
 }  // namespace forkrun::root_io

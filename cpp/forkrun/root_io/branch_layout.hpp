@@ -34,4 +34,19 @@ struct BranchLayout {
 /// Of all top-level branches, in their order.
 [[nodiscard]] std::vector<BranchLayout> layouts_of(TTree& tree);
 
+/// The branches that have baskets, each before those within it, and those that only hold others.
+struct BranchTree {
+  std::vector<TBranch*> filled;
+  std::vector<TBranch*> holders;
+};
+[[nodiscard]] BranchTree all_branches(TTree& tree);
+[[nodiscard]] BranchTree all_branches(TBranch& top);
+/// All within it, and itself, can be copied unread.
+[[nodiscard]] bool is_relocatable(TBranch& top);
+/// Type and form of a branch of objects, for comparison with that of another file.
+[[nodiscard]] std::string form_of(TBranch& branch);
+/// Most objects that an entry of any branch has: readers make room for as many. 0 if it is unknown.
+[[nodiscard]] int largest_count(TBranch& branch);
+void set_largest_count(TBranch& branch, int largest);
+
 }  // namespace forkrun::root_io

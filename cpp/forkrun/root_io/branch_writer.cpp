@@ -4,12 +4,14 @@
 #include <cstring>
 
 #include <TBranch.h>
+#include <TBranchElement.h>
 #include <TLeaf.h>
 #include <TLeafB.h>
 #include <TLeafI.h>
 #include <TLeafL.h>
 #include <TLeafS.h>
 #include <TTree.h>
+#include <TVirtualStreamerInfo.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
@@ -27,6 +29,14 @@ TLeaf* only_leaf(TBranch& branch) {
 bool counts_others(TBranch& branch) {
   const TLeaf* leaf = only_leaf(branch);
   return leaf != nullptr && leaf->IsRange();
+}
+
+/// Those of objects in collections, or of values in an array of an object.
+bool counts_objects(TBranch& branch) {
+  constexpr int clones = 3, collection = 4;
+  const auto* element = dynamic_cast<TBranchElement*>(&branch);
+  return element != nullptr && (element->GetType() == clones || element->GetType() == collection ||
+                                element->GetStreamerType() == TVirtualStreamerInfo::kCounter);
 }
 
 std::int64_t counted(const std::byte* entry, std::size_t size) {
@@ -58,7 +68,10 @@ void set_maximum(TLeaf& leaf, std::int64_t largest) {
 }  // namespace
 
 BranchWriter::BranchWriter(TBranch& branch, Compression compression)
-    : branch_{branch}, compression_{compression}, has_offsets_{branch.GetEntryOffsetLen() != 0} {}
+    : branch_{branch},
+      compression_{compression},
+      has_offsets_{branch.GetEntryOffsetLen() != 0},
+      counts_objects_{counts_objects(branch)} {}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   const auto n_from = pending_.size();
@@ -96,10 +109,10 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
 }
 
 void BranchWriter::note_counts(std::size_t n_from) {
-  if (entry_size_ == 0 || !counts_others(branch_)) {
+  const auto size = counts_objects_ ? sizeof(std::int32_t) : static_cast<std::size_t>(entry_size_);
+  if (size == 0 || !(counts_objects_ || counts_others(branch_))) {
     return;
   }
-  const auto size = static_cast<std::size_t>(entry_size_);
   for (auto at = n_from; at < pending_.size(); at += size) {
     largest_count_ = std::max(largest_count_, counted(pending_.view().data() + at, size));
   }
@@ -171,10 +184,13 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
 }
 
 void BranchWriter::finish() {
-  if (counts_others(branch_)) {
+  if (!counts_objects_ && counts_others(branch_)) {
     TLeaf& leaf = *only_leaf(branch_);
     structure_maximum_ = structure_maximum_.value_or(leaf.GetMaximum());
     set_maximum(leaf, std::max(*structure_maximum_, largest_count_));
+  } else if (counts_objects_) {
+    structure_maximum_ = structure_maximum_.value_or(largest_count(branch_));
+    set_largest_count(branch_, static_cast<int>(std::max(*structure_maximum_, largest_count_)));
   }
   branch_.AddLastBasket(n_written_);
 }

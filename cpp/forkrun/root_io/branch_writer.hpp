@@ -41,6 +41,8 @@ class BranchWriter {
   void write(OutputFile& file);
   /// Enters a basket that is on file already; nothing may be pending.
   void enter(const BasketHeader& header, std::int64_t place);
+  /// Entries that ROOT has added.
+  void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
   void finish();
   /// Begins anew: the branch was emptied, for another file.
@@ -59,6 +61,7 @@ class BranchWriter {
   std::int32_t n_pending_{};
   std::int16_t n_baskets_{};
   std::int64_t largest_count_{};
+  bool counts_objects_;
   std::optional<std::int64_t> structure_maximum_;  ///< largest count that the branch began with
   Bytes pending_;
   std::vector<std::int32_t> offsets_;

@@ -11,6 +11,7 @@
 
 #include <TArrayC.h>
 #include <TClass.h>
+#include <TFile.h>
 #include <TObjArray.h>
 #include <TObjString.h>
 #include <TROOT.h>
@@ -143,6 +144,28 @@ ClassDescriptions describe_classes(const TArrayC& tagged) {
     result.all->Add(result.rules.get());
   }
   return result;
+}
+
+void take_descriptions(TFile& from, TFile& to) {
+  const std::unique_ptr<TList> list{from.GetStreamerInfoList()};
+  if (!list) {
+    return;
+  }
+  list->SetOwner();
+  for (TObject* object : *list) {
+    const auto* info = dynamic_cast<TStreamerInfo*>(object);
+    TClass* type = info == nullptr ? nullptr : TClass::GetClass(info->GetName());
+    if (type == nullptr) {
+      continue;
+    }
+    auto* known = type->FindStreamerInfo(info->GetCheckSum());
+    if (known == nullptr || known->GetClassVersion() != info->GetClassVersion()) {
+      known = type->GetStreamerInfo(info->GetClassVersion());
+    }
+    if (known != nullptr) {
+      known->TagFile(&to);
+    }
+  }
 }
 
 }  // namespace forkrun::root_io

@@ -5,6 +5,7 @@
 #include <TList.h>
 
 class TArrayC;
+class TFile;
 
 namespace forkrun::root_io {
 
@@ -22,6 +23,10 @@ struct ClassDescriptions {
 /// an input file, whichever was seen first, which need not name the types of members alike. Here
 /// classes with a dictionary are described from it, the others by what was read.
 [[nodiscard]] ClassDescriptions describe_classes(const TArrayC& tagged);
+
+/// Has `to` describe the classes that `from` describes, in the versions that it has: their objects
+/// are copied as bytes.
+void take_descriptions(TFile& from, TFile& to);
 
 /// Whether both name the same classes and rules, in the same order.
 [[nodiscard]] bool same_classes(const TList& one, const TList& other);

@@ -6,13 +6,13 @@
 
 #include <TClass.h>
 #include <TFile.h>
-#include <TH1.h>
 #include <TKey.h>
 #include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/object_merger.hpp>
 #include <forkrun/root_io/output_file.hpp>
 #include <forkrun/root_io/tree_merger.hpp>
 
@@ -20,12 +20,17 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Joins whatever it is given, object by object, by path within the file.
+/// Joins whatever it is given, by path within the file.
 class FileMerger {
  public:
-  FileMerger(OutputFile& output, std::optional<Compression> recompress,
-             std::function<bool(const std::string& path, bool is_tree)> wanted)
-      : output_{output}, recompress_{recompress}, wanted_{std::move(wanted)} {}
+  using Wanted = std::function<bool(const std::string& path, bool is_tree)>;
+
+  FileMerger(OutputFile& output, Compression compression, const MergeRequest& request,
+             Wanted wanted)
+      : output_{output},
+        request_{request},
+        wanted_{std::move(wanted)},
+        objects_{output, compression, request.if_they_differ} {}
 
   void add(InputFile& file) { add_directory(file, file.file(), ""); }
 
@@ -34,8 +39,9 @@ class FileMerger {
     for (auto& [path, merger] : trees_) {
       entries[path] = merger.finish();
     }
-    for (auto& [path, histogram] : histograms_) {
-      output_.folder_of(path).WriteTObject(histogram.get(), name_of(path).c_str());
+    objects_.finish();
+    if (request_.note) {
+      std::ranges::for_each(objects_.notes(), request_.note);
     }
     return entries;
   }
@@ -43,66 +49,69 @@ class FileMerger {
   [[nodiscard]] std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
 
  private:
-  static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-  void add_directory(InputFile& file, TDirectory& directory, const std::string& prefix) {
+  void add_directory(InputFile& file, TDirectory& directory, const std::string& folder) {
     std::set<std::string> seen;
     for (TObject* object :
          *directory.GetListOfKeys()) {  // of one name, the newest cycle comes first
       auto& key = static_cast<TKey&>(*object);
       if (seen.insert(key.GetName()).second) {
-        add_key(file, key, prefix + key.GetName());
+        add_key(file, key, folder);
       }
     }
   }
 
-  void add_key(InputFile& file, TKey& key, const std::string& path) {
+  void add_key(InputFile& file, TKey& key, const std::string& folder) {
+    const auto path = folder.empty() ? key.GetName() : folder + "/" + key.GetName();
     const TClass* type = TClass::GetClass(key.GetClassName());
     if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
-      return add_directory(file, static_cast<TDirectory&>(*key.ReadObj()), path + "/");
+      return add_folder(file, key, path);
     }
-    const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
-    if (!wanted_(path, is_tree)) {
-      return;
+    const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class()) &&
+                         std::strcmp(type->GetName(), "TChain") != 0;
+    if (!wanted_(path, is_tree) || std::strcmp(key.GetClassName(), "TProcessID") == 0) {
+      return;  // ROOT writes the ids of the processes that references need by itself
     }
     if (std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0) {
       throw InputError(file.path() + ": \"" + path +
                        "\" is an RNTuple, which cannot be merged yet");
     }
-    if (type == nullptr) {
-      throw InputError(file.path() + ": object \"" + path + "\" is of unknown class " +
-                       key.GetClassName() + "; leave it out by naming the trees to merge");
-    }
+    check_kind(file, path, is_tree ? "a tree" : "an object");
     names_.insert(path);
     if (is_tree) {
-      trees_.try_emplace(path, output_, path, recompress_).first->second.add(file.tree(path), file);
-    } else if (type->InheritsFrom(TH1::Class())) {
-      add_histogram(static_cast<TH1*>(key.ReadObj()), path, file);
-    } else if (others_.insert(path).second) {
-      void* object = key.ReadObjectAny(type);
-      output_.folder_of(path).WriteObjectAny(object, type, key.GetName());
-      const_cast<TClass*>(type)->Destructor(object);
+      trees_.try_emplace(path, output_, path, request_.compression, request_.check)
+          .first->second.add(file.tree(path), file);
+    } else {
+      objects_.add(file, key, folder);
     }
   }
 
-  void add_histogram(TH1* histogram, const std::string& path, const InputFile& file) {
-    std::unique_ptr<TH1> owned{histogram};
-    owned->SetDirectory(nullptr);
-    auto& sum = histograms_[path];
-    if (!sum) {
-      sum = std::move(owned);
-    } else if (!sum->Add(owned.get())) {
-      throw InputError(file.path() + ": histogram \"" + path +
-                       "\" has other axes than in the files before");
+  void add_folder(InputFile& file, TKey& key, const std::string& path) {
+    auto* folder = dynamic_cast<TDirectory*>(key.ReadObj());
+    if (folder == nullptr) {
+      throw InputError(file.path() + ": folder \"" + path + "\" cannot be read");
+    }
+    check_kind(file, path, "a folder");
+    if (!request_.trees) {
+      output_.folder(path, folder->GetTitle());
+    }
+    add_directory(file, *folder, path);
+  }
+
+  /// What is a tree in one file must be one in all.
+  void check_kind(const InputFile& file, const std::string& path, const std::string& kind) {
+    const auto& before = kinds_.try_emplace(path, kind).first->second;
+    if (before != kind) {
+      throw InputError(file.path() + ": \"" + path + "\" is " + kind + ", and " + before +
+                       " in the files before; merge such files apart");
     }
   }
 
   OutputFile& output_;
-  std::optional<Compression> recompress_;
-  std::function<bool(const std::string&, bool)> wanted_;
+  const MergeRequest& request_;
+  Wanted wanted_;
   std::map<std::string, TreeMerger> trees_;
-  std::map<std::string, std::unique_ptr<TH1>> histograms_;
-  std::set<std::string> others_;
+  ObjectMerger objects_;
+  std::map<std::string, std::string> kinds_;
   std::set<std::string> names_;
 };
 
@@ -126,9 +135,10 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
     throw InputError("there is no file to merge");
   }
   auto first = std::make_unique<InputFile>(request.inputs.front());
-  OutputFile output{request.output, request.compression.value_or(compression_of(*first))};
+  const auto compression = request.compression.value_or(compression_of(*first));
+  OutputFile output{request.output, compression};
   try {
-    FileMerger merger{output, request.compression, [&](const std::string& path, bool is_tree) {
+    FileMerger merger{output, compression, request, [&](const std::string& path, bool is_tree) {
                         return !request.trees ||
                                (is_tree && std::ranges::count(*request.trees, path) > 0);
                       }};
@@ -155,13 +165,16 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
 
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
-                                       const std::set<std::string>& exclude) {
+                                       const std::set<std::string>& exclude,
+                                       IfTheyDiffer if_they_differ) {
   if (inputs.empty()) {
     return {};
   }
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
-  FileMerger merger{output, std::nullopt,
+  MergeRequest request;
+  request.if_they_differ = if_they_differ;
+  FileMerger merger{output, compression_of(*first), request,
                     [&](const std::string& path, bool) { return !exclude.contains(path); }};
   merger.add(*first);
   for (std::size_t i = 1; i < inputs.size(); ++i) {

@@ -22,6 +22,7 @@ namespace {
 
 thread_local int capture_depth = 0;
 thread_local std::string first_message;
+thread_local std::string first_error_message;
 ErrorHandlerFunc_t earlier_handler = nullptr;
 
 void capture(int level, Bool_t abort, const char* location, const char* message) {
@@ -29,6 +30,9 @@ void capture(int level, Bool_t abort, const char* location, const char* message)
     earlier_handler(level, abort, location, message);
   } else if (level >= kWarning && first_message.empty()) {
     first_message = message;
+  }
+  if (capture_depth > 0 && level >= kError && first_error_message.empty()) {
+    first_error_message = message;
   }
 }
 
@@ -88,12 +92,15 @@ CapturedMessages::CapturedMessages() {
   install_capture();
   if (capture_depth++ == 0) {
     first_message.clear();
+    first_error_message.clear();
   }
 }
 
 CapturedMessages::~CapturedMessages() { --capture_depth; }
 
 std::string CapturedMessages::first() const { return first_message; }
+
+std::string CapturedMessages::first_error() const { return first_error_message; }
 
 InputFile::InputFile(const std::string& path) : path_{path} {
   const CapturedMessages messages;

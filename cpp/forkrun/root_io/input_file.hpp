@@ -55,6 +55,8 @@ class CapturedMessages {
 
   /// The first error or warning of this thread since construction; "" if there was none.
   [[nodiscard]] std::string first() const;
+  /// The first error, warnings left out; "" if there was none.
+  [[nodiscard]] std::string first_error() const;
 };
 
 }  // namespace forkrun::root_io

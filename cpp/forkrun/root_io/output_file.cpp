@@ -15,6 +15,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/class_descriptions.hpp>
 #include <forkrun/root_io/input_file.hpp>
 #include <forkrun/root_io/reproducible_file.hpp>
 
@@ -66,19 +67,30 @@ TFile& OutputFile::file() const { return *file_; }
 
 TDirectory& OutputFile::folder_of(const std::string& object_path) {
   const auto slash = object_path.rfind('/');
-  if (slash == std::string::npos) {
+  return folder(slash == std::string::npos ? "" : object_path.substr(0, slash));
+}
+
+TDirectory& OutputFile::folder(const std::string& folder, const std::string& title) {
+  if (folder.empty()) {
     return *file_;
   }
-  const auto folder = object_path.substr(0, slash);
   const CapturedMessages messages;
   if (file_->GetDirectory(folder.c_str()) == nullptr) {
-    file_->mkdir(folder.c_str());  // with its parents
+    file_->mkdir(folder.c_str(), title.c_str());  // with its parents
   }
   TDirectory* directory = file_->GetDirectory(folder.c_str());
   if (directory == nullptr) {
     throw OutputError(path_ + ": folder \"" + folder + "\" cannot be made: " + messages.first());
   }
   return *directory;
+}
+
+void OutputFile::describe_classes_of(const InputFile& file) {
+  if (described_as_ != file.path()) {
+    const CapturedMessages messages;
+    take_descriptions(file.file(), *file_);
+    described_as_ = file.path();
+  }
 }
 
 void OutputFile::append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,

@@ -15,6 +15,7 @@ class TTree;
 
 namespace forkrun::root_io {
 
+class InputFile;
 class ReproducibleFile;
 
 /// A ROOT file being written, whose bytes depend on its contents alone.
@@ -31,6 +32,11 @@ class OutputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The folder of an object's path such as "dimuon/mass", made if need be. \throws OutputError
   [[nodiscard]] TDirectory& folder_of(const std::string& object_path);
+  /// A folder by its path, "" for the file itself; made if need be, with this title.
+  TDirectory& folder(const std::string& folder, const std::string& title = "");
+
+  /// Objects of that file are copied as bytes: this one will describe their classes as that one.
+  void describe_classes_of(const InputFile& file);
 
   /// Writes the record of a basket and enters it into its branch. The record gets its place.
   void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
@@ -62,6 +68,7 @@ class OutputFile {
   std::int64_t seek_directory_{};
   int settings_{};  ///< ROOT's number for the compression
   int description_settings_{};
+  std::string described_as_;  ///< path of the file whose classes are described
 };
 
 /// Enters a basket that is on file at `place` into its branch.

@@ -4,12 +4,16 @@
 #include <set>
 
 #include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
+#include <TFile.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/output_schema.hpp>
+#include <forkrun/root_io/recompress.hpp>
 
 namespace forkrun::root_io {
 
@@ -18,16 +22,38 @@ namespace {
 constexpr std::int64_t chunk_bytes = 4 << 20;
 constexpr std::int64_t recompressed_entries = 1 << 14;
 
-std::vector<std::string> described_branches(TTree& tree) {
+std::vector<std::string> described_branches(const BranchTree& branches) {
   std::vector<std::string> names;
-  for (const auto& layout : layouts_of(tree)) {
-    names.push_back(layout.name + " (" + layout.described_type() + ")");
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (auto* branch : group) {
+      names.push_back(std::string{branch->GetName()} + " (" + form_of(*branch) + ")");
+    }
   }
   return names;
 }
 
-TBranch& branch_at(TTree& tree, std::size_t i) {
-  return static_cast<TBranch&>(*tree.GetListOfBranches()->At(static_cast<int>(i)));
+/// Baskets of branches of these classes can be copied whole; others have branches that are in no
+/// list.
+bool are_known(const BranchTree& branches) {
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (const auto* branch : group) {
+      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
+          branch->IsA() != TBranchObject::Class()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool has_objects(const BranchTree& branches) {
+  return std::ranges::any_of(branches.filled,
+                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+bool are_relocatable(const BranchTree& branches) {
+  return std::ranges::all_of(branches.filled,
+                             [](auto* branch) { return layout_of(*branch).relocatable; });
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -49,52 +75,123 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
   return missing;
 }
 
+/// Calls `use` with stretches of baskets that follow each other on file. `places`: by place.
+template <typename Use>
+void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
+  for (auto begin = places.begin(); begin != places.end();) {
+    auto end = begin + 1;
+    while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
+           end->seek + end->n_bytes - begin->seek <= chunk_bytes) {
+      ++end;
+    }
+    use(std::span{begin, end});
+    begin = end;
+  }
+}
+
+std::vector<std::span<const std::byte>> records_in(std::span<const std::byte> bytes,
+                                                   std::span<const BasketPlace> chunk) {
+  std::vector<std::span<const std::byte>> records;
+  for (const auto& place : chunk) {
+    records.push_back(bytes.subspan(static_cast<std::size_t>(place.seek - chunk.front().seek),
+                                    static_cast<std::size_t>(place.n_bytes)));
+  }
+  return records;
+}
+
+/// Those on file, by place: read in the order in which they lie.
+std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
+  std::vector<BasketPlace> sorted;
+  std::ranges::copy_if(places, std::back_inserter(sorted),
+                       [](const auto& place) { return place.seek != 0; });
+  std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
+  return sorted;
+}
+
+std::span<std::byte> read_chunk(InputFile& file, std::span<const BasketPlace> chunk,
+                                Bytes& memory) {
+  const auto bytes = memory.resize(
+      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
+  file.read(chunk.front().seek, bytes);
+  return bytes;
+}
+
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress)
-    : output_{output}, path_{std::move(path)}, recompress_{recompress} {}
+TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+                       BasketCheck::Depth check)
+    : output_{output}, path_{std::move(path)}, recompress_{recompress}, check_{check} {}
 
 void TreeMerger::start(TTree& tree) {
-  for (const auto& layout : layouts_of(tree)) {
-    is_relocatable_ = is_relocatable_ && layout.relocatable;
-  }
   std::vector<std::string> all;
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
   }
   tree_ = &copy_structure(tree, all, output_.folder_of(path_));
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    TBranch& branch = branch_at(*tree_, i);
-    const auto old = Compression{branch.GetCompressionAlgorithm(), branch.GetCompressionLevel()};
-    writers_.emplace_back(branch, recompress_.value_or(old));
+  branches_ = all_branches(*tree_);
+  for (auto* branch : branches_.filled) {
+    const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
+    writers_.emplace_back(*branch, recompress_.value_or(old));
   }
 }
 
 void TreeMerger::add(TTree& tree, InputFile& file) {
+  const auto branches = all_branches(tree);
   if (tree_ == nullptr) {
     first_path_ = file.path();
-    names_ = described_branches(tree);
+    names_ = described_branches(branches);
     start(tree);
   }
   check_structure(tree, file);
-  if (!is_relocatable_) {
-    if (recompress_) {
-      tree.CopyAddresses(tree_);
-    }
-    if (tree_->CopyEntries(&tree, -1, recompress_ ? "" : "fast") < 0) {
-      throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" cannot be copied");
-    }
-  } else if (recompress_) {
-    rewrite_all(tree, file);
-  } else {
-    copy_baskets(tree, file);
-  }
-  include_ranges(tree);
+  copy(tree, file, branches);
+  include_ranges(branches);
   n_entries_ += tree.GetEntries();
+  tree_->SetEntries(n_entries_);
+}
+
+void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) {
+  if (!are_known(branches)) {
+    return copy_by_root(tree, file);
+  }
+  const BasketCheck check{tree, branches.filled, file, check_};
+  const auto places = check.places();
+  const bool has_references =
+      tree.GetBranchRef() != nullptr || (file.file().GetNProcessIDs() > 0 && has_objects(branches));
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  const bool can_move = are_relocatable(branches);
+  if (has_references || !(can_move || is_all_on_file)) {
+    check_baskets(file, check, places);
+    return copy_by_root(tree, file);
+  }
+  if (has_objects(branches)) {
+    output_.describe_classes_of(file);
+  }
+  if (recompress_ && can_move) {
+    check_baskets(file, check, places);
+    return rewrite_all(file, branches, tree.GetEntries());
+  }
+  copy_baskets(file, branches, check, places);
+}
+
+void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
+  const CapturedMessages messages;
+  if (recompress_) {
+    tree.CopyAddresses(tree_);
+  }
+  if (tree_->CopyEntries(&tree, -1, recompress_ ? "" : "fast") < 0 ||
+      !messages.first_error().empty()) {
+    throw InputError(file.path() + ": tree \"" + tree.GetName() +
+                     "\" cannot be copied: " + messages.first());
+  }
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    branches_.filled[i]->FlushBaskets();
+    writers_[i].pass(tree.GetEntries());
+  }
 }
 
 void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
-  const auto names = described_branches(tree);
+  const auto names = described_branches(all_branches(tree));
   if (names == names_) {
     return;
   }
@@ -107,90 +204,86 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
 }
 
 /// Largest counts: readers make room for as many values.
-void TreeMerger::include_ranges(TTree& tree) {
-  for (std::size_t i = 0; i < writers_.size(); ++i) {
-    const auto& from = *branch_at(tree, i).GetListOfLeaves();
-    const auto& to = *branch_at(*tree_, i).GetListOfLeaves();
-    for (int leaf = 0; leaf < to.GetEntriesFast(); ++leaf) {
-      static_cast<TLeaf*>(to.At(leaf))->IncludeRange(static_cast<TLeaf*>(from.At(leaf)));
+void TreeMerger::include_ranges(const BranchTree& from) {
+  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
+    TBranch& one = *from.filled[i];
+    TBranch& to = *branches_.filled[i];
+    for (int leaf = 0; leaf < to.GetListOfLeaves()->GetEntriesFast(); ++leaf) {
+      static_cast<TLeaf*>(to.GetListOfLeaves()->At(leaf))
+          ->IncludeRange(static_cast<TLeaf*>(one.GetListOfLeaves()->At(leaf)));
     }
+    set_largest_count(to, std::max(largest_count(to), largest_count(one)));
   }
 }
 
-std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree) const {
-  std::vector<BasketPlace> places;
-  for (std::size_t i = 0; i < writers_.size(); ++i) {
-    const TBranch& branch = branch_at(tree, i);
-    for (int basket = 0; basket <= branch.GetWriteBasket(); ++basket) {
-      const auto first = branch.GetBasketEntry()[basket];
-      if (first < branch.GetEntries()) {
-        places.push_back(
-            {i, branch.GetBasketSeek(basket), branch.GetBasketBytes()[basket], first, {}, 0});
-      }
-    }
-  }
-  std::ranges::stable_sort(places, {}, &BasketPlace::seek);
-  return places;
+void TreeMerger::check_baskets(InputFile& file, const BasketCheck& check,
+                               std::span<const BasketPlace> places) {
+  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, chunk_);
+    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
+  });
 }
 
-void TreeMerger::copy_baskets(TTree& tree, InputFile& file) {
-  auto places = places_of(tree);
-  const auto on_file =
-      std::ranges::find_if(places, [](const auto& place) { return place.seek != 0; });
-  for (auto begin = on_file; begin != places.end();) {
-    auto end = begin + 1;
-    while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
-           end->seek + end->n_bytes - begin->seek <= chunk_bytes) {
-      ++end;
-    }
-    copy_chunk(file, {begin, end});
-    begin = end;
-  }
-  std::ranges::stable_sort(
-      places, {}, [](const auto& place) { return std::pair{place.branch, place.first_entry}; });
+void TreeMerger::copy_baskets(InputFile& file, const BranchTree& branches, const BasketCheck& check,
+                              std::span<const BasketPlace> places) {
+  written_.clear();
+  for_each_chunk(on_file(places),
+                 [&](std::span<const BasketPlace> chunk) { copy_chunk(file, check, chunk); });
   for (const auto& place : places) {
     if (place.seek == 0) {  // kept within the tree's own record
-      rewrite(tree, file, place.branch, place.first_entry);
+      rewrite(branches, file, place);
     } else {
-      writers_[place.branch].enter(place.header, place.new_place);
+      const auto& written = written_.at({place.branch, place.first_entry});
+      writers_[place.branch].enter(written.header, written.place);
     }
   }
 }
 
 /// Baskets that follow each other on file.
-void TreeMerger::copy_chunk(InputFile& file, std::span<BasketPlace> chunk) {
-  const auto n_bytes =
-      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek);
-  const auto bytes = chunk_.resize(n_bytes);
-  file.read(chunk.front().seek, bytes);
-  const auto place = output_.allocate(n_bytes);
-  for (auto& basket : chunk) {
-    const auto offset = basket.seek - chunk.front().seek;
-    const auto record =
-        bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(basket.n_bytes));
-    basket.header = parse_basket_header(record);
-    basket.new_place = place + offset;
-    place_basket(record, basket.new_place, output_.seek_directory());
+void TreeMerger::copy_chunk(InputFile& file, const BasketCheck& check,
+                            std::span<const BasketPlace> chunk) {
+  const auto bytes = read_chunk(file, chunk, chunk_);
+  const auto records = records_in(bytes, chunk);
+  const auto headers = check.check(chunk, records);
+  if (recompress_) {
+    return recompress(chunk, records);
+  }
+  const auto place = output_.allocate(bytes.size());
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    const auto offset = chunk[i].seek - chunk.front().seek;
+    place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()), place + offset,
+                 output_.seek_directory());
+    written_[{chunk[i].branch, chunk[i].first_entry}] = {headers[i], place + offset};
   }
   output_.write(place, bytes);
 }
 
-void TreeMerger::rewrite(TTree& tree, InputFile& file, std::size_t branch, std::int64_t first) {
-  BranchReader reader{branch_at(tree, branch), file};
-  const EntryRun run{first, reader.basket_end(first)};
-  writers_[branch].copy(reader, {&run, 1});
-  writers_[branch].encode();
-  writers_[branch].write(output_);
+void TreeMerger::recompress(std::span<const BasketPlace> chunk,
+                            std::span<const std::span<const std::byte>> records) {
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    auto basket = recompress_basket(records[i], *recompress_);
+    const auto place = output_.allocate(basket.record.size());
+    place_basket(basket.record, place, output_.seek_directory());
+    output_.write(place, basket.record);
+    written_[{chunk[i].branch, chunk[i].first_entry}] = {basket.header, place};
+  }
 }
 
-void TreeMerger::rewrite_all(TTree& tree, InputFile& file) {
+void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
+  BranchReader reader{*branches.filled[place.branch], file};
+  const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+  writers_[place.branch].copy(reader, {&run, 1});
+  writers_[place.branch].encode();
+  writers_[place.branch].write(output_);
+}
+
+void TreeMerger::rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries) {
   std::vector<std::unique_ptr<BranchReader>> readers;
-  for (std::size_t i = 0; i < writers_.size(); ++i) {
-    readers.push_back(std::make_unique<BranchReader>(branch_at(tree, i), file));
+  for (auto* branch : branches.filled) {
+    readers.push_back(std::make_unique<BranchReader>(*branch, file));
   }
-  for (std::int64_t first = 0; first < tree.GetEntries(); first += recompressed_entries) {
-    const EntryRun run{first,
-                       std::min<std::int64_t>(first + recompressed_entries, tree.GetEntries())};
+  for (std::int64_t first = 0; first < n_entries; first += recompressed_entries) {
+    const EntryRun run{first, std::min(first + recompressed_entries, n_entries)};
     for (std::size_t i = 0; i < writers_.size(); ++i) {
       writers_[i].copy(*readers[i], {&run, 1});
       writers_[i].encode();
@@ -200,12 +293,13 @@ void TreeMerger::rewrite_all(TTree& tree, InputFile& file) {
 }
 
 std::int64_t TreeMerger::finish() {
-  if (is_relocatable_) {
-    for (auto& writer : writers_) {
-      writer.finish();
-    }
-    tree_->SetEntries(n_entries_);
+  for (auto& writer : writers_) {
+    writer.finish();
   }
+  for (auto* branch : branches_.holders) {
+    branch->SetEntries(n_entries_);
+  }
+  tree_->SetEntries(n_entries_);
   return n_entries_;
 }
 

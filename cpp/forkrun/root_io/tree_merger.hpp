@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <forkrun/root_io/basket_check.hpp>
+#include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/branch_writer.hpp>
 #include <forkrun/root_io/input_file.hpp>
 #include <forkrun/root_io/output_file.hpp>
@@ -15,46 +18,55 @@ class TTree;
 namespace forkrun::root_io {
 
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
-/// they are: large reads, large writes, nothing uncompressed.
+/// they are: large reads, large writes, nothing uncompressed unless that is asked for. That holds
+/// for branches of objects and those within them as well. Trees with references between objects are
+/// copied by ROOT, after the same checks.
 class TreeMerger {
  public:
   /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
   /// this compression.
-  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress);
+  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+             BasketCheck::Depth check);
 
-  /// \throws InputError naming the branches in which the tree differs from the first one.
+  /// \throws InputError naming the branches in which the tree differs from the first one, or the
+  /// basket that is damaged.
   void add(TTree& tree, InputFile& file);
   /// The merged tree is complete; gives its entries.
   std::int64_t finish();
 
  private:
-  struct BasketPlace {
-    std::size_t branch{};
-    std::int64_t seek{};
-    std::int64_t n_bytes{};
-    std::int64_t first_entry{};
-    BasketHeader header;       ///< once read
-    std::int64_t new_place{};  ///< once written
-  };
-
   void start(TTree& tree);
   void check_structure(TTree& tree, const InputFile& file) const;
-  void include_ranges(TTree& tree);
-  void copy_baskets(TTree& tree, InputFile& file);
-  [[nodiscard]] std::vector<BasketPlace> places_of(TTree& tree) const;
-  void copy_chunk(InputFile& file, std::span<BasketPlace> chunk);
-  void rewrite(TTree& tree, InputFile& file, std::size_t branch, std::int64_t first);
-  void rewrite_all(TTree& tree, InputFile& file);
+  void include_ranges(const BranchTree& from);
+  void copy(TTree& tree, InputFile& file, const BranchTree& branches);
+  void copy_by_root(TTree& tree, const InputFile& file);
+  void check_baskets(InputFile& file, const BasketCheck& check,
+                     std::span<const BasketPlace> places);
+  void copy_baskets(InputFile& file, const BranchTree& branches, const BasketCheck& check,
+                    std::span<const BasketPlace> places);
+  void copy_chunk(InputFile& file, const BasketCheck& check, std::span<const BasketPlace> chunk);
+  void recompress(std::span<const BasketPlace> chunk,
+                  std::span<const std::span<const std::byte>> records);
+  void rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place);
+  void rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries);
+
+  /// A basket that is on file, and not yet in its branch.
+  struct Written {
+    BasketHeader header;
+    std::int64_t place{};
+  };
 
   OutputFile& output_;
   std::string path_;
   std::optional<Compression> recompress_;
+  BasketCheck::Depth check_;
   TTree* tree_ = nullptr;
   std::string first_path_;
   std::vector<std::string> names_;
-  bool is_relocatable_ = true;
+  BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<BranchWriter> writers_;
+  std::vector<BranchWriter> writers_;                                ///< as branches_.filled
+  std::map<std::pair<std::size_t, std::int64_t>, Written> written_;  ///< by branch, first entry
   Bytes chunk_;
 };
 

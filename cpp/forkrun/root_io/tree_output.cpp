@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <TBranch.h>
+#include <TFile.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -96,6 +97,10 @@ std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange
   return counts;
 }
 
+std::string described(TBranch& branch) {
+  return std::string{branch.GetName()} + ", " + form_of(branch);
+}
+
 [[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter,
                                       const EventBlock& block, std::size_t event,
                                       std::int64_t n_values, std::int64_t n_counted) {
@@ -107,6 +112,19 @@ std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange
 }
 
 }  // namespace
+
+std::vector<std::string> branches_written_anew(const std::string& path, const std::string& tree) {
+  const InputFile file{path};
+  const bool has_references = file.file().GetNProcessIDs() > 0;
+  std::vector<std::string> names;
+  for (TObject* object : *file.tree(tree).GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (!is_relocatable(branch) || (has_references && branch.IsA() != TBranch::Class())) {
+      names.emplace_back(branch.GetName());
+    }
+  }
+  return names;
+}
 
 TreeOutput::TreeOutput(TreeOutputConfig config) : config_{std::move(config)} {}
 
@@ -125,11 +143,15 @@ void TreeOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   begin_cluster();
   TDirectory& folder = file_->folder_of(tree_path_);
   if (!tree_) {
-    return make_structure(folder);
+    make_structure(folder);
+  } else {
+    tree_->SetDirectory(&folder);
+    for (auto* writer : writers()) {
+      writer->restart();
+    }
   }
-  tree_->SetDirectory(&folder);
-  for (auto* writer : writers()) {
-    writer->restart();
+  if (keeps_objects_) {
+    file_->describe_classes_of(template_->file());
   }
 }
 
@@ -141,13 +163,22 @@ void TreeOutput::make_structure(TDirectory& folder) {
 
 void TreeOutput::keep_branches(TTree& input) {
   kept_.reserve(static_cast<std::size_t>(tree_->GetListOfBranches()->GetEntriesFast()));
+  const bool has_references = template_->file().file().GetNProcessIDs() > 0;  // numbered by file
   for (TObject* object : *tree_->GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    if (layout_of(*branch_named(input, branch.GetName())).relocatable) {
-      kept_.push_back({branch.GetName(), BranchWriter{branch, config_.compression}});
-    } else {
+    TBranch& from = *branch_named(input, branch.GetName());
+    const bool is_object = from.IsA() != TBranch::Class();
+    if (!is_relocatable(from) || (is_object && has_references)) {
       objects_.emplace_back(branch.GetName());
+      continue;
     }
+    keeps_objects_ = keeps_objects_ || is_object;
+    const auto all = all_branches(branch);
+    for (std::size_t i = 0; i < all.filled.size(); ++i) {
+      kept_.push_back({branch.GetName(), i, described(*all.filled[i]),
+                       BranchWriter{*all.filled[i], config_.compression}});
+    }
+    holders_.insert(holders_.end(), all.holders.begin(), all.holders.end());
   }
 }
 
@@ -188,10 +219,7 @@ TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
   readers.generation = lane.generation();
   readers.kept.clear();
   readers.counters.clear();
-  for (const auto& kept : kept_) {
-    readers.kept.push_back(std::make_unique<BranchReader>(
-        find_branch(lane.tree(), kept.name, lane.file()), lane.file()));
-  }
+  add_readers(lane, readers);
   for (const auto& shared : shared_) {
     if (shared.is_of_input) {
       readers.counters[shared.counter] = std::make_unique<BranchReader>(
@@ -201,12 +229,32 @@ TreeOutput::LaneReaders& TreeOutput::readers_of(TreeLane& lane) {
   return readers;
 }
 
+void TreeOutput::add_readers(TreeLane& lane, LaneReaders& readers) const {
+  BranchTree all;
+  for (const auto& kept : kept_) {
+    if (kept.number == 0) {
+      all = all_branches(find_branch(lane.tree(), kept.name, lane.file()));
+    }
+    if (kept.number >= all.filled.size() ||
+        (keeps_objects_ && described(*all.filled[kept.number]) != kept.form)) {
+      throw InputError(lane.file().path() + ": branch " + kept.name +
+                       " has another form than in the first file (" + kept.form +
+                       "); process such files apart");
+    }
+    readers.kept.push_back(std::make_unique<BranchReader>(*all.filled[kept.number], lane.file()));
+  }
+}
+
 void TreeOutput::write(const EventBlock& block, Mask selected, Parallel& parallel) {
   auto left = runs_of(selected);
   if (left.empty()) {
     return;
   }
-  auto& readers = readers_of(dynamic_cast<TreeLane&>(block.source()));
+  auto& lane = dynamic_cast<TreeLane&>(block.source());
+  auto& readers = readers_of(lane);
+  if (keeps_objects_) {
+    file_->describe_classes_of(lane.file());
+  }
   check_counts(block, readers);
   written_ += digest_of(block, left);
   while (!left.empty()) {
@@ -339,7 +387,11 @@ OutputSummary TreeOutput::close(Parallel& parallel) {
   for (auto* writer : writers()) {
     writer->finish();
   }
-  tree_->SetEntries(static_cast<std::int64_t>(written_.count()));
+  const auto n_written = static_cast<std::int64_t>(written_.count());
+  for (auto* holder : holders_) {
+    holder->SetEntries(n_written);
+  }
+  tree_->SetEntries(n_written);
   OutputSummary summary{config_.label, file_->path(), written_, 0};
   file_->write_and_release(*tree_);
   summary.n_bytes = file_->close();
@@ -364,6 +416,8 @@ void TreeOutput::abandon() noexcept {
 
 void TreeOutput::forget_structure() {
   kept_.clear();
+  holders_.clear();
+  keeps_objects_ = false;
   columns_.clear();
   counters_.clear();
   shared_.clear();

@@ -11,6 +11,7 @@
 #include <forkrun/root_io/output_file.hpp>
 #include <forkrun/root_io/tree_source.hpp>
 
+class TBranch;
 class TDirectory;
 class TTree;
 
@@ -24,9 +25,14 @@ struct TreeOutputConfig {
   Compression compression;
 };
 
+/// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
+/// writes them anew, with what it knows of their classes. \throws InputError
+[[nodiscard]] std::vector<std::string> branches_written_anew(const std::string& path,
+                                                             const std::string& tree);
+
 /// Writes the selected events of each unit of work to a tree of its own file. Entries of kept
-/// branches are copied as bytes from basket to basket; branches of objects whose bytes cannot be
-/// moved are read and filled by ROOT.
+/// branches, and of those within them, are copied as bytes from basket to basket; branches of
+/// objects whose bytes cannot be moved are read and filled by ROOT.
 class TreeOutput : public OutputModule {
  public:
   explicit TreeOutput(TreeOutputConfig config);
@@ -42,7 +48,9 @@ class TreeOutput : public OutputModule {
 
  private:
   struct KeptBranch {
-    std::string name;
+    std::string name;      ///< of the top-level branch
+    std::size_t number{};  ///< of those with baskets that are within it, itself among them
+    std::string form;
     BranchWriter writer;
   };
   struct NewColumn {
@@ -73,6 +81,7 @@ class TreeOutput : public OutputModule {
   void add_products();
   void add_product(const ColumnDescription& column, std::uint32_t product);
   LaneReaders& readers_of(TreeLane& lane);
+  void add_readers(TreeLane& lane, LaneReaders& readers) const;
   void check_counts(const EventBlock& block, LaneReaders& readers) const;
   void add(const EventBlock& block, LaneReaders& readers, std::span<const EntryRun> events,
            Parallel& parallel);
@@ -95,6 +104,8 @@ class TreeOutput : public OutputModule {
   /// writing a small unit.
   std::unique_ptr<TTree> tree_;
   std::vector<KeptBranch> kept_;
+  std::vector<TBranch*> holders_;  ///< of kept ones, without entries of their own
+  bool keeps_objects_ = false;     ///< as bytes
   std::vector<NewColumn> columns_;
   std::map<std::string, NewCounter> counters_;
   std::vector<SharedCounter> shared_;
