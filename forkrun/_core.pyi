@@ -36,7 +36,8 @@ def index_tree(
 ) -> dict[str, Any]:
     """Index of one file, JSON-ready:
 
-    `{"uuid": str, "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
+    `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
+      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
       "ranges": [[run, lumi, first, last, digest_hex], …],   # maximal runs of entries of one lumi
       "branches": [[name, type, counter], …]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
@@ -204,9 +205,10 @@ class TreeSource:
         event_branch: str,
         columns: Sequence[tuple[str, str]],
         clusters: Sequence[Sequence[int]],
+        identities: Sequence[tuple[str, int, int]] = ...,
     ) -> None:
-        """`columns` as given to ScheduleBuilder; `clusters` per file as in the index.
-        Opens nothing."""
+        """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
+        modified_ns) per file as in the index; without these, files may change. Opens nothing."""
 
 class Processor:
     """Starts threads: make it in the child."""
@@ -408,9 +410,15 @@ def merge_trees(
     copying baskets; sums histograms; other objects come from the first input that has them. Returns
     entries by tree. `progress` gets the number of inputs done. Raises InputError, OutputError."""
 
-def carry_objects(inputs: Sequence[str], output: str, exclude: Iterable[str]) -> list[str]:
+def carry_objects(
+    inputs: Sequence[str],
+    output: str,
+    exclude: Iterable[str],
+    identities: Sequence[tuple[str, int, int]] = ...,
+) -> list[str]:
     """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`:
-    trees joined in order, histograms summed, other objects once. Returns the names."""
+    trees joined in order, histograms summed, other objects once. `identities`: of the inputs as
+    they were indexed. Returns the names."""
 
 def tree_digest(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str

@@ -9,6 +9,9 @@ from forkrun import _core
 from forkrun.errors import ConfigError, InputError, OutputError
 from forkrun.merge.publish import written_beside
 
+Join = Callable[[Callable[[int], None] | None], dict[str, int]]
+"""Joins the files; gets what takes the number of inputs done, gives entries by tree."""
+
 
 def merge_files(
     inputs: Sequence[str | Path],
@@ -17,16 +20,21 @@ def merge_files(
     compression: str | None = None,
     force: bool = False,
     progress: Callable[[int], None] | None = None,
+    contained: Callable[[Join], dict[str, int]] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
     recompressed when `compression` is given; histograms summed; other objects once. Gives entries
-    by tree. `progress` gets the number of inputs done."""
+    by tree. `progress` gets the number of inputs done.
+    `contained`: makes the join in a process that may die of a damaged file."""
     final = Path(output)
     _check(inputs, final, force)
     with written_beside(final) as beside:
-        entries = _core.merge_trees(
-            [str(file) for file in inputs], str(beside), trees, compression, progress
-        )
+        files = [str(file) for file in inputs]
+
+        def join(progress: Callable[[int], None] | None) -> dict[str, int]:
+            return _core.merge_trees(files, str(beside), trees, compression, progress)
+
+        entries = contained(join) if contained else join(progress)
         for tree in trees or ():
             if tree not in entries:
                 raise InputError(_no_tree(tree, entries))

@@ -30,6 +30,8 @@ class Planned:
     n_events: int
     digest: str | None
     is_whole: bool = True
+    identities: Sequence[tuple[str, int, int]] = ()
+    """UUID, bytes and time of the last change of each file, as it was indexed."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def merge_run(
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     outputs = [
-        _merge_output(folder, config, output, ordered, planned.files, progress)
+        _merge_output(folder, config, output, ordered, planned, progress)
         for output in (config.outputs if ordered else ())
     ]
     n_histograms = _merge_histograms(folder, ordered)
@@ -88,7 +90,7 @@ def _merge_output(
     config: JobConfig,
     output: OutputConfig,
     commits: Sequence[Commit],
-    inputs: Sequence[str],
+    planned: Planned,
     progress: Progress | None,
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
@@ -99,7 +101,8 @@ def _merge_output(
         sources = _parts_to_join(folder, parts)
         entries = _core.merge_trees(sources, str(beside), [tree], None, report)
         if config.merge.carry:
-            _core.carry_objects(list(inputs), str(beside), [tree])
+            same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
+            _core.carry_objects(list(planned.files), str(beside), [tree], same)
         written = total_digest((part.n_events, part.digest) for part in parts)
         digest = check_merged(
             beside, entries[tree], written, config.source, _branches(sources[0], tree)

@@ -78,9 +78,12 @@ def _merge_run(options: argparse.Namespace) -> int:
 
 
 def _merge_files(options: argparse.Namespace) -> int:
+    from forkrun.contained import contained, cpu_limit_s
     from forkrun.merge.files import merge_files
 
     progress = make_progress(len(options.inputs), "files", options.quiet)
+    s_per_mb = 10 if options.compression else 0.5  # ten times what the slowest one takes
+    limit_s = cpu_limit_s(options.inputs, s_per_mb)
     try:
         entries = merge_files(
             options.inputs,
@@ -88,7 +91,7 @@ def _merge_files(options: argparse.Namespace) -> int:
             options.trees,
             options.compression,
             options.force,
-            progress.update,
+            contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
         )
     finally:
         progress.close()

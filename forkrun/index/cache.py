@@ -16,7 +16,7 @@ from typing import Any
 
 from forkrun.config.anchor import is_url
 
-_VERSION = 1
+_VERSION = 2
 
 
 def cache_folder() -> Path | None:
@@ -46,9 +46,10 @@ class IndexCache:
         return kept
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
-        """Written beside and renamed, so that jobs at the same time see all of it or nothing."""
+        """Under a temporary name, then renamed, so that jobs at the same time see all of it or
+        nothing. Not of a file that was replaced since it was read."""
         place = self._place(request)
-        if place is None:
+        if place is None or not _is_of(index, request["path"]):
             return
         beside = place.with_suffix(f".{os.getpid()}.part")
         with contextlib.suppress(OSError):
@@ -66,8 +67,18 @@ class IndexCache:
             stat = os.stat(request["path"])
         except OSError:
             return None
-        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns}
+        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns,
+               "inode": stat.st_ino}  # fmt: skip
         if request["lumi_branch"]:
             del key["file_number"]  # only stands for a lumi that the file does not name
         name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self.folder / name[:2] / f"{name}.json"
+
+
+def _is_of(index: dict[str, Any], path: str) -> bool:
+    """Whether the file is the one that the index was made of."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return False
+    return (index["n_bytes"], index["modified_ns"]) == (stat.st_size, stat.st_mtime_ns)

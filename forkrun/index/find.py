@@ -30,7 +30,12 @@ class EventId(NamedTuple):
         parts = text.split(":")
         if len(parts) != 3 or not all(part.isdecimal() for part in parts):
             raise ConfigError(f'source.only: "{text}" is not of the form RUN:LUMI:EVENT')
-        return cls(*map(int, parts))
+        run, lumi, event = map(int, parts)
+        if max(run, lumi) >> 32 or event >> 64:
+            raise ConfigError(
+                f'source.only: "{text}": run and lumi are numbers of 32 bits, the event of 64'
+            )
+        return cls(run, lumi, event)
 
 
 def only_events(

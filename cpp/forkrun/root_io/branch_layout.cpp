@@ -1,6 +1,6 @@
 #include <forkrun/root_io/branch_layout.hpp>
 
-#include <cstring>
+#include <string_view>
 
 #include <TBranch.h>
 #include <TBranchElement.h>
@@ -9,6 +9,8 @@
 #include <TLeafObject.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
+
+#include <forkrun/core/errors.hpp>
 
 namespace forkrun::root_io {
 
@@ -51,13 +53,27 @@ std::optional<ElementType> element_of(const TLeaf& leaf) {
 }
 
 /// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
-bool is_arithmetic(const TLeaf& leaf) { return std::strlen(leaf.IsA()->GetName()) == 6; }
+bool is_arithmetic(const TLeaf& leaf) {
+  const std::string_view name{leaf.IsA()->GetName()};
+  return name.size() == 6 && name.starts_with("TLeaf");
+}
+
+/// Of a damaged file, what is where a leaf or branch belongs may be any object.
+template <typename T>
+T& as(TObject* object, const char* what, const std::string& where) {
+  auto* found = dynamic_cast<T*>(object);
+  if (found == nullptr) {
+    throw InputError(where + " is damaged: it has no " + what + " where one belongs");
+  }
+  return *found;
+}
 
 void describe_leaves(TBranch& branch, BranchLayout& layout) {
   const auto& leaves = *branch.GetListOfLeaves();
-  auto& leaf = static_cast<TLeaf&>(*leaves.At(0));
-  if (TLeaf* count = leaf.GetLeafCount()) {
-    layout.counter = count->GetBranch()->GetName();
+  const auto& leaf = as<TLeaf>(leaves.At(0), "leaf", "branch " + layout.name);
+  if (auto* count = static_cast<TObject*>(leaf.GetLeafCount())) {
+    const auto& counter = as<TLeaf>(count, "leaf that counts", "branch " + layout.name);
+    layout.counter = as<TBranch>(counter.GetBranch(), "branch that counts", layout.name).GetName();
   }
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   layout.type_name = leaf.GetTypeName();
@@ -98,7 +114,7 @@ TBranch* branch_named(TTree& tree, const std::string& name) {
   if (branch != nullptr && branch->GetMother() == branch && name == branch->GetName()) {
     return branch;
   }
-  return static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+  return dynamic_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
 }
 
 BranchLayout layout_of(TBranch& branch) {
@@ -118,7 +134,7 @@ BranchLayout layout_of(TBranch& branch) {
 std::vector<BranchLayout> layouts_of(TTree& tree) {
   std::vector<BranchLayout> layouts;
   for (TObject* branch : *tree.GetListOfBranches()) {
-    layouts.push_back(layout_of(static_cast<TBranch&>(*branch)));
+    layouts.push_back(layout_of(as<TBranch>(branch, "branch", std::string{"tree "} + tree.GetName())));
   }
   return layouts;
 }

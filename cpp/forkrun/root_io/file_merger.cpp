@@ -27,7 +27,9 @@ class FileMerger {
              std::function<bool(const std::string& path, bool is_tree)> wanted)
       : output_{output}, recompress_{recompress}, wanted_{std::move(wanted)} {}
 
-  void add(InputFile& file) { add_directory(file, file.file(), ""); }
+  void add(InputFile& file) {
+    naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
+  }
 
   std::map<std::string, std::int64_t> finish() {
     std::map<std::string, std::int64_t> entries;
@@ -155,18 +157,25 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
 
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
-                                       const std::set<std::string>& exclude) {
+                                       const std::set<std::string>& exclude,
+                                       const std::vector<FileIdentity>& identities) {
   if (inputs.empty()) {
     return {};
   }
+  const auto add = [&](FileMerger& merger, InputFile& file, std::size_t number) {
+    if (!identities.empty()) {
+      file.check_identity(identities.at(number));
+    }
+    merger.add(file);
+  };
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
   FileMerger merger{output, std::nullopt,
                     [&](const std::string& path, bool) { return !exclude.contains(path); }};
-  merger.add(*first);
+  add(merger, *first, 0);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     InputFile file{inputs[i]};
-    merger.add(file);
+    add(merger, file, i);
   }
   merger.finish();
   output.close();

@@ -117,16 +117,17 @@ void TreeMerger::include_ranges(TTree& tree) {
   }
 }
 
-std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree) const {
+std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree, const InputFile& file) const {
   std::vector<BasketPlace> places;
   for (std::size_t i = 0; i < writers_.size(); ++i) {
-    const TBranch& branch = branch_at(tree, i);
-    for (int basket = 0; basket <= branch.GetWriteBasket(); ++basket) {
-      const auto first = branch.GetBasketEntry()[basket];
-      if (first < branch.GetEntries()) {
-        places.push_back(
-            {i, branch.GetBasketSeek(basket), branch.GetBasketBytes()[basket], first, {}, 0});
-      }
+    TBranch& branch = branch_at(tree, i);
+    if (branch.GetEntries() != tree.GetEntries()) {
+      throw InputError(file.path() + ": branch " + branch.GetName() + " has " +
+                       std::to_string(branch.GetEntries()) + " entries, its tree has " +
+                       std::to_string(tree.GetEntries()));
+    }
+    for (const auto& basket : stored_baskets(branch, file)) {
+      places.push_back({basket, i, {}, 0});
     }
   }
   std::ranges::stable_sort(places, {}, &BasketPlace::seek);
@@ -134,7 +135,7 @@ std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree) const {
 }
 
 void TreeMerger::copy_baskets(TTree& tree, InputFile& file) {
-  auto places = places_of(tree);
+  auto places = places_of(tree, file);
   const auto on_file =
       std::ranges::find_if(places, [](const auto& place) { return place.seek != 0; });
   for (auto begin = on_file; begin != places.end();) {
@@ -168,9 +169,14 @@ void TreeMerger::copy_chunk(InputFile& file, std::span<BasketPlace> chunk) {
     const auto offset = basket.seek - chunk.front().seek;
     const auto record =
         bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(basket.n_bytes));
-    basket.header = parse_basket_header(record);
-    basket.new_place = place + offset;
-    place_basket(record, basket.new_place, output_.seek_directory());
+    TBranch& branch = branch_at(*tree_, basket.branch);
+    try {
+      basket.header = checked_header(record, basket, branch);
+      basket.new_place = place + offset;
+      place_basket(record, basket.new_place, output_.seek_directory());
+    } catch (const Error& error) {
+      throw_damaged(file, branch, basket.first_entry, error.what());
+    }
   }
   output_.write(place, bytes);
 }

@@ -9,6 +9,7 @@
 #include <forkrun/root_io/branch_writer.hpp>
 #include <forkrun/root_io/input_file.hpp>
 #include <forkrun/root_io/output_file.hpp>
+#include <forkrun/root_io/stored_baskets.hpp>
 
 class TTree;
 
@@ -28,11 +29,8 @@ class TreeMerger {
   std::int64_t finish();
 
  private:
-  struct BasketPlace {
+  struct BasketPlace : StoredBasket {
     std::size_t branch{};
-    std::int64_t seek{};
-    std::int64_t n_bytes{};
-    std::int64_t first_entry{};
     BasketHeader header;       ///< once read
     std::int64_t new_place{};  ///< once written
   };
@@ -41,7 +39,7 @@ class TreeMerger {
   void check_structure(TTree& tree, const InputFile& file) const;
   void include_ranges(TTree& tree);
   void copy_baskets(TTree& tree, InputFile& file);
-  [[nodiscard]] std::vector<BasketPlace> places_of(TTree& tree) const;
+  [[nodiscard]] std::vector<BasketPlace> places_of(TTree& tree, const InputFile& file) const;
   void copy_chunk(InputFile& file, std::span<BasketPlace> chunk);
   void rewrite(TTree& tree, InputFile& file, std::size_t branch, std::int64_t first);
   void rewrite_all(TTree& tree, InputFile& file);
