@@ -12,7 +12,7 @@ import struct
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from forkrun import _core
 from forkrun.errors import ForkrunError, InputError, StoppedError
@@ -30,6 +30,8 @@ FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 TRIES = 3
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
+
+_NO_MEMORY = 101  # exit code: what else is told needs memory
 
 Work = Callable[[Callable[[int], None]], Any]
 """Is given what takes the number of files done; gives something JSON-ready."""
@@ -59,6 +61,8 @@ def _lower(limit: int, value: int) -> None:
 
 def describe_death(exit_code: int) -> str:
     """What became of a process that was to read a file, for the error that names the file."""
+    if exit_code == _NO_MEMORY:
+        return "more memory is needed than a helper process may have; is the file damaged?"
     if exit_code == -signal.SIGXCPU:
         return "reading it does not come to an end; is the file damaged?"
     return f"the process that read it died: {describe_status(exit_code)}; is the file damaged?"
@@ -73,27 +77,31 @@ def contained(
     """What `work` gives, done in a forked process within `cpu_s` of CPU time. Raises what it
     raises, StoppedError if this process gets a signal, and InputError with the name of the file at
     which the process died. Call it in a process with one thread."""
-    for attempt in range(1, TRIES + 1):
-        trial = _Trial(work, cpu_s, progress)
-        exit_code = trial.run()
-        if exit_code == 0:
-            return trial.result()
+    attempt = 0
+    while True:
+        attempt += 1
+        with tempfile.TemporaryFile() as answer:
+            trial = _Trial(work, cpu_s, progress, answer)
+            exit_code = trial.run()
+            if exit_code == 0:
+                return trial.result()
         if failure := trial.failure():
             raise failure
         if -exit_code not in FROM_OUTSIDE or attempt == TRIES:
             file = files[min(trial.n_done, len(files) - 1)]
             raise InputError(f"{file}: {describe_death(exit_code)}")
-    raise AssertionError("unreachable")
 
 
 class _Trial:
-    """One process that does the work."""
+    """One process that does the work. `answer`: a file that both processes have open."""
 
-    def __init__(self, work: Work, cpu_s: float, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self, work: Work, cpu_s: float, progress: Callable[[int], None], answer: IO[bytes]
+    ) -> None:
         self._work, self._cpu_s, self._progress = work, cpu_s, progress
         self._note = FailureNote()
         self._count = mmap.mmap(-1, 8)
-        self._answer: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 -- both processes have it
+        self._answer = answer
 
     @property
     def n_done(self) -> int:
@@ -115,6 +123,8 @@ class _Trial:
         limit_cpu(self._cpu_s)
         try:
             answer = self._work(lambda n: self._count.__setitem__(slice(None), struct.pack("q", n)))
+        except MemoryError:
+            return _NO_MEMORY
         except Exception as error:
             self._note.write(_typed(error))
             return 1
