@@ -405,10 +405,12 @@ def merge_trees(
     trees: Sequence[str] | None = None,
     compression: str | None = None,
     progress: Callable[[int], None] | None = None,
+    verify: bool = False,
 ) -> dict[str, int]:
     """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
     copying baskets; sums histograms; other objects come from the first input that has them. Returns
-    entries by tree. `progress` gets the number of inputs done. Raises InputError, OutputError."""
+    entries by tree. `progress` gets the number of inputs done. `verify`: baskets that are
+    copied are uncompressed, to see that they can be read. Raises InputError, OutputError."""
 
 def carry_objects(
     inputs: Sequence[str],

@@ -21,18 +21,20 @@ def merge_files(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
     contained: Callable[[Join], dict[str, int]] | None = None,
+    verify: bool = False,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
     recompressed when `compression` is given; histograms summed; other objects once. Gives entries
     by tree. `progress` gets the number of inputs done.
-    `contained`: makes the join in a process that may die of a damaged file."""
+    `verify`: baskets that are copied are uncompressed, to see that they can be read. `contained`:
+    makes the join in a process that may die of a damaged file."""
     final = Path(output)
     _check(inputs, final, force)
     with written_beside(final) as beside:
         files = [str(file) for file in inputs]
 
         def join(progress: Callable[[int], None] | None) -> dict[str, int]:
-            return _core.merge_trees(files, str(beside), trees, compression, progress)
+            return _core.merge_trees(files, str(beside), trees, compression, progress, verify)
 
         entries = contained(join) if contained else join(progress)
         for tree in trees or ():

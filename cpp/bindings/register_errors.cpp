@@ -20,8 +20,8 @@ PyObject *error_class = nullptr, *input_error = nullptr, *output_error = nullptr
 /// What is said may hold a name of a damaged file, which need not be UTF-8.
 void raise(PyObject* kind, const std::exception& error) {
   const std::string_view words{error.what()};
-  const auto text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-      words.data(), static_cast<py::ssize_t>(words.size()), "replace"));
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(words.data(), static_cast<py::ssize_t>(words.size()), "replace"));
   PyErr_SetObject(kind, text.ptr());
 }
 

@@ -25,8 +25,8 @@ using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 
 /// Names in damaged or old files may be no UTF-8: what is none becomes U+FFFD.
 py::str text(const std::string& bytes) {
-  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
-      bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
 }
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
@@ -53,9 +53,9 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   }
   const auto& identity = index.identity;
   return py::dict(py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
-                  py::arg("modified_ns") = identity.modified_ns, py::arg("n_entries") = index.n_entries,
-                  py::arg("clusters") = index.clusters, py::arg("ranges") = ranges,
-                  py::arg("branches") = branches);
+                  py::arg("modified_ns") = identity.modified_ns,
+                  py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
+                  py::arg("ranges") = ranges, py::arg("branches") = branches);
 }
 
 py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
@@ -73,10 +73,10 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
 }
 
 py::dict merge_trees(const Strings& inputs, const std::string& output,
-                                                const std::optional<Strings>& trees,
-                                                const std::optional<std::string>& compression,
-                                                const std::function<void(std::size_t)>& progress) {
-  root_io::MergeRequest request{inputs, output, trees, {}, progress};
+                     const std::optional<Strings>& trees,
+                     const std::optional<std::string>& compression,
+                     const std::function<void(std::size_t)>& progress, bool verify) {
+  root_io::MergeRequest request{inputs, output, trees, {}, progress, verify};
   if (compression) {
     request.compression = root_io::Compression::parse(*compression);
   }
@@ -162,7 +162,7 @@ void register_files(py::module_& module) {
              py::arg("first") = 0, py::arg("last") = -1);
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
-             py::arg("progress") = py::none());
+             py::arg("progress") = py::none(), py::arg("verify") = false);
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
              py::arg("exclude"), py::arg("identities") = std::vector<Identity>{});
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),

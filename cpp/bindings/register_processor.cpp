@@ -139,8 +139,8 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 void register_processor(py::module_& module) {
   py::class_<TreeSource>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
-           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"),
-           py::arg("clusters"), py::arg("identities") = std::vector<Identity>{});
+           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
+           py::arg("identities") = std::vector<Identity>{});
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

@@ -33,6 +33,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"
     )
     parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="uncompress every basket that is copied, to see that it can be read",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     parser.set_defaults(run=run)
 
@@ -91,6 +96,7 @@ def _merge_files(options: argparse.Namespace) -> int:
             options.trees,
             options.compression,
             options.force,
+            verify=options.verify,
             contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
         )
     finally:

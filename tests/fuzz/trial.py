@@ -23,6 +23,7 @@ from forkrun import _core
 TREE = "Events"
 STEPS = ("index", "read", "skim", "merge")
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
+_WALL_BY_CPU = 30  # other work on the machine does not make a step hang
 Digests = dict[str, str]  # of the values, by branch
 
 
@@ -49,7 +50,7 @@ class Outcome:
 
 def try_file(source: Source, damaged: Path, limit_s: float) -> Outcome:
     """Indexing, reading and skimming follow each other as in a job: what is not indexed is not
-    read. Merging stands alone."""
+    read. Merging stands alone. `limit_s`: of CPU time, for either."""
     outcome = Outcome()
     begin_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="forkrun-fuzz-") as folder:
@@ -172,9 +173,9 @@ def _fork(
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _run_child(lambda note: body(source, damaged, folder, note), writer)
+        _run_child(lambda note: body(source, damaged, folder, note), writer, limit_s)
     os.close(writer)
-    status, peak_bytes = _wait(pid, limit_s)
+    status, peak_bytes = _wait(pid, _WALL_BY_CPU * limit_s)
     outcome.peak_bytes = max(outcome.peak_bytes, peak_bytes)
     last = ""
     with os.fdopen(reader, encoding="utf-8") as notes:
@@ -183,10 +184,11 @@ def _fork(
             outcome.steps[last], outcome.words[last] = result, words
     if status:  # ROOT's handler of a crash ends with 128 and the signal
         number = -status if status < 0 else status - 128
-        outcome.steps[last] = "hang" if number == signal.SIGALRM else f"signal {number}"
+        late = (signal.SIGALRM, signal.SIGXCPU)
+        outcome.steps[last] = "hang" if number in late else f"signal {number}"
 
 
-def _run_child(body: Callable[[Note], None], writer: int) -> None:
+def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> None:
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 2)
@@ -195,6 +197,7 @@ def _run_child(body: Callable[[Note], None], writer: int) -> None:
             signal.signal(number, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), resource.RLIM_INFINITY))
 
         def note(step: str, result: str, words: Any) -> None:
             os.write(writer, json.dumps([step, result, words]).encode() + b"\n")

@@ -60,7 +60,7 @@ struct BasketHeader {
   std::int16_t key_length{};     ///< header
   std::int32_t entry_size{};     ///< or length of the offset array
   std::int32_t n_entries{};
-  std::int32_t last{};  ///< end of the entries, counted from the begin of the header
+  std::int32_t last{};      ///< end of the entries, counted from the begin of the header
   std::int64_t seek_key{};  ///< where the record says that it is
 };
 

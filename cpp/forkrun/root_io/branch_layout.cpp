@@ -134,7 +134,8 @@ BranchLayout layout_of(TBranch& branch) {
 std::vector<BranchLayout> layouts_of(TTree& tree) {
   std::vector<BranchLayout> layouts;
   for (TObject* branch : *tree.GetListOfBranches()) {
-    layouts.push_back(layout_of(as<TBranch>(branch, "branch", std::string{"tree "} + tree.GetName())));
+    layouts.push_back(
+        layout_of(as<TBranch>(branch, "branch", std::string{"tree "} + tree.GetName())));
   }
   return layouts;
 }

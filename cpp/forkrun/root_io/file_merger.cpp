@@ -24,8 +24,8 @@ namespace {
 class FileMerger {
  public:
   FileMerger(OutputFile& output, std::optional<Compression> recompress,
-             std::function<bool(const std::string& path, bool is_tree)> wanted)
-      : output_{output}, recompress_{recompress}, wanted_{std::move(wanted)} {}
+             std::function<bool(const std::string& path, bool is_tree)> wanted, bool verify = false)
+      : output_{output}, recompress_{recompress}, wanted_{std::move(wanted)}, verify_{verify} {}
 
   void add(InputFile& file) {
     naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
@@ -77,7 +77,8 @@ class FileMerger {
     }
     names_.insert(path);
     if (is_tree) {
-      trees_.try_emplace(path, output_, path, recompress_).first->second.add(file.tree(path), file);
+      trees_.try_emplace(path, output_, path, recompress_, verify_)
+          .first->second.add(file.tree(path), file);
     } else if (type->InheritsFrom(TH1::Class())) {
       add_histogram(static_cast<TH1*>(key.ReadObj()), path, file);
     } else if (others_.insert(path).second) {
@@ -102,6 +103,7 @@ class FileMerger {
   OutputFile& output_;
   std::optional<Compression> recompress_;
   std::function<bool(const std::string&, bool)> wanted_;
+  bool verify_;
   std::map<std::string, TreeMerger> trees_;
   std::map<std::string, std::unique_ptr<TH1>> histograms_;
   std::set<std::string> others_;
@@ -130,10 +132,12 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   auto first = std::make_unique<InputFile>(request.inputs.front());
   OutputFile output{request.output, request.compression.value_or(compression_of(*first))};
   try {
-    FileMerger merger{output, request.compression, [&](const std::string& path, bool is_tree) {
+    FileMerger merger{output, request.compression,
+                      [&](const std::string& path, bool is_tree) {
                         return !request.trees ||
                                (is_tree && std::ranges::count(*request.trees, path) > 0);
-                      }};
+                      },
+                      request.verify};
     std::vector<std::unique_ptr<InputFile>> files;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       auto file = i == 0 ? std::move(first) : std::make_unique<InputFile>(request.inputs[i]);

@@ -47,7 +47,7 @@ std::string because(const std::string& reason) { return reason.empty() ? "" : ":
 
 /// Without its UUID. \throws InputError if it is a pipe or the like: those have no size.
 FileIdentity identity_of(int descriptor, const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(descriptor, &status) != 0) {
     throw InputError(path + ": cannot be read: " + std::strerror(errno));
   }

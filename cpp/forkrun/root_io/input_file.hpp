@@ -57,8 +57,8 @@ class InputFile {
   std::atomic<std::int64_t> read_bytes_{};
 };
 
-/// Does something with a file of unknown origin: what it throws that is no InputError becomes one that
-/// names the file. Errors of outputs, and that it was stopped, stay what they are.
+/// Does something with a file of unknown origin: what it throws that is no InputError becomes one
+/// that names the file. Errors of outputs, and that it was stopped, stay what they are.
 template <typename Body>
 auto naming_file(const std::string& path, Body body) -> decltype(body());
 

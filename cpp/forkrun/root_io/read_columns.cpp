@@ -34,8 +34,7 @@ std::vector<Column> read_columns(const std::string& path, const std::string& tre
     const auto end = last < 0 ? static_cast<std::int64_t>(tree.GetEntries()) : last;
     if (first < 0 || first > end || end > tree.GetEntries()) {
       throw InputError(path + ": there are no entries " + std::to_string(first) + " to " +
-                       std::to_string(end) + "; the tree has " +
-                       std::to_string(tree.GetEntries()));
+                       std::to_string(end) + "; the tree has " + std::to_string(tree.GetEntries()));
     }
     std::vector<Column> columns;
     for (const auto& name : names) {

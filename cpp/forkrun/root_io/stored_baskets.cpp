@@ -47,8 +47,9 @@ std::vector<StoredBasket> stored_baskets(TBranch& branch, const InputFile& file)
   const auto* starts = branch.GetBasketEntry();
   const int n_baskets = std::min(branch.GetWriteBasket() + 1, branch.GetMaxBaskets());
   if (n_entries < 0 || (n_entries > 0 && (starts == nullptr || n_baskets <= 0))) {
-    throw_damaged(file, branch, 0, "the tree says that there are " + std::to_string(n_entries) +
-                                       " entries in " + std::to_string(n_baskets) + " baskets");
+    throw_damaged(file, branch, 0,
+                  "the tree says that there are " + std::to_string(n_entries) + " entries in " +
+                      std::to_string(n_baskets) + " baskets");
   }
   std::vector<StoredBasket> baskets;
   for (int i = 0; i < n_baskets && starts[i] < n_entries; ++i) {

@@ -51,8 +51,9 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
 
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress)
-    : output_{output}, path_{std::move(path)}, recompress_{recompress} {}
+TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+                       bool verify)
+    : output_{output}, path_{std::move(path)}, recompress_{recompress}, verify_{verify} {}
 
 void TreeMerger::start(TTree& tree) {
   for (const auto& layout : layouts_of(tree)) {
@@ -117,7 +118,8 @@ void TreeMerger::include_ranges(TTree& tree) {
   }
 }
 
-std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree, const InputFile& file) const {
+std::vector<TreeMerger::BasketPlace> TreeMerger::places_of(TTree& tree,
+                                                           const InputFile& file) const {
   std::vector<BasketPlace> places;
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     TBranch& branch = branch_at(tree, i);
@@ -172,6 +174,9 @@ void TreeMerger::copy_chunk(InputFile& file, std::span<BasketPlace> chunk) {
     TBranch& branch = branch_at(*tree_, basket.branch);
     try {
       basket.header = checked_header(record, basket, branch);
+      if (verify_) {
+        decode_basket(record, branch.GetEntryOffsetLen() != 0, verified_memory_, verified_);
+      }
       basket.new_place = place + offset;
       place_basket(record, basket.new_place, output_.seek_directory());
     } catch (const Error& error) {

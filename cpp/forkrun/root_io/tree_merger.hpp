@@ -21,7 +21,9 @@ class TreeMerger {
  public:
   /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
   /// this compression.
-  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress);
+  /// `verify`: uncompress each basket that is copied, to see that it can be read.
+  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+             bool verify = false);
 
   /// \throws InputError naming the branches in which the tree differs from the first one.
   void add(TTree& tree, InputFile& file);
@@ -54,6 +56,9 @@ class TreeMerger {
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;
   Bytes chunk_;
+  bool verify_;
+  Bytes verified_memory_;
+  Basket verified_;
 };
 
 }  // namespace forkrun::root_io

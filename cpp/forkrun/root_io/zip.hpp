@@ -7,8 +7,8 @@
 
 namespace forkrun::root_io {
 
-/// Bytes that one compressed byte can stand for: Zstandard has blocks of 128 KiB of one value in four
-/// bytes.
+/// Bytes that one compressed byte can stand for: Zstandard has blocks of 128 KiB of one value in
+/// four bytes.
 constexpr std::size_t largest_ratio = 1U << 15U;
 
 /// Looks at the heads of the blocks only: how large they are and become. \throws Error if together
