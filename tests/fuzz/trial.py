@@ -82,7 +82,7 @@ def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     merged = folder / "merged.root"
 
     def merge() -> Digests:
-        _core.merge_trees([str(damaged)], str(merged))
+        _core.merge_trees([str(damaged)], str(merged), verify=True)
         try:
             return digests_of(merged, _core.index_tree(str(merged), TREE, *source.ids))
         except _core.Error as error:

@@ -22,6 +22,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.index import EventId, IdBranches, index_files
 from forkrun.index.cache import IndexCache
 from forkrun.index.read import _Worker
+from tests.fuzz.records import records
 from tests.python.files import write_events
 from tests.python.jobs import environment, forkrun, jets_job, write_job
 
@@ -132,6 +133,20 @@ def test_a_merge_of_a_damaged_file_ends_with_its_name(
     ended = forkrun("merge", "out.root", file, "-q", cwd=tmp_path)
     assert (ended.code, str(file) in ended.err) == (3, True), ended.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.root"]
+
+
+def test_a_merge_that_verifies_sees_damage_inside_a_basket(tmp_path: Path) -> None:
+    file = write_events(tmp_path / "a.root", [(1, 1, 3000)])
+    data = bytearray(file.read_bytes())
+    basket = next(r for r in records(bytes(data)) if r.name == "Jet_pt")
+    payload = data[basket.payload]
+    data[basket.payload] = payload[:9] + bytes(len(payload) - 9)  # the head of the block is right
+    file.write_bytes(data)
+    assert forkrun("merge", "out.root", file, "-q", cwd=tmp_path).code == 0
+    ended = forkrun("merge", "other.root", file, "--verify", "-q", cwd=tmp_path)
+    assert ended.code == 3
+    assert f"{file}: branch Jet_pt, basket at entry 0: " in ended.err
+    assert not (tmp_path / "other.root").exists()
 
 
 def test_a_pipe_is_no_input(tmp_path: Path) -> None:
