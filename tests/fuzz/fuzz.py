@@ -28,7 +28,7 @@ from tests.fuzz.trial import STEPS, TREE, Outcome, Source, digests_of, try_file 
 
 SHELTERED = ("index", "merge")
 """Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
-_MOST_BYTES = 1 << 30
+_MOST_BYTES = 4 << 30  # what a helper process may have
 
 
 @dataclass(frozen=True)

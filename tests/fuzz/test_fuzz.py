@@ -46,7 +46,7 @@ def test_files_that_did_harm_do_none(real_data: Path, tmp_path: Path) -> None:
     for sample in samples:
         damaged = tmp_path / sample.stem
         damaged.write_bytes(gzip.decompress(sample.read_bytes()))
-        outcome = try_file(Source(damaged, IDS, {}), damaged, 20)
+        outcome = try_file(Source(damaged, IDS, {}), damaged, 5)
         faults = [f"{s}: {how}" for s, how in outcome.steps.items() if is_fault(s, how)]
         if faults or outcome.steps["merge"] == "unreadable":
             harmed.append((sample.stem, faults, outcome.words))
