@@ -29,7 +29,8 @@ def index_tree(
 ) -> dict[str, Any]:
     """Index of one file, JSON-ready:
 
-    `{"uuid": str, "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
+    `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
+      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
       "ranges": [[run, lumi, first, last, digest_hex], …],   # maximal runs of entries of one lumi
       "branches": [[name, type, counter], …]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
@@ -197,9 +198,10 @@ class TreeSource:
         event_branch: str,
         columns: Sequence[tuple[str, str]],
         clusters: Sequence[Sequence[int]],
+        identities: Sequence[tuple[str, int, int]] = ...,
     ) -> None:
-        """`columns` as given to ScheduleBuilder; `clusters` per file as in the index.
-        Opens nothing."""
+        """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
+        modified_ns) per file as in the index; without these, files may change. Opens nothing."""
 
 class ProcessorSettings:
     """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
@@ -417,10 +419,15 @@ def merge_trees(
     done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
 
 def carry_objects(
-    inputs: Sequence[str], output: str, exclude: Iterable[str], keep_first: bool = False
+    inputs: Sequence[str],
+    output: str,
+    exclude: Iterable[str],
+    keep_first: bool = False,
+    identities: Sequence[tuple[str, int, int]] = ...,
 ) -> list[str]:
     """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
-    joined as in `merge_trees`. Returns the names."""
+    joined as in `merge_trees`. `identities`: of the inputs as they were indexed. Returns the
+    names."""
 
 def branches_written_anew(path: str, tree: str) -> list[str]:
     """Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes

@@ -9,6 +9,11 @@ from forkrun import _core
 from forkrun.base.durable import published
 from forkrun.errors import ConfigError, InputError, OutputError
 
+Joined = tuple[dict[str, int], list[str]]
+"""Entries by tree, and a line about each object that was not merged."""
+Join = Callable[[Callable[[int], None] | None], Joined]
+"""Joins the files; gets what takes the number of inputs done."""
+
 
 def merge_files(
     inputs: Sequence[str | Path],
@@ -21,26 +26,38 @@ def merge_files(
     keep_first: bool = False,
     verify: bool = False,
     note: Callable[[str], None] | None = None,
+    contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
     recompressed when `compression` is given; histograms, graphs and whatever else ROOT can merge,
     merged; other objects once if they are equal, else it is an error unless `keep_first`. `verify`:
     uncompress all that is copied, and check it. Gives entries by tree. `progress` gets the number
-    of inputs done, `note` a line about each object that was not merged. Raises InputError if a file
-    is damaged or does not fit the others, OutputError."""
+    of inputs done, `note` a line about each object that was not merged. `contained`: makes the join
+    in a process that may die of a damaged file. Raises InputError if a file is damaged or does not
+    fit the others, OutputError."""
     final = Path(output)
     _check(inputs, final, force)
-    with published(final) as beside:
-        entries = _core.merge_trees(
-            [str(file) for file in inputs],
-            str(beside),
-            trees,
-            compression,
-            progress,
-            keep_first,
-            verify,
-            note,
-        )
+    with published(final) as temporary:
+        files = [str(file) for file in inputs]
+
+        def join(progress: Callable[[int], None] | None) -> Joined:
+            lines: list[str] = []
+            entries = _core.merge_trees(
+                files,
+                str(temporary),
+                trees,
+                compression,
+                progress,
+                keep_first,
+                verify,
+                lines.append,
+            )
+            return entries, lines
+
+        entries, lines = contained(join) if contained else join(progress)
+        if note:
+            for line in lines:
+                note(line)
         for tree in trees or ():
             if tree not in entries:
                 raise InputError(_no_tree(tree, entries))

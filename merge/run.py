@@ -32,6 +32,8 @@ class Planned:
     n_events: int
     digest: str | None
     is_whole: bool = True
+    identities: Sequence[tuple[str, int, int]] = ()
+    """UUID, bytes and time of the last change of each file, as it was indexed."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def merge_run(
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
         outputs = [
-            _merge_output(folder, config, output, ordered, planned.files, progress)
+            _merge_output(folder, config, output, ordered, planned, progress)
             for output in (config.outputs if ordered else ())
         ]
         n_histograms, n_bytes = _merge_histograms(folder, ordered)
@@ -97,7 +99,7 @@ def _merge_output(
     config: JobConfig,
     output: OutputConfig,
     commits: Sequence[Commit],
-    inputs: Sequence[str],
+    planned: Planned,
     progress: Progress | None,
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
@@ -115,11 +117,14 @@ def _merge_output(
         files = [str(folder / part.file) for part in sources]
         entries = _core.merge_trees(files, str(temporary), [tree], None, read)
         if config.merge.carry:
-            _core.carry_objects(list(inputs), str(temporary), [tree], config.merge.keep_first)
+            same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
+            _core.carry_objects(
+                list(planned.files), str(temporary), [tree], config.merge.keep_first, same
+            )
         written = total_digest((part.n_events, part.digest) for part in parts)
         digest = check_merged(temporary, entries[tree], written, config.source)
         kept = branches_of(str(temporary), tree)
-        anew = [b for b in _core.branches_written_anew(inputs[0], tree) if b in kept]
+        anew = [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]
         n_bytes = temporary.stat().st_size
     return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
 

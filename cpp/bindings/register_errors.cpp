@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
@@ -26,6 +27,14 @@ PyObject* class_named(const char* name) {
   return py::object{py::module_::import("forkrun.errors").attr(name)}.release().ptr();
 }
 
+/// What is said may hold a name of a damaged file, which need not be UTF-8.
+void raise(PyObject* kind, const std::exception& error) {
+  const std::string_view words{error.what()};
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(words.data(), static_cast<py::ssize_t>(words.size()), "replace"));
+  PyErr_SetObject(kind, text.ptr());
+}
+
 void raise_all(const std::vector<std::string>& problems) {
   const py::object instance = py::reinterpret_borrow<py::object>(python_errors.config)(problems);
   PyErr_SetObject(python_errors.config, instance.ptr());
@@ -40,11 +49,11 @@ void translate(std::exception_ptr pointer) {
   } catch (const ScheduleError& error) {
     raise_all(error.problems());
   } catch (const InputError& error) {
-    PyErr_SetString(python_errors.input, error.what());
+    raise(python_errors.input, error);
   } catch (const OutputError& error) {
-    PyErr_SetString(python_errors.output, error.what());
+    raise(python_errors.output, error);
   } catch (const Error& error) {
-    PyErr_SetString(python_errors.job, error.what());
+    raise(python_errors.job, error);
   }
 }
 

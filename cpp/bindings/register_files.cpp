@@ -25,6 +25,15 @@ namespace forkrun::bindings {
 namespace {
 
 using Strings = std::vector<std::string>;
+/// UUID, bytes, time of the last change.
+using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
+
+/// Names in damaged or old files may be no UTF-8: what is none becomes U+FFFD.
+py::str text(const std::string& bytes) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
+}
+
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,
@@ -44,11 +53,14 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   py::list branches;
   for (const auto& branch : index.branches) {
     branches.append(
-        py::make_tuple(branch.name, branch.described_type(), branch.counter).cast<py::list>());
+        py::make_tuple(text(branch.name), text(branch.described_type()), text(branch.counter))
+            .cast<py::list>());
   }
-  return py::dict(py::arg("uuid") = index.uuid, py::arg("n_entries") = index.n_entries,
-                  py::arg("clusters") = index.clusters, py::arg("ranges") = ranges,
-                  py::arg("branches") = branches);
+  const auto& identity = index.identity;
+  return py::dict(py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
+                  py::arg("modified_ns") = identity.modified_ns,
+                  py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
+                  py::arg("ranges") = ranges, py::arg("branches") = branches);
 }
 
 py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
@@ -69,12 +81,11 @@ root_io::IfTheyDiffer if_they_differ(bool keep_first) {
   return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
 }
 
-std::map<std::string, std::int64_t> merge_trees(const Strings& inputs, const std::string& output,
-                                                const std::optional<Strings>& trees,
-                                                const std::optional<std::string>& compression,
-                                                const std::function<void(std::size_t)>& progress,
-                                                bool keep_first, bool verify,
-                                                const std::function<void(std::string)>& note) {
+py::dict merge_trees(const Strings& inputs, const std::string& output,
+                     const std::optional<Strings>& trees,
+                     const std::optional<std::string>& compression,
+                     const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
+                     const std::function<void(std::string)>& note) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
@@ -83,17 +94,39 @@ std::map<std::string, std::int64_t> merge_trees(const Strings& inputs, const std
   if (compression) {
     request.compression = root_io::Compression::parse(*compression);
   }
-  return root_io::merge_files(request);
+  std::map<std::string, std::int64_t> entries;
+  {
+    const py::gil_scoped_release release;
+    entries = root_io::merge_files(request);
+  }
+  py::dict by_tree;
+  for (const auto& [tree, n_entries] : entries) {
+    by_tree[text(tree)] = n_entries;
+  }
+  return by_tree;
 }
 
-Strings carry_objects(const Strings& inputs, const std::string& output, const py::iterable& exclude,
-                      bool keep_first) {
+py::list carry_objects(const Strings& inputs, const std::string& output,
+                       const py::iterable& exclude, bool keep_first,
+                       const std::vector<Identity>& identities) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
   }
-  const py::gil_scoped_release release;
-  return root_io::carry_objects(inputs, output, names, if_they_differ(keep_first));
+  std::vector<root_io::FileIdentity> indexed;
+  for (const auto& [uuid, n_bytes, modified_ns] : identities) {
+    indexed.push_back({uuid, n_bytes, modified_ns});
+  }
+  Strings carried;
+  {
+    const py::gil_scoped_release release;
+    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first), indexed);
+  }
+  py::list list;
+  for (const auto& path : carried) {
+    list.append(text(path));
+  }
+  return list;
 }
 
 EventDigest tree_digest(const std::string& path, const std::string& tree,
@@ -154,10 +187,10 @@ void register_files(py::module_& module) {
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
-             py::arg("verify") = false, py::arg("note") = py::none(),
-             py::call_guard<py::gil_scoped_release>());
+             py::arg("verify") = false, py::arg("note") = py::none());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
-             py::arg("exclude"), py::arg("keep_first") = false);
+             py::arg("exclude"), py::arg("keep_first") = false,
+             py::arg("identities") = std::vector<Identity>{});
   module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
              py::arg("tree"), py::call_guard<py::gil_scoped_release>());
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),

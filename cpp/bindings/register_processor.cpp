@@ -25,6 +25,8 @@ using root_io::TreeSource;
 /// What a page became private after: these and smaller numbers are the caller's.
 constexpr std::uint32_t core_border = 15;
 constexpr std::uint32_t first_node_border = 16;
+/// UUID, bytes, time of the last change.
+using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
 std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
@@ -32,9 +34,14 @@ std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
                                         const std::string& lumi_branch,
                                         const std::string& event_branch,
                                         const NamesAndTypes& columns,
-                                        const std::vector<std::vector<std::int64_t>>& clusters) {
-  return std::make_unique<TreeSource>(root_io::TreeSourceConfig{
-      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters});
+                                        const std::vector<std::vector<std::int64_t>>& clusters,
+                                        const std::vector<Identity>& identities) {
+  root_io::TreeSourceConfig config{
+      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters, {}};
+  for (const auto& [uuid, n_bytes, modified_ns] : identities) {
+    config.identities.push_back({uuid, n_bytes, modified_ns});
+  }
+  return std::make_unique<TreeSource>(std::move(config));
 }
 
 /// Looks for pages that have become private before and after each of the first calls of modules.
@@ -130,8 +137,8 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 void register_processor(py::module_& module) {
   py::class_<TreeSource>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
-           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"),
-           py::arg("clusters"));
+           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
+           py::arg("identities") = std::vector<Identity>{});
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

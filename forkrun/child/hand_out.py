@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from forkrun import _core
-from forkrun.index.ranges import Flags, Integers
+from forkrun.index.ranges import Flags, Integers, Keys
 from forkrun.plan import ANYBODY, Plan
 
 
@@ -38,7 +38,7 @@ class UnitQueue:
         n_taken = self._counter.n_taken
         self._counter.end_at(n_taken if after is None else after(n_taken))
 
-    def close_after_lumi(self, lumi_key: Integers) -> None:
+    def close_after_lumi(self, lumi_key: Keys) -> None:
         """Only what is left of lumis that have been begun is handed out. `lumi_key` : (n_units of
         the plan,) equal for units of one lumi."""
         keys = lumi_key[self._numbers]

@@ -114,10 +114,13 @@ def _read_plan(folder: RunDirectory) -> Plan:
 
 
 def _merge_files(options: argparse.Namespace) -> int:
+    from forkrun.fork.contained import contained, cpu_limit_s
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
     progress = make_progress(len(options.inputs), "files", options.quiet)
+    s_per_mb = 10 if options.compression else 0.5  # ten times what the slowest one takes
+    limit_s = cpu_limit_s(options.inputs, s_per_mb)
     try:
         entries = merge_files(
             options.inputs,
@@ -125,10 +128,10 @@ def _merge_files(options: argparse.Namespace) -> int:
             options.trees,
             options.compression,
             options.force,
-            progress.update,
             keep_first=options.keep_first,
             verify=options.verify,
             note=notes.append,
+            contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
         )
     finally:
         progress.close()

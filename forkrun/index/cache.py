@@ -18,7 +18,7 @@ from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
-_VERSION = 1
+_VERSION = 2
 
 
 def cache_folder() -> Path | None:
@@ -49,9 +49,10 @@ class IndexCache:
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
         """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
-        machine failed is no JSON, and is made anew."""
+        machine failed is no JSON, and is made anew. Not of a file that was replaced since it was
+        read."""
         place = self._place(request)
-        if place is not None:
+        if place is not None and _is_of(index, request["path"]):
             with contextlib.suppress(OutputError):
                 write_bytes(place, json.dumps(index, separators=(",", ":")).encode(), durable=False)
 
@@ -63,8 +64,18 @@ class IndexCache:
             stat = os.stat(request["path"])
         except OSError:
             return None
-        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns}
+        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns,
+               "inode": stat.st_ino}  # fmt: skip
         if request["lumi_branch"]:
             del key["file_number"]  # only stands for a lumi that the file does not name
         name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self.folder / name[:2] / f"{name}.json"
+
+
+def _is_of(index: dict[str, Any], path: str) -> bool:
+    """Whether the file is the one that the index was made of."""
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return False
+    return (index["n_bytes"], index["modified_ns"]) == (stat.st_size, stat.st_mtime_ns)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+Identity = tuple[str, int, int]
+"""UUID, bytes, and when it was last written."""
+
 
 class LumiRange(NamedTuple):
     """Entries [first, last) of a file, all of one lumi; `digest` is that of their event ids."""
@@ -41,6 +44,14 @@ class FileIndex:
     clusters: tuple[int, ...]
     ranges: tuple[LumiRange, ...]
     branches: tuple[Branch, ...]
+    n_bytes: int = 0
+    modified_ns: int = 0
+    """When a local file was last written, since 1970; 0 for a remote one."""
+
+    @property
+    def identity(self) -> Identity:
+        """What tells whether a file is still the one that was indexed."""
+        return self.uuid, self.n_bytes, self.modified_ns
 
     @classmethod
     def from_json(cls, path: str, data: dict[str, Any]) -> FileIndex:
@@ -52,4 +63,6 @@ class FileIndex:
             clusters=tuple(data["clusters"]),
             ranges=tuple(LumiRange(*r) for r in data["ranges"]),
             branches=tuple(Branch(*b) for b in data["branches"]),
+            n_bytes=data["n_bytes"],
+            modified_ns=data["modified_ns"],
         )

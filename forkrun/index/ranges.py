@@ -13,12 +13,13 @@ import numpy.typing as npt
 from forkrun.index.model import FileIndex
 
 Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 
 
-def lumi_keys(run: Integers, lumi: Integers) -> Integers:
-    """Run and lumi in one number, in the order of (run, lumi)."""
-    return (run << 32) | lumi
+def lumi_keys(run: Integers, lumi: Integers) -> Keys:
+    """Run and lumi, of 32 bits each, in one number, in the order of (run, lumi)."""
+    return (run.astype(np.uint64) << np.uint64(32)) | lumi.astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class LumiRanges:
         return self.last - self.first
 
     @property
-    def lumi_key(self) -> Integers:
+    def lumi_key(self) -> Keys:
         """(n_ranges,) run and lumi in one number."""
         return lumi_keys(self.run, self.lumi)
 

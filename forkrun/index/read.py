@@ -3,21 +3,28 @@ library's thread in the parent would break a later fork."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from forkrun.base.wait_status import describe_status
 from forkrun.config import SourceConfig
+from forkrun.config.anchor import is_url
 from forkrun.errors import InputError
+from forkrun.fork.contained import FROM_OUTSIDE, TRIES, describe_death
 from forkrun.index.cache import IndexCache, cache_folder
 from forkrun.index.model import FileIndex
 
 _FILES_PER_WORKER = 4  # a helper takes about a second to start; a file some milliseconds
+
+_MOST_WALL_S = 1200.0  # for a local file, which has a limit of CPU time as well
+_INTERVAL_S = 10.0
 
 
 class IdBranches(NamedTuple):
@@ -81,22 +88,37 @@ class _Worker:
             text=True,
         )
         self.request: dict[str, Any] = {}
+        self._deadline_s = 0.0
+        self._is_late = False
+        self._n_answered = 0
 
     def ask(self, request: dict[str, Any]) -> None:
         assert self.process.stdin is not None
         self.request = request
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
+        self._deadline_s = time.monotonic() + _MOST_WALL_S
+        with contextlib.suppress(BrokenPipeError):  # it has just died: the reply tells
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
 
     def reply(self) -> dict[str, Any]:
-        """The answer, or what became of the helper."""
+        """The answer, or what became of the helper. `again`: the file may not be to blame."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        if line:
+        if line.endswith("\n"):
+            self._n_answered += 1
             answer: dict[str, Any] = json.loads(line)
             return answer
-        status = describe_status(self.process.wait())
-        return {"error": f"the process that read the file died: {status}; is the file damaged?"}
+        exit_code = self.process.wait()
+        if self._is_late:
+            return {"error": f"it could not be read within {_MOST_WALL_S:.0f} s"}
+        again = self._n_answered > 0 or -exit_code in FROM_OUTSIDE
+        return {"error": describe_death(exit_code), "again": again}
+
+    def end_if_late(self) -> None:
+        """Kills it if it has not answered for too long: what it reads may be on a dead server."""
+        if time.monotonic() > self._deadline_s and not is_url(self.request["path"]):
+            self._is_late = True
+            self.process.kill()
 
     @property
     def alive(self) -> bool:
@@ -107,17 +129,24 @@ class _Worker:
 
 
 def ask_workers(requests: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Answers in any order. A helper that dies fails its file and is replaced."""
+    """Answers in any order. A helper that dies is replaced; its file is tried again, unless it was
+    the first one that the helper read and killed it."""
     pending = list(reversed(requests))
+    tries: Counter[str] = Counter()
     n_workers = min(len(os.sched_getaffinity(0)), -(-len(pending) // _FILES_PER_WORKER))
     answers = []
     with selectors.DefaultSelector() as selector:
         for _ in range(n_workers):
             _start(selector, pending)
         while selector.get_map():
-            for key, _ in selector.select():
+            for key, _ in selector.select(_INTERVAL_S):
                 worker: _Worker = key.data
-                answers.append((worker.request, worker.reply()))
+                request, answer = worker.request, worker.reply()
+                tries[request["path"]] += 1
+                if answer.get("again") and tries[request["path"]] < TRIES:
+                    pending.append(request)
+                else:
+                    answers.append((request, answer))
                 if pending and worker.alive:
                     worker.ask(pending.pop())
                     continue
@@ -125,6 +154,8 @@ def ask_workers(requests: list[dict[str, Any]]) -> list[tuple[dict[str, Any], di
                 worker.close()
                 if pending:
                     _start(selector, pending)
+            for key in list(selector.get_map().values()):
+                key.data.end_if_late()
     return answers
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
-from forkrun.errors import ForkrunError
+from forkrun.fork.contained import cpu_limit_s, limit_cpu, prepare_helper
+
+_S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -21,16 +23,19 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         if "events" in request:
             return {"found": find(request)}
         return {"index": _core.index_tree(**request)}
-    except (ForkrunError, OSError, RuntimeError, ValueError) as error:
-        return {"error": str(error)}
+    except MemoryError:
+        return {"error": "more memory is needed than a helper may have; is the file damaged?"}
+    except Exception as error:
+        return {"error": str(error) or type(error).__name__}
 
 
 def find(request: dict[str, Any]) -> list[list[int]]:
     """[event, entry] of those of the wanted events that are in a range of entries."""
     first, branch = request["first"], request["event_branch"]
     columns = _core.read_columns(request["path"], request["tree"], [branch], first, request["last"])
-    numbers = np.asarray(columns[branch])
-    places = np.flatnonzero(np.isin(numbers, request["events"]))
+    numbers = np.asarray(columns[branch]).astype(np.uint64)  # the index has seen none below 0
+    wanted = np.array(request["events"], dtype=np.uint64)  # of a list, NumPy would make floats
+    places = np.flatnonzero(np.isin(numbers, wanted))
     return [[int(numbers[place]), int(place) + first] for place in places]
 
 
@@ -38,8 +43,11 @@ def main() -> None:
     """Answers until stdin ends. Stray output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    prepare_helper()
     for line in sys.stdin:
-        replies.write(json.dumps(answer(json.loads(line)), separators=(",", ":")) + "\n")
+        request = json.loads(line)
+        limit_cpu(cpu_limit_s([request["path"]], _S_PER_MB))
+        replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
         replies.flush()
 
 

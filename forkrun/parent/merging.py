@@ -132,7 +132,9 @@ def _merge_here(
 
     try:
         commits = read_ledgers(folder.ledger)
-        planned = Planned(plan.units, plan.files, plan.n_events, plan.digest, is_whole)
+        planned = Planned(
+            plan.units, plan.files, plan.n_events, plan.digest, is_whole, plan.identities
+        )
         summary = merge_run(folder.path, config, planned, commits, note)
     except Exception as error:
         raise as_forkrun_error(error) from error

@@ -8,7 +8,7 @@ import numpy as np
 
 from forkrun.config import Distribution, JobConfig, MergeOrder
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.ranges import Integers, lumi_keys
+from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
@@ -40,10 +40,11 @@ def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileInd
         files=tuple(file.path for file in index),
         units=pieces.units(piece_ranks),
         digest=selected.digest,
+        identities=tuple(file.identity for file in index),
     )
 
 
-def lumi_ranks(lumi_key: Integers, order: MergeOrder) -> tuple[Integers, int]:
+def lumi_ranks(lumi_key: Keys, order: MergeOrder) -> tuple[Integers, int]:
     """(n_ranges,) place of each range's lumi among all lumis, and their number: as they first
     appear in the input, or by (run, lumi)."""
     keys, first, lumi = np.unique(lumi_key, return_index=True, return_inverse=True)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from forkrun.index.ranges import Integers, lumi_keys
+from forkrun.index.model import Identity
+from forkrun.index.ranges import Integers, Keys, lumi_keys
 
 ANYBODY = -1
 """Child of a unit that goes to whoever is free."""
@@ -54,7 +55,7 @@ class Units(Sequence[Unit]):
     last: Integers
 
     @property
-    def lumi_key(self) -> Integers:
+    def lumi_key(self) -> Keys:
         """(n_units,) equal for units of one lumi."""
         return lumi_keys(self.run, self.lumi)
 
@@ -117,6 +118,8 @@ class Plan:
     files: tuple[str, ...]
     units: Units
     digest: str | None
+    identities: tuple[Identity, ...] = ()
+    """What tells, by file, whether it is still the one that was indexed."""
 
     @property
     def is_shared(self) -> bool:
@@ -162,6 +165,7 @@ class Plan:
             "n_units": len(self.units),
             "files": self.files,
             "digest": self.digest,
+            "identities": self.identities,
             "units": {name: column.tolist() for name, column in self.units.columns().items()},
         }
 
@@ -176,4 +180,5 @@ class Plan:
             files=tuple(data["files"]),
             units=Units.of(data["units"]),
             digest=data["digest"],
+            identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from forkrun._core import EventDigest
 from forkrun.index import LumiRanges
-from forkrun.index.ranges import Integers, lumi_keys
+from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.lumi_mask import LumiMask, within
 
 
@@ -39,7 +39,7 @@ class Selected:
         return int((self.last - self.first).sum())
 
     @property
-    def lumi_key(self) -> Integers:
+    def lumi_key(self) -> Keys:
         """Run and lumi in one number, in the order of (run, lumi)."""
         return lumi_keys(self.run, self.lumi)
 

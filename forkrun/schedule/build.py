@@ -249,4 +249,5 @@ def _source(
         source.event_branch,
         columns,
         [file.clusters for file in index],
+        [file.identity for file in index],
     )

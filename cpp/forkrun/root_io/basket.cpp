@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
@@ -18,18 +19,32 @@ constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_d
                       end_of_fixed_key = 34;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
 
-std::size_t skip_string(std::span<const std::byte> record, std::size_t at) {
-  if (at >= record.size()) {
+/// A string of the key and where it ends.
+struct Text {
+  std::string_view text;
+  std::size_t end;
+};
+
+Text text_at(std::span<const std::byte> record, std::size_t at) {
+  std::size_t length = at < record.size() ? std::to_integer<std::size_t>(record[at]) : 0;
+  ++at;
+  if (length == 255 && at + 4 <= record.size()) {
+    length = big_endian<std::uint32_t>(&record[at]);
+    at += 4;
+  }
+  if (at > record.size() || length > record.size() - at) {
     throw Error("the header of a basket is cut short");
   }
-  const auto length = std::to_integer<std::size_t>(record[at]);
-  if (length < 255) {
-    return at + 1 + length;
-  }
-  if (at + 5 > record.size()) {
-    throw Error("the header of a basket is cut short");
-  }
-  return at + 5 + big_endian<std::uint32_t>(&record[at + 1]);
+  return {{reinterpret_cast<const char*>(record.data()) + at, length}, at + length};
+}
+
+/// Places of a key of either form are 64 or 32 bits wide.
+bool is_large(std::span<const std::byte> record) {
+  return big_endian<std::int16_t>(&record[at_version]) > 1000;
+}
+
+std::size_t at_class_name(std::span<const std::byte> record) {
+  return is_large(record) ? end_of_fixed_key : at_seek_key + 8;
 }
 
 class RecordWriter {
@@ -142,31 +157,75 @@ std::span<const std::byte> Basket::entries(std::int64_t first, std::int64_t last
   return data.subspan(begin, static_cast<std::size_t>(offsets[to]) - begin);
 }
 
+namespace {
+
+[[noreturn]] void throw_sizes_differ() {
+  throw Error("a basket is damaged: its sizes do not agree");
+}
+
+/// The numbers of the basket's own header, behind the key.
+void parse_own_header(std::span<const std::byte> record, std::size_t at, BasketHeader& header) {
+  constexpr std::size_t n_bytes = 18;
+  const auto key_length = static_cast<std::size_t>(header.key_length);
+  if (at + n_bytes > key_length) {
+    throw_sizes_differ();
+  }
+  header.entry_size = big_endian<std::int32_t>(&record[at + 6]);
+  if (header.entry_size < 0) {  // marks a byte of I/O features that follows
+    header.entry_size = static_cast<std::int32_t>(-std::int64_t{header.entry_size} & 0x7fffffff);
+    if (++at + n_bytes > key_length) {
+      throw_sizes_differ();
+    }
+  }
+  header.n_entries = big_endian<std::int32_t>(&record[at + 10]);
+  header.last = big_endian<std::int32_t>(&record[at + 14]);
+}
+
+void check_sizes(const BasketHeader& header, std::span<const std::byte> record) {
+  const auto n_entries_bytes = std::int64_t{header.last} - header.key_length;
+  if (header.n_entries < 0 || n_entries_bytes < 0 || n_entries_bytes > header.object_length) {
+    throw_sizes_differ();
+  }
+  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
+  const auto n_object = static_cast<std::size_t>(header.object_length);
+  if (payload.size() > n_object) {
+    throw_sizes_differ();
+  }
+  if (payload.size() < n_object) {
+    check_blocks(payload, n_object);
+  }
+}
+
+}  // namespace
+
 BasketHeader parse_basket_header(std::span<const std::byte> record) {
   if (record.size() < end_of_fixed_key) {
     throw Error("the header of a basket is cut short");
   }
-  const auto at = [&](std::size_t offset) { return record.data() + offset; };
-  const bool large = big_endian<std::int16_t>(at(at_version)) > 1000;
-  std::size_t next = large ? end_of_fixed_key : at_seek_key + 8;
-  for (int i = 0; i < 3; ++i) {  // class name, name, title
-    next = skip_string(record, next);
-  }
   BasketHeader header;
-  header.n_bytes = big_endian<std::int32_t>(at(at_n_bytes));
-  header.object_length = big_endian<std::int32_t>(at(at_object_length));
-  header.key_length = big_endian<std::int16_t>(at(at_key_length));
-  if (next + 18 > record.size() || header.key_length < 0 || header.object_length < 0) {
-    throw Error("the header of a basket is cut short");
+  header.n_bytes = big_endian<std::int32_t>(&record[at_n_bytes]);
+  header.object_length = big_endian<std::int32_t>(&record[at_object_length]);
+  header.key_length = big_endian<std::int16_t>(&record[at_key_length]);
+  header.seek_key = is_large(record) ? big_endian<std::int64_t>(&record[at_seek_key])
+                                     : big_endian<std::int32_t>(&record[at_seek_key]);
+  if (header.key_length <= 0 || header.object_length < 0 ||
+      std::cmp_greater(header.key_length, record.size()) ||
+      std::cmp_not_equal(header.n_bytes, record.size())) {
+    throw_sizes_differ();
   }
-  header.entry_size = big_endian<std::int32_t>(at(next + 6));
-  if (header.entry_size < 0) {  // marks a byte of I/O features that follows
-    header.entry_size = -header.entry_size;
-    ++next;
+  const auto class_name = text_at(record, at_class_name(record));
+  if (!class_name.text.starts_with("TBasket")) {
+    throw Error("a basket is damaged: the record is not a basket");
   }
-  header.n_entries = big_endian<std::int32_t>(at(next + 10));
-  header.last = big_endian<std::int32_t>(at(next + 14));
+  const auto name = text_at(record, class_name.end);
+  const auto title = text_at(record, name.end);
+  parse_own_header(record, title.end, header);
+  check_sizes(header, record);
   return header;
+}
+
+std::string_view basket_name(std::span<const std::byte> record) {
+  return text_at(record, text_at(record, at_class_name(record)).end).text;
 }
 
 namespace {
@@ -174,19 +233,15 @@ namespace {
 void decode_offsets(const BasketHeader& header, std::span<const std::byte> object, Basket& basket) {
   const auto end = static_cast<std::size_t>(header.last - header.key_length);
   const auto n = static_cast<std::size_t>(header.n_entries);
-  if (end + sizeof(std::int32_t) * (n + 1) > object.size()) {
+  if (n > (object.size() - end) / sizeof(std::int32_t) ||
+      end + sizeof(std::int32_t) * (n + 1) > object.size()) {
     throw Error("a basket has no offsets of its entries");
   }
   basket.offsets.resize(n + 1);
   swap_copy(reinterpret_cast<std::byte*>(basket.offsets.data()),
             object.data() + end + sizeof(std::int32_t), n, sizeof(std::int32_t));
-  for (std::size_t i = 0; i < n; ++i) {
-    basket.offsets[i] -= header.key_length;
-  }
-  basket.offsets[n] = static_cast<std::int32_t>(end);
-  if (!std::is_sorted(basket.offsets.begin(), basket.offsets.end()) || basket.offsets[0] < 0) {
-    throw Error("a basket is damaged: the offsets of its entries are not in order");
-  }
+  basket.offsets[n] = header.last;
+  move_offsets(basket, header.key_length);
 }
 
 }  // namespace
@@ -194,28 +249,39 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket) {
   const auto header = parse_basket_header(record);
-  const auto key_length = static_cast<std::size_t>(header.key_length);
   const auto n_object = static_cast<std::size_t>(header.object_length);
-  const auto n_entries_bytes = header.last - header.key_length;
-  if (key_length > record.size() || n_entries_bytes < 0 ||
-      static_cast<std::size_t>(n_entries_bytes) > n_object) {
-    throw Error("a basket is damaged: its sizes do not agree");
-  }
-  const auto payload = record.subspan(key_length);
+  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
   const auto object = memory.resize(n_object);
-  if (payload.size() >= n_object) {
+  if (payload.size() == n_object) {
     std::copy_n(payload.begin(), n_object, object.begin());
   } else {
     unzip(payload, object);
   }
   basket.n_entries = header.n_entries;
-  basket.data = object.first(static_cast<std::size_t>(n_entries_bytes));
+  basket.data = object.first(static_cast<std::size_t>(header.last - header.key_length));
   basket.offsets.clear();
   if (has_offsets) {
     decode_offsets(header, object, basket);
   } else {
-    basket.entry_size =
-        header.n_entries == 0 ? 0 : basket.data.size() / static_cast<std::size_t>(header.n_entries);
+    set_entry_size(basket);
+  }
+}
+
+void set_entry_size(Basket& basket) {
+  const auto n = static_cast<std::size_t>(basket.n_entries);
+  if (n == 0 ? !basket.data.empty() : basket.data.size() % n != 0) {
+    throw Error("a basket is damaged: its " + std::to_string(n) + " entries have " +
+                std::to_string(basket.data.size()) + " bytes");
+  }
+  basket.entry_size = n == 0 ? 0 : basket.data.size() / n;
+}
+
+void move_offsets(Basket& basket, std::int32_t key_length) {
+  if (!std::ranges::is_sorted(basket.offsets) || basket.offsets[0] < key_length) {
+    throw Error("a basket is damaged: the offsets of its entries are not in order");
+  }
+  for (auto& offset : basket.offsets) {
+    offset -= key_length;
   }
 }
 

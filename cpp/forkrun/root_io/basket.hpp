@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <forkrun/root_io/compression.hpp>
@@ -59,16 +60,28 @@ struct BasketHeader {
   std::int16_t key_length{};     ///< header
   std::int32_t entry_size{};     ///< or length of the offset array
   std::int32_t n_entries{};
-  std::int32_t last{};  ///< end of the entries, counted from the begin of the header
+  std::int32_t last{};      ///< end of the entries, counted from the begin of the header
+  std::int64_t seek_key{};  ///< where the record says that it is
 };
 
-/// \throws Error if the bytes are not a basket.
+/// Of a whole record: its sizes agree with each other, and with the heads of its compressed blocks.
+/// \throws Error if the bytes are not a basket, or a damaged one.
 [[nodiscard]] BasketHeader parse_basket_header(std::span<const std::byte> record);
+
+/// The name in the key: that of the branch. Only for what `parse_basket_header` accepts.
+[[nodiscard]] std::string_view basket_name(std::span<const std::byte> record);
 
 /// Uncompresses the record of one basket into `basket`, whose data live in `memory`.
 /// `has_offsets`: the branch's entries differ in size. \throws Error if the bytes are damaged.
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket);
+
+/// Of entries that have all the same size. \throws Error if they cannot have.
+void set_entry_size(Basket& basket);
+
+/// From places counted from the begin of the header to places in `data`. \throws Error if they are
+/// not in order.
+void move_offsets(Basket& basket, std::int32_t key_length);
 
 /// A basket about to be written: `record` is complete but for the place on file.
 struct BasketRecord {

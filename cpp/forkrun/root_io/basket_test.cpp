@@ -94,6 +94,55 @@ TEST(Basket, DamageIsAnError) {
   EXPECT_THROW(decode_basket(flipped, true, memory, basket), Error);
 }
 
+/// Reads every byte that it gave: a sanitizer sees what lies outside.
+std::size_t sum_of(const Basket& basket) {
+  std::size_t sum = 0;
+  for (std::int64_t i = 0; i < basket.n_entries; ++i) {
+    for (const auto byte : basket.entries(basket.first_entry + i, basket.first_entry + i + 1)) {
+      sum += std::to_integer<std::size_t>(byte);
+    }
+  }
+  return sum;
+}
+
+TEST_P(EveryCompression, WithAnyDamageIsReadWithinItsBoundsOrRefused) {
+  const auto entries = some_bytes(4000);
+  const std::vector<std::int32_t> offsets{0, 0, 17, 18, 4000, 4000};
+  const auto record =
+      encode_basket("b", "t", entries, offsets, 0, 6, 0, Compression::parse(GetParam())).record;
+  std::mt19937 random{7};
+  int n_refused = 0;
+  Bytes memory;
+  for (int round = 0; round < 5000; ++round) {
+    auto damaged = record;
+    const auto n_header = std::size_t{90};  // most of the damage to the key and the headers
+    for (int i = 0; i <= round % 3; ++i) {
+      const auto range = round % 2 == 0 ? n_header : damaged.size();
+      damaged[random() % range] = static_cast<std::byte>(random());
+    }
+    damaged.resize(round % 7 == 0 ? random() % damaged.size() : damaged.size());
+    try {
+      Basket basket;
+      decode_basket(damaged, round % 5 != 0, memory, basket);
+      EXPECT_LE(sum_of(basket), 255 * memory.size());
+    } catch (const Error&) {
+      ++n_refused;
+    }
+  }
+  EXPECT_GT(n_refused, 1000);
+}
+
+TEST(Basket, ThatClaimsMoreThanItsBytesCanBecomeIsRefusedBeforeMemoryIsTaken) {
+  auto record =
+      encode_basket("b", "t", some_bytes(4000), {}, 4, 1000, 0, Compression::parse("zstd:5"))
+          .record;
+  put_big_endian(&record[6], std::int32_t{0x7fffffff});  // of the object, uncompressed
+  Bytes memory;
+  Basket basket;
+  EXPECT_THROW(decode_basket(record, false, memory, basket), Error);
+  EXPECT_EQ(memory.size(), 0U);
+}
+
 TEST(Basket, GetsItsPlace) {
   auto record =
       encode_basket("b", "t", some_bytes(8), {}, 1, 8, 0, Compression::parse("none")).record;

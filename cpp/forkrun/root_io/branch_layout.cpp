@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include <TBranch.h>
 #include <TBranchElement.h>
@@ -11,6 +12,7 @@
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
 
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/movable.hpp>
 
 namespace forkrun::root_io {
@@ -59,13 +61,27 @@ struct CountAccess : TBranchElement {
 };
 
 /// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
-bool is_arithmetic(const TLeaf& leaf) { return std::strlen(leaf.IsA()->GetName()) == 6; }
+bool is_arithmetic(const TLeaf& leaf) {
+  const std::string_view name{leaf.IsA()->GetName()};
+  return name.size() == 6 && name.starts_with("TLeaf");
+}
+
+/// Of a damaged file, what is where a leaf or branch belongs may be any object.
+template <typename T>
+T& as(TObject* object, const char* what, const std::string& where) {
+  auto* found = dynamic_cast<T*>(object);
+  if (found == nullptr) {
+    throw InputError(where + " is damaged: it has no " + what + " where one belongs");
+  }
+  return *found;
+}
 
 void describe_leaves(TBranch& branch, BranchLayout& layout) {
   const auto& leaves = *branch.GetListOfLeaves();
-  auto& leaf = static_cast<TLeaf&>(*leaves.At(0));
-  if (TLeaf* count = leaf.GetLeafCount()) {
-    layout.counter = count->GetBranch()->GetName();
+  const auto& leaf = as<TLeaf>(leaves.At(0), "leaf", "branch " + layout.name);
+  if (auto* count = static_cast<TObject*>(leaf.GetLeafCount())) {
+    const auto& counter = as<TLeaf>(count, "leaf that counts", "branch " + layout.name);
+    layout.counter = as<TBranch>(counter.GetBranch(), "branch that counts", layout.name).GetName();
   }
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   layout.type_name = leaf.GetTypeName();
@@ -107,7 +123,7 @@ TBranch* branch_named(TTree& tree, const std::string& name) {
   if (branch != nullptr && branch->GetMother() == branch && name == branch->GetName()) {
     return branch;
   }
-  return static_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+  return dynamic_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
 }
 
 BranchLayout layout_of(TBranch& branch) {
@@ -127,7 +143,8 @@ BranchLayout layout_of(TBranch& branch) {
 std::vector<BranchLayout> layouts_of(TTree& tree) {
   std::vector<BranchLayout> layouts;
   for (TObject* branch : *tree.GetListOfBranches()) {
-    layouts.push_back(layout_of(static_cast<TBranch&>(*branch)));
+    layouts.push_back(
+        layout_of(as<TBranch>(branch, "branch", std::string{"tree "} + tree.GetName())));
   }
   return layouts;
 }

@@ -12,14 +12,13 @@
 namespace forkrun::root_io {
 
 BranchReader::BranchReader(TBranch& branch, InputFile& file)
-    : branch_{branch}, file_{file}, layout_{layout_of(branch)} {
-  const auto n_baskets = static_cast<std::size_t>(branch.GetWriteBasket()) + 1;
-  for (std::size_t i = 0; i < n_baskets && branch.GetBasketEntry()[i] < branch.GetEntries(); ++i) {
-    if (starts_.empty() || branch.GetBasketEntry()[i] > starts_.back()) {
-      starts_.push_back(branch.GetBasketEntry()[i]);
-    } else {
-      starts_.back() = branch.GetBasketEntry()[i];
-    }
+    : branch_{branch},
+      file_{file},
+      layout_{layout_of(branch)},
+      baskets_{stored_baskets(branch, file)} {
+  starts_.reserve(baskets_.size() + 1);
+  for (const auto& basket : baskets_) {
+    starts_.push_back(basket.first_entry);
   }
   starts_.push_back(branch.GetEntries());
 }
@@ -44,54 +43,79 @@ const Basket& BranchReader::basket_at(std::int64_t entry) {
 
 void BranchReader::load(std::size_t number) {
   loaded_ = static_cast<std::size_t>(-1);
+  const auto& stored = baskets_[number];
   try {
-    const auto basket = static_cast<int>(number);
-    if (branch_.GetBasketSeek(basket) == 0) {
-      load_from_tree(number);
+    if (stored.seek == 0) {
+      load_from_tree(stored);
     } else {
-      const auto n_bytes = static_cast<std::size_t>(branch_.GetBasketBytes()[basket]);
-      file_.read(branch_.GetBasketSeek(basket), record_.resize(n_bytes));
-      decode_basket(record_.view(), layout_.has_offsets, memory_, basket_);
+      load_from_file(stored);
     }
+    check_entries();
   } catch (const InputError&) {
     throw;
-  } catch (const Error& error) {
-    throw InputError(file_.path() + ": branch " + layout_.name + ", entry " +
-                     std::to_string(starts_[number]) + ": " + error.what());
+  } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
+    throw_damaged(file_, branch_, stored.first_entry, error.what());
   }
-  basket_.first_entry = starts_[number];
-  if (basket_.n_entries != starts_[number + 1] - starts_[number]) {
-    throw InputError(file_.path() + ": branch " + layout_.name + ": the basket at entry " +
-                     std::to_string(starts_[number]) + " has " + std::to_string(basket_.n_entries) +
-                     " entries where the tree says " +
-                     std::to_string(starts_[number + 1] - starts_[number]));
-  }
+  basket_.first_entry = stored.first_entry;
   loaded_ = number;
 }
 
+void BranchReader::load_from_file(const StoredBasket& stored) {
+  file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
+  static_cast<void>(checked_header(record_.view(), stored, branch_));
+  decode_basket(record_.view(), layout_.has_offsets, memory_, basket_);
+}
+
 /// A small last basket may be kept within the tree's own record instead of a record of its own.
-void BranchReader::load_from_tree(std::size_t number) {
-  TBasket* stored = branch_.GetBasket(static_cast<int>(number));
-  if (stored == nullptr || stored->GetBufferRef() == nullptr) {
-    throw InputError(file_.path() + ": branch " + layout_.name + ": a basket is missing");
+void BranchReader::load_from_tree(const StoredBasket& stored) {
+  auto* basket = dynamic_cast<TBasket*>(branch_.GetListOfBaskets()->At(stored.number));
+  if (basket == nullptr || basket->GetBufferRef() == nullptr) {
+    throw Error("the basket is missing");
   }
-  const auto key_length = stored->GetKeylen();
-  const auto* bytes = reinterpret_cast<const std::byte*>(stored->GetBufferRef()->Buffer());
-  const auto n_bytes = static_cast<std::size_t>(stored->GetLast() - key_length);
+  const auto key_length = basket->GetKeylen();
+  const auto last = basket->GetLast();
+  const auto* buffer = basket->GetBufferRef();
+  if (key_length < 0 || last < key_length || last > buffer->BufferSize() ||
+      basket->GetNevBuf() != stored.n_entries) {
+    throw Error("a basket is damaged: its sizes do not agree");
+  }
+  const auto n_bytes = static_cast<std::size_t>(last - key_length);
   const auto data = memory_.resize(n_bytes);
-  std::copy_n(bytes + key_length, n_bytes, data.begin());
+  std::copy_n(reinterpret_cast<const std::byte*>(buffer->Buffer()) + key_length, n_bytes,
+              data.begin());
   basket_.data = data;
-  basket_.n_entries = stored->GetNevBuf();
+  basket_.n_entries = basket->GetNevBuf();
   basket_.offsets.clear();
   if (!layout_.has_offsets) {
-    basket_.entry_size =
-        basket_.n_entries == 0 ? 0 : n_bytes / static_cast<std::size_t>(basket_.n_entries);
+    return set_entry_size(basket_);
+  }
+  const auto* offsets = basket->GetEntryOffset();
+  if (offsets == nullptr || basket->GetNevBuf() > basket->GetNevBufSize()) {
+    throw Error("a basket has no offsets of its entries");
+  }
+  basket_.offsets.assign(offsets, offsets + basket->GetNevBuf());
+  basket_.offsets.push_back(last);
+  move_offsets(basket_, key_length);
+}
+
+/// Each entry holds a whole number of values: one, unless the branch is jagged.
+void BranchReader::check_entries() const {
+  if (!layout_.column) {
     return;
   }
-  for (int i = 0; i < stored->GetNevBuf(); ++i) {
-    basket_.offsets.push_back(stored->GetEntryOffset()[i] - key_length);
+  const auto size = size_of(layout_.column->element);
+  if (layout_.column->shape == Shape::scalar) {
+    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * size) {
+      throw Error("its entries do not have one value each");
+    }
+    return;
   }
-  basket_.offsets.push_back(static_cast<std::int32_t>(n_bytes));
+  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+    const auto n_bytes = static_cast<std::size_t>(basket_.offsets[i + 1] - basket_.offsets[i]);
+    if (n_bytes < layout_.header_bytes || (n_bytes - layout_.header_bytes) % size != 0) {
+      throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
+    }
+  }
 }
 
 void BranchReader::for_each_basket(
@@ -135,9 +159,8 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
   offsets[0] = 0;
   const bool is_one_basket = first < last && basket_end(first) >= last;
   values_.clear();
-  if (!is_one_basket && branch_.GetEntries() > 0) {
-    values_.reserve(
-        static_cast<std::size_t>(branch_.GetTotBytes() * (last - first) / branch_.GetEntries()));
+  if (!is_one_basket) {
+    values_.reserve(values_hint(first, last));
   }
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto n = static_cast<std::size_t>(end - from);
@@ -151,6 +174,15 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
     auto* to = into.resize_values(values_.size() / size);
     std::copy_n(values_.view().data(), values_.size(), to);
   }
+}
+
+/// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.
+std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) const {
+  const auto n_told = static_cast<double>(branch_.GetTotBytes());
+  const auto part = static_cast<double>(last - first) / static_cast<double>(branch_.GetEntries());
+  constexpr double usual_ratio = 64;
+  const auto hint = std::min(n_told * part, usual_ratio * static_cast<double>(file_.size()));
+  return hint > 0 ? static_cast<std::size_t>(hint) : 0;
 }
 
 /// Continues from offsets[0].

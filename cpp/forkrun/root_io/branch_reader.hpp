@@ -9,6 +9,7 @@
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/stored_baskets.hpp>
 
 namespace forkrun::root_io {
 
@@ -33,7 +34,10 @@ class BranchReader {
  private:
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
-  void load_from_tree(std::size_t number);
+  void load_from_file(const StoredBasket& stored);
+  void load_from_tree(const StoredBasket& stored);
+  void check_entries() const;
+  [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
   void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
@@ -44,6 +48,7 @@ class BranchReader {
   TBranch& branch_;
   InputFile& file_;
   BranchLayout layout_;
+  std::vector<StoredBasket> baskets_;
   std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
   Bytes record_;
   Bytes values_;

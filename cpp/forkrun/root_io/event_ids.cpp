@@ -1,7 +1,10 @@
 #include <forkrun/root_io/event_ids.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <TBranch.h>
 #include <TTree.h>
@@ -21,15 +24,27 @@ std::vector<std::string> branch_names(TTree& tree) {
   return names;
 }
 
+/// The first value that `To` does not hold: its place, and what it is.
+struct Misfit {
+  std::size_t place;
+  std::string value;
+};
+
 template <typename To, typename From>
-void widen(const Column& column, std::vector<To>& into) {
+std::optional<Misfit> widen(const Column& column, std::vector<To>& into) {
   const auto values = column.values<From>();
+  const auto wrong =
+      std::ranges::find_if(values, [](From value) { return !std::in_range<To>(value); });
+  if (wrong != values.end()) {
+    return Misfit{static_cast<std::size_t>(wrong - values.begin()), std::to_string(*wrong)};
+  }
   into.resize(values.size());
   std::ranges::transform(values, into.begin(), [](From value) { return static_cast<To>(value); });
+  return std::nullopt;
 }
 
 template <typename To>
-void widen_any(const Column& column, std::vector<To>& into) {
+std::optional<Misfit> widen_any(const Column& column, std::vector<To>& into) {
   switch (column.type().element) {
     case ElementType::int16: return widen<To, std::int16_t>(column, into);
     case ElementType::uint16: return widen<To, std::uint16_t>(column, into);
@@ -57,7 +72,9 @@ TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file
 }
 
 template <typename T>
-EventIds::IdColumn<T>::IdColumn(TTree& tree, InputFile& file, const std::string& name) {
+EventIds::IdColumn<T>::IdColumn(TTree& tree, InputFile& file, const std::string& name,
+                                const char* what)
+    : path{file.path()}, number_of{what} {
   if (name.empty()) {
     return;
   }
@@ -73,15 +90,20 @@ template <typename T>
 void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
   if (reader) {
     reader->read(first, last, column);
-    widen_any(column, values);
+    if (const auto misfit = widen_any(column, values)) {
+      throw InputError(path + ": branch \"" + reader->layout().name + "\", entry " +
+                       std::to_string(first + static_cast<std::int64_t>(misfit->place)) + ": " +
+                       misfit->value + " is no number of a " + number_of + ", which is from 0 to " +
+                       std::to_string(std::numeric_limits<T>::max()));
+    }
   }
 }
 
 EventIds::EventIds(TTree& tree, InputFile& file, const IdBranches& names, std::uint32_t file_number)
     : file_number_{file_number},
-      runs_{tree, file, names.run},
-      lumis_{tree, file, names.lumi},
-      events_{tree, file, names.event} {}
+      runs_{tree, file, names.run, "run"},
+      lumis_{tree, file, names.lumi, "luminosity section"},
+      events_{tree, file, names.event, "event"} {}
 
 void EventIds::load(std::int64_t first, std::int64_t last) {
   const auto n = static_cast<std::size_t>(last - first);

@@ -31,9 +31,12 @@ class EventIds {
   /// One integer per event, of any width, widened to T.
   template <typename T>
   struct IdColumn {
-    IdColumn(TTree& tree, InputFile& file, const std::string& name);
+    IdColumn(TTree& tree, InputFile& file, const std::string& name, const char* what);
+    /// \throws InputError naming the first value that is no number of what this column holds.
     void load(std::int64_t first, std::int64_t last);
 
+    std::string path;
+    const char* number_of;
     std::unique_ptr<BranchReader> reader;  ///< none: `values` are made up
     Column column;
     std::vector<T> values;

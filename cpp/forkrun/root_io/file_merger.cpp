@@ -32,7 +32,9 @@ class FileMerger {
         wanted_{std::move(wanted)},
         objects_{output, compression, request.if_they_differ} {}
 
-  void add(InputFile& file) { add_directory(file, file.file(), ""); }
+  void add(InputFile& file) {
+    naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
+  }
 
   std::map<std::string, std::int64_t> finish() {
     std::map<std::string, std::int64_t> entries;
@@ -138,10 +140,12 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   const auto compression = request.compression.value_or(compression_of(*first));
   OutputFile output{request.output, compression};
   try {
-    FileMerger merger{output, compression, request, [&](const std::string& path, bool is_tree) {
+    FileMerger merger{output, compression, request,
+                      [&](const std::string& path, bool is_tree) {
                         return !request.trees ||
                                (is_tree && std::ranges::count(*request.trees, path) > 0);
-                      }};
+                      },
+                      request.verify};
     std::vector<std::unique_ptr<InputFile>> files;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       auto file = i == 0 ? std::move(first) : std::make_unique<InputFile>(request.inputs[i]);
@@ -166,20 +170,27 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
                                        const std::set<std::string>& exclude,
-                                       IfTheyDiffer if_they_differ) {
+                                       IfTheyDiffer if_they_differ,
+                                       const std::vector<FileIdentity>& identities) {
   if (inputs.empty()) {
     return {};
   }
+  const auto add = [&](FileMerger& merger, InputFile& file, std::size_t number) {
+    if (!identities.empty()) {
+      file.check_identity(identities.at(number));
+    }
+    merger.add(file);
+  };
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
   MergeRequest request;
   request.if_they_differ = if_they_differ;
   FileMerger merger{output, compression_of(*first), request,
                     [&](const std::string& path, bool) { return !exclude.contains(path); }};
-  merger.add(*first);
+  add(merger, *first, 0);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     InputFile file{inputs[i]};
-    merger.add(file);
+    add(merger, file, i);
   }
   merger.finish();
   output.close();

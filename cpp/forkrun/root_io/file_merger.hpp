@@ -11,6 +11,7 @@
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/basket_check.hpp>
 #include <forkrun/root_io/if_they_differ.hpp>
+#include <forkrun/root_io/input_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -32,10 +33,12 @@ struct MergeRequest {
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
 
 /// Adds to an existing file all that `inputs` hold but the objects of these names, joined as in
-/// `merge_files`. Gives the names, sorted. \throws InputError, OutputError
+/// `merge_files`. Gives the names, sorted. `identities`: of the inputs as they were indexed; none:
+/// they are not compared. \throws InputError, OutputError
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output,
                                        const std::set<std::string>& exclude,
-                                       IfTheyDiffer if_they_differ = IfTheyDiffer::error);
+                                       IfTheyDiffer if_they_differ = IfTheyDiffer::error,
+                                       const std::vector<FileIdentity>& identities = {});
 
 }  // namespace forkrun::root_io

@@ -1,13 +1,17 @@
 #include <forkrun/root_io/input_file.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <new>
 #include <set>
 
+#include <TBranch.h>
 #include <TError.h>
 #include <TFile.h>
 #include <TROOT.h>
@@ -45,23 +49,103 @@ void install_capture() {
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
+/// Without its UUID. \throws InputError if it is a pipe or the like: those have no size.
+FileIdentity identity_of(int descriptor, const std::string& path) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) {
+    throw InputError(path + ": cannot be read: " + std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path + ": is not a regular file");
+  }
+  constexpr std::int64_t ns = 1'000'000'000;
+  return {"", status.st_size, status.st_mtim.tv_sec * ns + status.st_mtim.tv_nsec};
+}
+
 /// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`.
 class LocalFile final : public TFile {
  public:
-  /// "NET": this class opens the file itself. \throws InputError
+  /// "NET": this class opens the file itself; O_NONBLOCK: nobody waits for the writer of a pipe.
+  /// \throws InputError
   explicit LocalFile(const std::string& path) : TFile{"local", "NET"} {
     SetName(path.c_str());
     fRealName = path;
     fOption = "READ";
-    fD = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    fD = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fD < 0) {
       throw InputError(path + ": cannot be opened: " + std::strerror(errno));
     }
+    identity_ = identity_of(fD, path);
     TFile::Init(false);
   }
+
+  /// What went wrong last when ROOT read of this file; 0: nothing.
+  [[nodiscard]] int read_errno() const { return errno_; }
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+
+ protected:
+  /// All that is asked for, if the file has it: TFile takes what one call gives for all there is.
+  Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
+    Int_t n_done = 0;
+    while (n_done < n_bytes) {
+      const auto n = ::read(descriptor, static_cast<char*>(into) + n_done,
+                            static_cast<std::size_t>(n_bytes - n_done));
+      if (n < 0 && errno == EINTR) {
+        continue;
+      }
+      if (n < 0) {
+        errno_ = errno;
+        return -1;
+      }
+      if (n == 0) {
+        break;
+      }
+      n_done += static_cast<Int_t>(n);
+    }
+    return n_done;
+  }
+
+ private:
+  FileIdentity identity_;
+  int errno_ = 0;
 };
 
+/// \throws InputError if ROOT could not read the file, although it may have gone on.
+void check_read(const TFile* file, const std::string& path) {
+  const auto* local = dynamic_cast<const LocalFile*>(file);
+  if (local != nullptr && local->read_errno() != 0) {
+    throw InputError(path + ": cannot be read: " + std::strerror(local->read_errno()));
+  }
+}
+
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
+
+/// The largest number of entries of branches and their branches. \throws InputError
+std::int64_t most_entries(TObjArray& branches, const std::string& where, int depth = 0) {
+  constexpr int deepest = 100;
+  std::int64_t n_most = 0;
+  for (TObject* object : branches) {
+    auto* branch = dynamic_cast<TBranch*>(object);
+    if (branch == nullptr || depth == deepest) {
+      throw InputError(where + " is damaged: what should be a branch is none");
+    }
+    n_most = std::max({n_most, static_cast<std::int64_t>(branch->GetEntries()),
+                       most_entries(*branch->GetListOfBranches(), where, depth + 1)});
+  }
+  return n_most;
+}
+
+/// \throws InputError if branches are something else, or none has as many entries as the tree says.
+void check_tree(TTree& tree, const std::string& path) {
+  const auto n_most =
+      most_entries(*tree.GetListOfBranches(), path + ": tree \"" + tree.GetName() + "\"");
+  const std::int64_t n_entries = tree.GetEntries();
+  if (n_entries < 0 || (n_entries > n_most && tree.GetListOfBranches()->GetEntriesFast() > 0)) {
+    throw InputError(path + ": tree \"" + tree.GetName() + "\" is damaged: it says that it has " +
+                     std::to_string(n_entries) + " entries, its branches have " +
+                     std::to_string(n_most));
+  }
+}
 
 std::string joined(const std::set<std::string>& names) {
   std::string text;
@@ -88,6 +172,28 @@ std::string tree_names(TFile& file) {
 
 }  // namespace
 
+void rethrow_with_file(const std::string& path) {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    if (what.find(path) != std::string::npos) {
+      throw;
+    }
+    throw InputError(path + ": " + what);
+  } catch (const OutputError&) {
+    throw;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(path + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw InputError(path + ": more memory is needed than there is; is the file damaged?");
+  } catch (const std::exception& error) {
+    throw InputError(path + ": cannot be read: " + error.what() + "; is the file damaged?");
+  }
+}
+
 CapturedMessages::CapturedMessages() {
   install_capture();
   if (capture_depth++ == 0) {
@@ -105,10 +211,13 @@ std::string CapturedMessages::first_error() const { return first_error_message; 
 InputFile::InputFile(const std::string& path) : path_{path} {
   const CapturedMessages messages;
   if (is_local(path)) {
-    file_ = std::make_unique<LocalFile>(path);
-    descriptor_ = file_->GetFd();
+    auto local = naming_file(path, [&] { return std::make_unique<LocalFile>(path); });
+    descriptor_ = local->GetFd();
+    identity_ = local->identity();
+    file_ = std::move(local);
+    check_read(file_.get(), path);
   } else {
-    file_.reset(TFile::Open(path.c_str(), "READ"));
+    file_.reset(naming_file(path, [&] { return TFile::Open(path.c_str(), "READ"); }));
   }
   if (!file_ || file_->IsZombie()) {
     throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
@@ -117,17 +226,37 @@ InputFile::InputFile(const std::string& path) : path_{path} {
     throw InputError(path + ": is truncated or was not closed properly" +
                      because(messages.first()) + "; make it again, or copy it again");
   }
+  if (descriptor_ < 0) {
+    identity_.n_bytes = file_->GetSize();
+  }
+  identity_.uuid = file_->GetUUID().AsString();
 }
 
 InputFile::~InputFile() = default;
 
 TTree& InputFile::tree(const std::string& name) const {
-  const CapturedMessages messages;
-  auto* tree = file_->Get<TTree>(name.c_str());
-  if (tree == nullptr) {
-    throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
+  return naming_file(path_, [&]() -> TTree& {
+    const CapturedMessages messages;
+    auto* tree = file_->Get<TTree>(name.c_str());
+    check_read(file_.get(), path_);
+    if (tree == nullptr) {
+      throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
+    }
+    check_tree(*tree, path_);
+    return *tree;
+  });
+}
+
+void InputFile::check_identity(const FileIdentity& indexed) const {
+  const bool is_same_time =
+      indexed.modified_ns == 0 || identity_.modified_ns == indexed.modified_ns;
+  if (identity_.uuid != indexed.uuid || identity_.n_bytes != indexed.n_bytes || !is_same_time) {
+    const auto what = identity_.n_bytes != indexed.n_bytes ? "its size is another"
+                      : identity_.uuid != indexed.uuid     ? "its UUID is another"
+                                                           : "it was written again";
+    throw InputError(path_ + ": changed since it was indexed: " + what +
+                     "; start the job again with files that stay as they are");
   }
-  return *tree;
 }
 
 void InputFile::read(std::int64_t offset, std::span<std::byte> into) {

@@ -13,6 +13,13 @@ class TTree;
 
 namespace forkrun::root_io {
 
+/// What tells whether a file is still the one that was indexed.
+struct FileIdentity {
+  std::string uuid;
+  std::int64_t n_bytes{};
+  std::int64_t modified_ns{};  ///< of a local file, since 1970; 0: not known, and not compared
+};
+
 /// A ROOT file opened for reading. Metadata come from ROOT; the bytes of baskets are read by
 /// `read`, with pread(2) for a local file, through TFile for a remote one.
 class InputFile {
@@ -25,6 +32,10 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] TFile& file() const { return *file_; }
+  [[nodiscard]] std::int64_t size() const { return identity_.n_bytes; }
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+  /// \throws InputError if this is not the file that was indexed.
+  void check_identity(const FileIdentity& indexed) const;
   /// \throws InputError naming the trees there are.
   [[nodiscard]] TTree& tree(const std::string& name) const;
 
@@ -39,11 +50,17 @@ class InputFile {
 
   std::string path_;
   std::unique_ptr<TFile> file_;
+  FileIdentity identity_;
   int descriptor_ = -1;  ///< of a local file; that of a remote one is its protocol's own number
   std::mutex remote_;
   std::atomic<std::int64_t> read_calls_{};
   std::atomic<std::int64_t> read_bytes_{};
 };
+
+/// Does something with a file of unknown origin: what it throws that is no InputError becomes one
+/// that names the file. Errors of outputs, and that it was stopped, stay what they are.
+template <typename Body>
+auto naming_file(const std::string& path, Body body) -> decltype(body());
 
 /// Keeps ROOT's own messages off the terminal while it lives, and gives them as text for an error.
 class CapturedMessages {
@@ -58,5 +75,16 @@ class CapturedMessages {
   /// The first error, warnings left out; "" if there was none.
   [[nodiscard]] std::string first_error() const;
 };
+
+[[noreturn]] void rethrow_with_file(const std::string& path);
+
+template <typename Body>
+auto naming_file(const std::string& path, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    rethrow_with_file(path);
+  }
+}
 
 }  // namespace forkrun::root_io

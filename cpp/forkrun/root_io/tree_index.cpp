@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include <TBranch.h>
-#include <TFile.h>
 #include <TTree.h>
 
 #include <forkrun/root_io/event_ids.hpp>
 #include <forkrun/root_io/input_file.hpp>
+#include <forkrun/root_io/stored_baskets.hpp>
 
 namespace forkrun::root_io {
 
@@ -15,20 +15,17 @@ namespace {
 
 constexpr std::int64_t n_entries_at_once = 1 << 16;
 
-std::vector<std::int64_t> basket_starts(TBranch& branch) {
+std::vector<std::int64_t> basket_starts(TBranch& branch, const InputFile& file) {
   std::vector<std::int64_t> starts;
-  for (int i = 0; i <= branch.GetWriteBasket(); ++i) {
-    const std::int64_t start = branch.GetBasketEntry()[i];
-    if (start < branch.GetEntries()) {
-      starts.push_back(start);
-    }
+  for (const auto& basket : stored_baskets(branch, file)) {
+    starts.push_back(basket.first_entry);
   }
   return starts;
 }
 
 /// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
 /// on what the writer noted about them.
-std::vector<std::int64_t> clusters_of(TTree& tree) {
+std::vector<std::int64_t> clusters_of(TTree& tree, const InputFile& file) {
   std::vector<std::int64_t> common;
   bool is_first = true;
   for (TObject* object : *tree.GetListOfBranches()) {
@@ -36,7 +33,7 @@ std::vector<std::int64_t> clusters_of(TTree& tree) {
     if (branch.GetListOfBranches()->GetEntriesFast() > 0 || branch.GetEntries() == 0) {
       continue;
     }
-    const auto starts = basket_starts(branch);
+    const auto starts = basket_starts(branch, file);
     if (is_first) {
       common = starts;
     } else {
@@ -87,25 +84,29 @@ std::vector<LumiRange> ranges_of(TTree& tree, InputFile& file, const IdBranches&
 TreeIndex index_tree(const std::string& path, const std::string& tree_name, const IdBranches& ids,
                      std::uint32_t file_number) {
   InputFile file{path};
-  const CapturedMessages messages;
-  TTree& tree = file.tree(tree_name);
-  TreeIndex index;
-  index.uuid = file.file().GetUUID().AsString();
-  index.n_entries = tree.GetEntries();
-  index.clusters = clusters_of(tree);
-  index.ranges = ranges_of(tree, file, ids, file_number);
-  index.branches = layouts_of(tree);
-  return index;
+  return naming_file(path, [&] {
+    const CapturedMessages messages;
+    TTree& tree = file.tree(tree_name);
+    TreeIndex index;
+    index.identity = file.identity();
+    index.n_entries = tree.GetEntries();
+    index.branches = layouts_of(tree);
+    index.clusters = clusters_of(tree, file);
+    index.ranges = ranges_of(tree, file, ids, file_number);
+    return index;
+  });
 }
 
 EventDigest tree_digest(const std::string& path, const std::string& tree_name,
                         const IdBranches& ids) {
   InputFile file{path};
-  EventDigest digest;
-  for (const auto& range : ranges_of(file.tree(tree_name), file, ids, 0)) {
-    digest += range.digest;
-  }
-  return digest;
+  return naming_file(path, [&] {
+    EventDigest digest;
+    for (const auto& range : ranges_of(file.tree(tree_name), file, ids, 0)) {
+      digest += range.digest;
+    }
+    return digest;
+  });
 }
 
 }  // namespace forkrun::root_io

@@ -6,6 +6,7 @@
 
 #include <forkrun/core/data/event_id.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/input_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -26,7 +27,7 @@ struct LumiRange {
 };
 
 struct TreeIndex {
-  std::string uuid;
+  FileIdentity identity;
   std::int64_t n_entries{};
   std::vector<std::int64_t> clusters;  ///< first entry of each, then n_entries
   std::vector<LumiRange> ranges;

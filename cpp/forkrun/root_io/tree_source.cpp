@@ -37,8 +37,13 @@ void TreeLane::open(std::uint32_t file) {
   ++generation_;
   file_ = std::make_unique<InputFile>(config_.files.at(file));
   file_number_ = file;
-  tree_ = &file_->tree(config_.tree);
-  ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
+  if (!config_.identities.empty()) {
+    file_->check_identity(config_.identities.at(file));
+  }
+  naming_file(file_->path(), [&] {
+    tree_ = &file_->tree(config_.tree);
+    ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
+  });
 }
 
 std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, LumiId lumi) {
@@ -76,7 +81,7 @@ BranchReader& TreeLane::reader(std::size_t column) {
 }
 
 void TreeLane::read(std::size_t column, Column& into) {
-  reader(column).read(block_.first, block_.last, into);
+  naming_file(file_->path(), [&] { reader(column).read(block_.first, block_.last, into); });
 }
 
 SourceLane::Statistics TreeLane::statistics() const {

@@ -20,7 +20,8 @@ struct TreeSourceConfig {
   IdBranches ids;
   std::vector<ColumnDescription> columns;  ///< what modules may ask for
   std::vector<std::vector<std::int64_t>>
-      clusters;  ///< per file: first entry of each, then n_entries
+      clusters;                          ///< per file: first entry of each, then n_entries
+  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
 };
 
 /// Reads one concurrent block of a tree: has its own file, tree and baskets.

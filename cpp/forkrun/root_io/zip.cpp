@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <string_view>
 
 #include <Compression.h>
 #include <RZip.h>
@@ -52,6 +52,43 @@ struct FreeContext {
   void operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx_s* context) const { ZSTD_freeDCtx(context); }
 };
+
+struct Block {
+  std::size_t n_from;
+  std::size_t n_into;
+};
+
+std::size_t size_at(std::span<const std::byte> from, std::size_t at) {
+  std::size_t size = 0;
+  for (std::size_t i = 3; i > 0; --i) {
+    size = (size << 8U) | std::to_integer<std::size_t>(from[at + i - 1]);
+  }
+  return size;
+}
+
+/// Bytes before the compressed data; 0 for an unknown algorithm. LZ4 has a checksum there.
+std::size_t head_size(std::span<const std::byte> block) {
+  const std::string_view name{reinterpret_cast<const char*>(block.data()), 2};
+  constexpr std::size_t checksum_size = 8;
+  if (name == "L4") {
+    return header_size + checksum_size;
+  }
+  return name == "ZL" || name == "ZS" || name == "XZ" || name == "CS" ? header_size : 0;
+}
+
+/// The head of the first block of `from`. \throws Error
+Block parse_block(std::span<const std::byte> from, std::size_t n_room) {
+  if (from.size() < header_size) {
+    throw Error("a basket is damaged: its compressed data are cut short");
+  }
+  const auto n_head = head_size(from);
+  const Block block{header_size + size_at(from, 3), size_at(from, 6)};
+  if (n_head == 0 || block.n_from <= n_head || block.n_from > from.size() || block.n_into == 0 ||
+      block.n_into > n_room || block.n_into / largest_ratio > block.n_from) {
+    throw Error("a basket is damaged: its compressed data do not fit its size");
+  }
+  return block;
+}
 
 bool is_zstd(std::span<const std::byte> block) {
   return block[0] == std::byte{'Z'} && block[1] == std::byte{'S'};
@@ -119,17 +156,19 @@ Compression for_block(Compression compression, std::size_t n_bytes) {
 
 }  // namespace
 
+void check_blocks(std::span<const std::byte> from, std::size_t n_into) {
+  while (n_into > 0) {
+    const auto block = parse_block(from, n_into);
+    from = from.subspan(block.n_from);
+    n_into -= block.n_into;
+  }
+}
+
 void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
   while (!into.empty()) {
-    int n_from = 0;
-    int n_into = 0;
-    if (from.size() < header_size ||
-        R__unzip_header(&n_from, unsigned_bytes(from.data()), &n_into) != 0 ||
-        std::cmp_greater(n_from, from.size()) || std::cmp_greater(n_into, into.size())) {
-      throw Error("a basket is damaged: its compressed data do not fit its size");
-    }
-    const auto block = from.first(static_cast<std::size_t>(n_from));
-    const auto part = into.first(static_cast<std::size_t>(n_into));
+    const auto head = parse_block(from, into.size());
+    const auto block = from.first(head.n_from);
+    const auto part = into.first(head.n_into);
     if (!(is_zstd(block) && has_zstd() ? unzip_zstd(block, part) : unzip_by_root(block, part))) {
       throw Error("a basket is damaged: it cannot be uncompressed");
     }

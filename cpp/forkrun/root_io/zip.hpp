@@ -7,6 +7,14 @@
 
 namespace forkrun::root_io {
 
+/// Bytes that one compressed byte can stand for: Zstandard has blocks of 128 KiB of one value in
+/// four bytes.
+constexpr std::size_t largest_ratio = 1U << 15U;
+
+/// Looks at the heads of the blocks only: how large they are and become. \throws Error if together
+/// they do not become `n_into` bytes, or none can become what it says.
+void check_blocks(std::span<const std::byte> from, std::size_t n_into);
+
 /// Uncompresses ROOT's sequence of compressed blocks into exactly `into.size()` bytes.
 /// \throws Error if the data are damaged.
 void unzip(std::span<const std::byte> from, std::span<std::byte> into);

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.ranges import Integers
+from forkrun.index.ranges import Integers, Keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Layout:
 
     file: Integers
     lumi_range: Integers
-    lumi_key: Integers
+    lumi_key: Keys
     cluster: Integers
 
     @property

@@ -1,0 +1,148 @@
+"""Reads files of unknown origin in a process of their own: where a library dies of a damaged one,
+or does not come to an end, that file is named and this process goes on."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import resource
+import signal
+import struct
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from forkrun import _core
+from forkrun.base.wait_status import describe_status
+from forkrun.errors import ForkrunError, InputError, StoppedError
+from forkrun.fork.failure import FailureNote, as_forkrun_error
+from forkrun.fork.forking import Process
+from forkrun.fork.once_crew import OnceCrew
+from forkrun.fork.supervisor import Supervisor
+
+MOST_HEAP_BYTES = 4 << 30
+"""What a helper process may have of its own: a size in a damaged file may ask for anything."""
+
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+"""Signals that tell nothing of the file: somebody sent them, or memory was short."""
+
+TRIES = 3
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
+
+_NO_MEMORY = 101  # exit code: what else is told needs memory
+
+Work = Callable[[Callable[[int], None]], Any]
+"""Is given what takes the number of files done; gives something JSON-ready."""
+
+
+def prepare_helper() -> None:
+    """Call once in a helper process, before it reads: it dies quickly and of the signal itself,
+    without the stack trace that ROOT would have a debugger write, and its memory is limited."""
+    _core.root_version()  # ROOT puts its handlers in place when it is first asked for something
+    for number in _CRASHES:
+        signal.signal(number, signal.SIG_DFL)
+    _lower(resource.RLIMIT_DATA, MOST_HEAP_BYTES)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def limit_cpu(more_s: float) -> None:
+    """From now on this process may use so much CPU time; SIGXCPU ends it then."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + more_s) + 1)
+
+
+def _lower(limit: int, value: int) -> None:
+    """Only the soft limit: the next file may need a higher one."""
+    _, hard = resource.getrlimit(limit)
+    resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def describe_death(exit_code: int) -> str:
+    """What became of a process that was to read a file, for the error that names the file."""
+    if exit_code == _NO_MEMORY:
+        return "more memory is needed than a helper process may have; is the file damaged?"
+    if exit_code == -signal.SIGXCPU:
+        return "reading it does not come to an end; is the file damaged?"
+    return f"the process that read it died: {describe_status(exit_code)}; is the file damaged?"
+
+
+def contained(
+    work: Work,
+    files: Sequence[str],
+    cpu_s: float,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Any:
+    """What `work` gives, done in a forked process within `cpu_s` of CPU time. Raises what it
+    raises, StoppedError if this process gets a signal, and InputError with the name of the file at
+    which the process died. Call it in a process with one thread."""
+    attempt = 0
+    while True:
+        attempt += 1
+        with tempfile.TemporaryFile() as answer:
+            trial = _Trial(work, cpu_s, progress, answer)
+            exit_code = trial.run()
+            if exit_code == 0:
+                return trial.result()
+        if failure := trial.failure():
+            raise failure
+        if -exit_code not in FROM_OUTSIDE or attempt == TRIES:
+            file = files[min(trial.n_done, len(files) - 1)]
+            raise InputError(f"{file}: {describe_death(exit_code)}")
+
+
+class _Trial:
+    """One process that does the work. `answer`: a file that both processes have open."""
+
+    def __init__(
+        self, work: Work, cpu_s: float, progress: Callable[[int], None], answer: IO[bytes]
+    ) -> None:
+        self._work, self._cpu_s, self._progress = work, cpu_s, progress
+        self._note = FailureNote()
+        self._count = mmap.mmap(-1, 8)
+        self._answer = answer
+
+    @property
+    def n_done(self) -> int:
+        """Files, as the process has counted them."""
+        number: int = struct.unpack("q", self._count[:])[0]
+        return number
+
+    def run(self) -> int:
+        crew = OnceCrew([0], lambda: self._progress(self.n_done))
+        Supervisor(lambda _: Process(self._body, Path(os.devnull)), crew).run()
+        self._progress(self.n_done)
+        if crew.signal_number:
+            name = signal.Signals(crew.signal_number).name
+            raise StoppedError(f"stopped by signal {name}", crew.signal_number)
+        return crew.exit_codes[0]
+
+    def _body(self) -> int:
+        prepare_helper()
+        limit_cpu(self._cpu_s)
+        try:
+            answer = self._work(lambda n: self._count.__setitem__(slice(None), struct.pack("q", n)))
+        except MemoryError:
+            return _NO_MEMORY
+        except Exception as error:
+            self._note.write(as_forkrun_error(error))
+            return 1
+        self._answer.write(json.dumps(answer).encode())
+        self._answer.flush()
+        return 0
+
+    def failure(self) -> ForkrunError | None:
+        return self._note.read()
+
+    def result(self) -> Any:
+        self._answer.seek(0)
+        return json.load(self._answer)
+
+
+def cpu_limit_s(files: Sequence[str], s_per_mb: float) -> float:
+    """CPU time that suffices for these files, and ends what does not come to an end. The size of a
+    remote file is not known."""
+    least_s, unknown_bytes = 60, 10 << 30
+    sizes = [os.stat(f).st_size if os.path.exists(f) else unknown_bytes for f in files]
+    return least_s + s_per_mb * sum(sizes) / 1e6

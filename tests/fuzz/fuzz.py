@@ -1,0 +1,185 @@
+"""`make fuzz`: damaged input files, and what becomes of each. What may die of a file in a job does
+so in a helper process; here every step is made in a process of its own, without that shelter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from forkrun.single_thread import limit_library_threads
+
+limit_library_threads()
+
+from forkrun import _core  # noqa: E402
+from tests.fuzz.mutations import Original, mutate  # noqa: E402
+from tests.fuzz.originals import originals  # noqa: E402
+from tests.fuzz.trial import STEPS, TREE, Outcome, Source, digests_of, try_file  # noqa: E402
+
+SHELTERED = ("index", "merge")
+"""Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
+_MOST_BYTES = 4 << 30  # what a helper process may have
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was done to which file, and what became of it."""
+
+    file: str
+    seed: int
+    kind: str
+    outcome: Outcome
+
+    @property
+    def faults(self) -> list[str]:
+        """What must not happen."""
+        steps = self.outcome.steps.items()
+        found = [f"{step}: {how}" for step, how in steps if is_fault(step, how)]
+        if self.outcome.peak_bytes > _MOST_BYTES:
+            found.append(f"memory: {self.outcome.peak_bytes >> 20} MB")
+        return found
+
+
+def is_fault(step: str, how: str) -> bool:
+    """Whether a step must not end like this."""
+    if how.startswith("signal") or how == "hang":
+        return step not in SHELTERED
+    return how in ("untyped", "unnamed")
+
+
+def prepare(files: Sequence[Path]) -> list[tuple[Original, Source]]:
+    """What the files hold. Loads what ROOT needs: every trial is forked from here."""
+    prepared = []
+    for file in files:
+        ids = ("run", "luminosityBlock", "event")
+        index = _core.index_tree(str(file), TREE, *ids)
+        source = Source(file, ids, digests_of(file, index))
+        prepared.append((Original.of(file.name, file.read_bytes()), source))
+    return prepared
+
+
+def run_trial(original: Original, source: Source, seed: int, folder: Path, limit_s: float) -> Trial:
+    """The file of this seed. It is kept if something was wrong."""
+    kind, data = mutate(original, seed)
+    damaged = folder / f"{Path(original.name).stem}-{seed}.root"
+    damaged.write_bytes(data)
+    trial = Trial(original.name, seed, kind, try_file(source, damaged, limit_s))
+    dead = any(how.startswith("signal") or how == "hang" for how in trial.outcome.steps.values())
+    if not trial.faults and not dead:
+        damaged.unlink()
+    return trial
+
+
+def run_trials(
+    prepared: Sequence[tuple[Original, Source]], seeds: range, folder: Path, limit_s: float
+) -> Iterator[Trial]:
+    """One file after another gets the damage of the next seed."""
+    for seed in seeds:
+        original, source = prepared[seed % len(prepared)]
+        yield run_trial(original, source, seed, folder, limit_s)
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Exit code 1 if something happened that must not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rounds", type=int, nargs="?", default=1000, metavar="N")
+    parser.add_argument("--first-seed", type=int, default=1, metavar="N")
+    parser.add_argument("--at-once", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of CPU time")
+    parser.add_argument("--folder", type=Path, help="keep damaged files that did harm here")
+    parser.add_argument("--report", type=Path, default=Path("build/fuzz.json"))
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="forkrun-fuzz-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    trials = _in_parallel(options, folder)
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    options.report.write_text(json.dumps([_record(trial) for trial in trials], indent=1))
+    print(report(trials))
+    faulty = [trial for trial in trials if trial.faults]
+    for trial in faulty[:20]:
+        print(f"{trial.file} seed {trial.seed} ({trial.kind}): {'; '.join(trial.faults)}")
+    print(f"{len(faulty)} of {len(trials)} files did what they must not; files are in {folder}")
+    return 1 if faulty else 0
+
+
+def _record(trial: Trial) -> dict[str, Any]:
+    return {**asdict(trial), "faults": trial.faults}
+
+
+def _in_parallel(options: argparse.Namespace, folder: Path) -> list[Trial]:
+    prepared = prepare(originals(folder))
+    context = multiprocessing.get_context("fork")
+    workers = []
+    for number in range(options.at_once):
+        first, last = options.first_seed, options.first_seed + options.rounds
+        seeds = range(first + number, last, options.at_once)
+        place = folder / f"trials-{first}-{number}.jsonl"
+        arguments = (prepared, seeds, folder, options.limit, place)
+        workers.append((context.Process(target=_work, args=arguments), place))
+    for worker, _ in workers:
+        worker.start()
+    for worker, _ in workers:
+        worker.join()
+    return sorted((t for _, place in workers for t in read_trials(place)), key=lambda t: t.seed)
+
+
+def _work(
+    prepared: Sequence[tuple[Original, Source]],
+    seeds: range,
+    folder: Path,
+    limit_s: float,
+    place: Path,
+) -> None:
+    with place.open("w", encoding="utf-8", buffering=1) as out:
+        for number, trial in enumerate(run_trials(prepared, seeds, folder, limit_s), 1):
+            out.write(json.dumps(_record(trial)) + "\n")
+            if number % 100 == 0:
+                print(f"{number}/{len(seeds)}", flush=True)
+
+
+def read_trials(place: Path) -> list[Trial]:
+    """What a worker has written so far."""
+    trials = []
+    for line in place.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        del record["faults"]
+        trials.append(Trial(**{**record, "outcome": Outcome(**record["outcome"])}))
+    return trials
+
+
+def report(trials: Sequence[Trial]) -> str:
+    """Counts of outcomes by step, and where damage was not noticed."""
+    lines = [f"{len(trials)} damaged files"]
+    for step in STEPS:
+        counts = Counter(t.outcome.steps[step] for t in trials if step in t.outcome.steps)
+        lines.append(f"{step:6s} " + ", ".join(f"{n} {how}" for how, n in counts.most_common()))
+    peak = max((trial.outcome.peak_bytes for trial in trials), default=0)
+    slowest = max((trial.outcome.wall_s for trial in trials), default=0)
+    lines.append(f"memory at most {peak >> 20} MB, {slowest:.1f} s at most for one file")
+    lines.append("damage that nothing noticed, files by kind of damage:")
+    for step in ("read", "merge"):
+        for how in ("differs", "unreadable"):
+            kinds = Counter(t.kind for t in trials if t.outcome.steps.get(step) == how)
+            if kinds:
+                lines.append(f"  {step}, {how}: {dict(kinds.most_common())}")
+            files = Counter(t.file for t in trials if t.outcome.steps.get(step) == how)
+            if files:
+                lines.append(f"  {step}, {how}: {dict(files.most_common())}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""Undamaged files: real ones where there are, and small ones of every compression."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from forkrun.sample import SampleSettings, write_sample
+
+_COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
+
+
+def originals(folder: Path) -> list[Path]:
+    """In a fixed order; those that are made are made in `folder`."""
+    return [*made(folder), *_real()]
+
+
+def made(folder: Path) -> list[Path]:
+    """One of each compression, with several baskets in each branch."""
+    files = []
+    for compression in _COMPRESSIONS:
+        file = folder / f"made-{compression.replace(':', '-')}.root"
+        if not file.exists():
+            settings = SampleSettings(n_events=400, n_branches=95, cluster=100,
+                                      compression=compression)  # fmt: skip
+            write_sample(file, settings)
+        files.append(file)
+    return files
+
+
+def _real() -> list[Path]:
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("FORKRUN_TEST_DATA", beside))
+    return sorted(folder.glob("nano*.root")) if folder.is_dir() else []

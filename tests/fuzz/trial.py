@@ -1,0 +1,236 @@
+"""One damaged file, in processes that may die of it: indexed, read, skimmed and merged."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.errors import ForkrunError, InputError
+
+TREE = "Events"
+STEPS = ("index", "read", "skim", "merge")
+_MOST_BYTES = 4 << 30  # of heap, as a helper process may have
+_WALL_BY_CPU = 30  # other work on the machine does not make a step hang
+Digests = dict[str, str]  # of the values, by branch
+SETTINGS = _core.ProcessorSettings(executor="serial", threads=1, concurrent_blocks=1, block_size=64)
+
+
+@dataclass(frozen=True)
+class Source:
+    """An undamaged file with what is to be found in it."""
+
+    path: Path
+    ids: tuple[str, str, str]
+    digests: Digests
+
+
+@dataclass
+class Outcome:
+    """What became of each step. A step is "same", "differs", "unreadable", "refused" (by an
+    InputError that names the file), "unnamed", "untyped", "signal N" or "hang". `words`: the
+    error, or the branches that differ."""
+
+    steps: dict[str, str] = field(default_factory=dict)
+    words: dict[str, Any] = field(default_factory=dict)
+    peak_bytes: int = 0
+    wall_s: float = 0.0
+
+
+def try_file(source: Source, damaged: Path, limit_s: float) -> Outcome:
+    """Indexing, reading and skimming follow each other as in a job: what is not indexed is not
+    read. Merging stands alone. `limit_s`: of CPU time, for either."""
+    outcome = Outcome()
+    begin_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="forkrun-fuzz-") as folder:
+        for body in (_as_job, _as_merge):
+            _fork(body, source, damaged, Path(folder), outcome, limit_s)
+    outcome.wall_s = time.monotonic() - begin_s
+    return outcome
+
+
+Note = Callable[[str, str, Any], None]
+
+
+def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
+    index: dict[str, Any] = {}
+
+    def read_index() -> Digests | None:
+        index.update(_core.index_tree(str(damaged), TREE, *source.ids))
+        return None
+
+    if not _step("index", read_index, source, damaged, note):
+        return
+    _step("read", lambda: digests_of(damaged, index), source, damaged, note)
+    _step(
+        "skim", lambda: _skim(source, damaged, index, folder / "skim.root"), source, damaged, note
+    )
+
+
+def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
+    merged = folder / "merged.root"
+
+    def merge() -> Digests:
+        _core.merge_trees([str(damaged)], str(merged), verify=True)
+        try:
+            return digests_of(merged, _core.index_tree(str(merged), TREE, *source.ids))
+        except ForkrunError as error:
+            raise _UnreadableError(str(error)) from error
+
+    _step("merge", merge, source, damaged, note)
+
+
+class _UnreadableError(Exception):
+    """What was merged without an error cannot be read."""
+
+
+def _step(
+    name: str, do: Callable[[], Digests | None], source: Source, damaged: Path, note: Note
+) -> bool:
+    """Whether it went well."""
+    note(name, "begun", None)
+    try:
+        found = do()
+    except _UnreadableError as error:
+        note(name, "unreadable", str(error))
+    except InputError as error:
+        note(name, "refused" if str(damaged) in str(error) else "unnamed", str(error))
+    except Exception as error:
+        note(name, "untyped", f"{type(error).__name__}: {error}")
+    else:
+        differing = differences(source.digests, found) if found is not None else []
+        note(name, "differs" if differing else "same", differing)
+        return True
+    return False
+
+
+def differences(expected: Digests, found: Digests) -> list[str]:
+    """Branches that are missing, new, or have other values."""
+    names = expected.keys() | found.keys()
+    return sorted(n for n in names if expected.get(n) != found.get(n))
+
+
+def digests_of(file: Path, index: dict[str, Any]) -> Digests:
+    """Of the values of all branches that can be read."""
+    names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
+    columns = _core.read_columns(str(file), TREE, names)
+    return {name: _digest(column) for name, column in columns.items()}
+
+
+def _digest(column: Any) -> str:
+    parts = column if isinstance(column, tuple) else (column,)
+    digest = hashlib.blake2b(digest_size=8)
+    for part in map(np.asarray, parts):
+        digest.update(str(part.dtype).encode() + np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def _skim(source: Source, damaged: Path, index: dict[str, Any], out: Path) -> Digests:
+    """All events and branches through the core, as a child does it."""
+    branches = [(n, kind) for n, kind, _ in index["branches"]]
+    columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
+    builder = _core.ScheduleBuilder(columns)
+    builder.add_output("all", [], [n for n, _ in branches], [], "zstd:1", TREE)
+    clusters = [index["clusters"]]
+    tree = _core.TreeSource([str(damaged)], TREE, *source.ids, columns, clusters)
+    schedule = builder.compile()
+    schedule.begin_job()
+    processor = _core.Processor(schedule, tree, SETTINGS)
+    parts = []
+    for number, (run, lumi, first, last, _) in enumerate(index["ranges"]):
+        parts.append(f"{out}.{number}")
+        processor.process(number, run, lumi, [(0, first, last)], {"all": parts[-1]})
+    processor.finish()
+    schedule.end_job()
+    _core.merge_trees(parts, str(out))
+    return digests_of(out, _core.index_tree(str(out), TREE, *source.ids))
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+def _fork(
+    body: Callable[[Source, Path, Path, Note], None],
+    source: Source,
+    damaged: Path,
+    folder: Path,
+    outcome: Outcome,
+    limit_s: float,
+) -> None:
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        _run_child(lambda note: body(source, damaged, folder, note), writer, limit_s)
+    os.close(writer)
+    status, peak_bytes = _wait(pid, _WALL_BY_CPU * limit_s)
+    outcome.peak_bytes = max(outcome.peak_bytes, peak_bytes)
+    last = ""
+    with os.fdopen(reader, encoding="utf-8") as notes:
+        for line in notes:
+            last, result, words = json.loads(line)
+            outcome.steps[last], outcome.words[last] = result, words
+    if status:  # ROOT's handler of a crash ends with 128 and the signal
+        number = -status if status < 0 else status - 128
+        late = (signal.SIGALRM, signal.SIGXCPU)
+        outcome.steps[last] = "hang" if number in late else f"signal {number}"
+
+
+def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> None:
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        _core.root_version()
+        for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
+            signal.signal(number, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), resource.RLIM_INFINITY))
+
+        def note(step: str, result: str, words: Any) -> None:
+            os.write(writer, json.dumps([step, result, words]).encode() + b"\n")
+
+        body(note)
+        os._exit(0)
+    except BaseException:
+        os._exit(1)
+
+
+def _wait(pid: int, limit_s: float) -> tuple[int, int]:
+    """Exit status, -SIGALRM if the time was over, and the most memory it had."""
+    with _alarm(limit_s):
+        try:
+            _, status, usage = os.wait4(pid, 0)
+            return os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            _, status, usage = os.wait4(pid, 0)
+            return -signal.SIGALRM, usage.ru_maxrss << 10
+
+
+@contextlib.contextmanager
+def _alarm(limit_s: float) -> Iterator[None]:
+    def ring(_number: int, _frame: object) -> None:
+        raise TimeoutError
+
+    earlier = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
