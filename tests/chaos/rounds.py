@@ -15,7 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.python.jobs import environment, forkrun, jets_job, output_digests, running, write_job
+from tests.python.jobs import (
+    environment,
+    forkrun,
+    jets_job,
+    left_behind,
+    output_digests,
+    running,
+    write_job,
+)
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
@@ -146,7 +154,7 @@ class _Session:
             if process.poll() is None:
                 return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
             _, said = process.communicate()
-            left = _left_behind(self._environment["CHAOS_ROUND"])
+            left = left_behind(f"CHAOS_ROUND={self._environment['CHAOS_ROUND']}")
         return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
 
     @staticmethod
@@ -178,24 +186,6 @@ def _children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(child) for child in text.split()]
-
-
-def _left_behind(mark: str) -> list[int]:
-    """Processes of this round that live on; what has just been killed may need a moment."""
-    deadline_s = time.monotonic() + 5
-    while (left := list(_marked(f"CHAOS_ROUND={mark}"))) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    return left
-
-
-def _marked(entry: str) -> Iterator[int]:
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            try:
-                if entry.encode() in (process / "environ").read_bytes().split(b"\0"):
-                    yield int(process.name)
-            except OSError:
-                continue
 
 
 def _problem(bench: Bench, folder: Path) -> str:
