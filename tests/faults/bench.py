@@ -72,7 +72,7 @@ STATIONS = {
     "run": Station(_run(2), "", _run(2)),
     "run-alone": Station(_run(0), "", _run(0)),
     "resume": Station(RESUME, "half", RESUME),
-    "merge": Station(("merge", "RUN"), "unmerged", RESUME),
+    "merge": Station(("merge", "RUN"), "unmerged", (*RESUME, "--set", "merge.enabled=true")),
     "report": Station(("report", "RUN", "--no-plots"), "whole", ("report", "RUN", "--no-plots")),
 }
 
@@ -101,7 +101,7 @@ class Bench:
     def make(cls, folder: Path) -> Bench:
         """Compiles the library and does each command once."""
         folder.mkdir(parents=True, exist_ok=True)
-        bench = cls(folder, _compiled(folder), {}, {})
+        bench = cls(folder, compiled(folder), {}, {})
         _write_job(folder)
         bench._must("whole", _run(2))
         bench._must("unmerged", (*_run(2), "--no-merge"))
@@ -197,7 +197,8 @@ def contents(run: Path) -> dict[str, str]:
     return {str(file.relative_to(run)): sha256(file) for file in sorted(files)}
 
 
-def _compiled(folder: Path) -> Path:
+def compiled(folder: Path) -> Path:
+    """The library that is preloaded."""
     library = folder / "inject.so"
     source = HERE / "inject.c"
     command = [

@@ -3,8 +3,9 @@
  *
  * FAULTS_PLAN: faults, separated by ';', each KIND,ERROR,WHO,COUNTED,FIRST,N,PATH
  *   KIND     open read write seek sync rename map fork close mkdir unlink truncate
- *   ERROR    the name of an errno; "short": half of what was asked is read or written; "kill":
- *            SIGKILL at the call; "count": nothing fails, calls are counted
+ *   ERROR    the name of an errno; "short": half of what was asked is read or written; "lost":
+ *            nothing is written, and nothing said; "kill": SIGKILL at the call; "count": nothing
+ *            fails, calls are counted
  *   WHO      parent, index (helper), forked (not yet known which), child-000, merge, other; what
  *            these begin with: child; or any
  *   COUNTED  all: one count for all processes; own: each process counts its calls
@@ -28,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { most_faults = 512, SHORT = -1, KILL = -2, COUNT = -3 };
+enum { most_faults = 512, SHORT = -1, LOST = -2, KILL = -3, COUNT = -4 };
 
 struct fault {
   char kind[16], who[16], error[16], counted[8], path[1024];
@@ -50,9 +51,10 @@ static int number_of(const char* error) {
   static const struct {
     const char* name;
     int number;
-  } known[] = {{"short", SHORT},   {"kill", KILL},     {"count", COUNT}, {"EIO", EIO},
-               {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EINTR", EINTR}, {"EMFILE", EMFILE},
-               {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EROFS", EROFS}, {"EACCES", EACCES}};
+  } known[] = {{"short", SHORT},   {"lost", LOST},     {"kill", KILL},     {"count", COUNT},
+               {"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EINTR", EINTR},
+               {"EMFILE", EMFILE}, {"EAGAIN", EAGAIN}, {"ENOMEM", ENOMEM}, {"EROFS", EROFS},
+               {"EACCES", EACCES}};
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
     if (strcmp(error, known[i].name) == 0) return known[i].number;
   stop("no such error", error);
@@ -126,7 +128,8 @@ static int is_meant(const struct fault* f, const char* kind, const char* path) {
   return path ? strncmp(path, f->path, length) == 0 : strcmp(f->path, "-") == 0;
 }
 
-/* What becomes of a call: 0 (it is made), an errno, or SHORT. `path`: NULL for what has none. */
+/* What becomes of a call: 0 (it is made), an errno, SHORT or LOST. `path`: NULL for what has none.
+ */
 static int fate(const char* kind, const char* path) {
   int number = 0;
   const int error_before = errno;
@@ -203,12 +206,14 @@ ssize_t pread(int fd, void* to, size_t n, off_t place) {
 ssize_t write(int fd, const void* from, size_t n) {
   const int number = fate_of_file("write", fd);
   FAIL_IF(number);
+  if (number == LOST) return (ssize_t)n;
   return syscall(SYS_write, fd, from, shortened(n, number));
 }
 
 ssize_t pwrite(int fd, const void* from, size_t n, off_t place) {
   const int number = fate_of_file("write", fd);
   FAIL_IF(number);
+  if (number == LOST) return (ssize_t)n;
   return syscall(SYS_pwrite64, fd, from, shortened(n, number), place);
 }
 

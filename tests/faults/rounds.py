@@ -24,7 +24,7 @@ _ERRORS = {
     "rename": ("EIO", "ENOSPC", "EROFS", "kill"),
     "map": ("ENOMEM",),
     "fork": ("EAGAIN", "ENOMEM"),
-    "close": ("EIO", "ENOSPC", "EINTR"),
+    "close": ("EIO", "ENOSPC", "EDQUOT"),
     "mkdir": ("ENOSPC", "EROFS", "EIO", "kill"),
     "unlink": ("EIO", "EROFS", "kill"),
     "truncate": ("EIO", "ENOSPC"),

@@ -45,6 +45,14 @@ class FileMerger {
  private:
   static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+  template <typename T>
+  static T* found(T* object, const std::string& path, const InputFile& file) {
+    if (object == nullptr) {
+      throw InputError(file.path() + ": object \"" + path + "\" cannot be read");
+    }
+    return object;
+  }
+
   void add_directory(InputFile& file, TDirectory& directory, const std::string& prefix) {
     std::set<std::string> seen;
     for (TObject* object :
@@ -59,7 +67,8 @@ class FileMerger {
   void add_key(InputFile& file, TKey& key, const std::string& path) {
     const TClass* type = TClass::GetClass(key.GetClassName());
     if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
-      return add_directory(file, static_cast<TDirectory&>(*key.ReadObj()), path + "/");
+      auto& directory = static_cast<TDirectory&>(*found(key.ReadObj(), path, file));
+      return add_directory(file, directory, path + "/");
     }
     const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
     if (!wanted_(path, is_tree)) {
@@ -77,9 +86,9 @@ class FileMerger {
     if (is_tree) {
       trees_.try_emplace(path, output_, path, recompress_).first->second.add(file.tree(path), file);
     } else if (type->InheritsFrom(TH1::Class())) {
-      add_histogram(static_cast<TH1*>(key.ReadObj()), path, file);
+      add_histogram(static_cast<TH1*>(found(key.ReadObj(), path, file)), path, file);
     } else if (others_.insert(path).second) {
-      void* object = key.ReadObjectAny(type);
+      void* object = found(key.ReadObjectAny(type), path, file);
       output_.folder_of(path).WriteObjectAny(object, type, key.GetName());
       const_cast<TClass*>(type)->Destructor(object);
     }

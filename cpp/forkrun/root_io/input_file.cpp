@@ -1,8 +1,7 @@
 #include <forkrun/root_io/input_file.hpp>
 
 #include <fcntl.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -15,6 +14,7 @@
 
 #include <forkrun/core/errors.hpp>
 #include <forkrun/root_io/directory_walk.hpp>
+#include <forkrun/root_io/local_io.hpp>
 
 namespace forkrun::root_io {
 
@@ -41,7 +41,12 @@ void install_capture() {
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
-/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`.
+std::string cannot_read(const std::string& path, std::int64_t offset, const std::string& why) {
+  return path + ": cannot read at byte " + std::to_string(offset) + ": " + why;
+}
+
+/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
+/// goes on with what it could not read: here that is an exception.
 class LocalFile final : public TFile {
  public:
   /// "NET": this class opens the file itself. \throws InputError
@@ -55,6 +60,25 @@ class LocalFile final : public TFile {
     }
     TFile::Init(false);
   }
+
+ protected:
+  Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
+    return position_.seek(offset, whence);
+  }
+
+  /// \throws InputError
+  Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
+    const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
+    const auto n = read_at(descriptor, position_.value(), bytes);
+    if (n < 0) {
+      throw InputError(cannot_read(fRealName.Data(), position_.value(), std::strerror(errno)));
+    }
+    position_.advance(n);
+    return static_cast<Int_t>(n);
+  }
+
+ private:
+  FilePosition position_;
 };
 
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
@@ -129,17 +153,10 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   if (descriptor_ < 0) {
     return read_remote(offset, into);
   }
-  while (!into.empty()) {
-    const auto n = ::pread(descriptor_, into.data(), into.size(), offset);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) + ": " +
-                       (n == 0 ? "the file ends before" : std::strerror(errno)));
-    }
-    into = into.subspan(static_cast<std::size_t>(n));
-    offset += n;
+  const auto n = read_at(descriptor_, offset, into);
+  if (n != static_cast<std::int64_t>(into.size())) {
+    const auto at = offset + std::max<std::int64_t>(n, 0);
+    throw InputError(cannot_read(path_, at, n < 0 ? std::strerror(errno) : "the file ends before"));
   }
 }
 
