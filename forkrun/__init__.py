@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         StoppedError,
         VerificationError,
     )
-    from forkrun.modules import Analyzer, EventBlock, Filter, Producer
-    from forkrun.result import Result
+    from forkrun.modules.base import Analyzer, EventBlock, Filter, Producer
+    from forkrun.parent.result import Result
 
 __version__ = "0.1.0"
 
@@ -43,8 +43,8 @@ _HOMES = {
         "StoppedError",
         "VerificationError",
     ),
-    "forkrun.modules": ("Analyzer", "EventBlock", "Filter", "Producer"),
-    "forkrun.result": ("Result",),
+    "forkrun.modules.base": ("Analyzer", "EventBlock", "Filter", "Producer"),
+    "forkrun.parent.result": ("Result",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,14 +9,7 @@ import numpy.typing as npt
 Counts: TypeAlias = int | npt.NDArray[np.int64]
 
 # --- errors ---------------------------------------------------------------------------------------
-class Error(RuntimeError): ...
-
-class ScheduleError(Error):
-    problems: list[str]
-
-class InputError(Error): ...
-class OutputError(Error): ...
-class Stopped(Error): ...  # noqa: N818 - nothing is wrong
+class Stopped(Exception): ...  # noqa: N818 - nothing is wrong; all other errors are forkrun.errors
 
 # --- ids and digests ------------------------------------------------------------------------------
 class EventDigest:
@@ -208,6 +201,23 @@ class TreeSource:
         """`columns` as given to ScheduleBuilder; `clusters` per file as in the index.
         Opens nothing."""
 
+class ProcessorSettings:
+    """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
+    chooses; `n_trace_calls`: of so many calls each is recorded by itself."""
+
+    def __init__(
+        self,
+        *,
+        executor: Literal["serial", "tbb", "dispatch", "thread"],
+        threads: int,
+        concurrent_blocks: int,
+        block_size: int,
+        concurrent_units: int = 1,
+        concurrent_iovs: int = 1,
+        timing: bool = False,
+        n_trace_calls: int = 0,
+    ) -> None: ...
+
 class Processor:
     """Starts threads: make it in the child."""
 
@@ -215,16 +225,9 @@ class Processor:
         self,
         schedule: Schedule,
         source: TreeSource,
-        executor: Literal["serial", "tbb", "dispatch", "thread"],
-        threads: int,
-        concurrent_blocks: int,
-        block_size: int,
+        settings: ProcessorSettings,
         board: StatusBoard | None = None,
         child: int = 0,
-        timing: bool = False,
-        n_trace_calls: int = 0,
-        concurrent_units: int = 1,
-        concurrent_iovs: int = 1,
         watch: PageWatch | None = None,
         n_watched_calls: int = 0,
     ) -> None:
@@ -243,7 +246,7 @@ class Processor:
         """Has `run` return when the unit that has the turn is committed; those begun behind it are
         dropped. For `next_unit` and `commit`, or another thread."""
     def timing(self) -> dict[str, Any]:
-        """What was recorded so far: forkrun.timing.record says what it holds."""
+        """What was recorded so far: forkrun.monitoring.timing.record says what it holds."""
     def trace(self) -> npt.NDArray[np.void]:
         """(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns."""
     def process(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.errors import EVENTS_LEFT_OUT, JobError
-from forkrun.failure import read_failure
+from forkrun.fork.failure import read_failure
 from forkrun.merge import merge_files
-from forkrun.result import Result
-from forkrun.wait_status import describe_status
+from forkrun.parent.result import Result
 
 __all__ = ["Job", "default_run_directory", "load", "merge_files"]
 
@@ -44,7 +44,7 @@ class Job:
         config = self._with(children, threads)
         folder = Path(output) if output is not None else default_run_directory(config)
         if config.forking.children == 0:
-            from forkrun.job import run_job  # needs the extension, a clean parent does not
+            from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
             return run_job(config, folder, force=force, quiet=quiet, plots=plots)
         return _run_in_clean_parent(config, folder.absolute(), _flags(force, quiet, plots))

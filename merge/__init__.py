@@ -1,7 +1,9 @@
 """Joins the temporary outputs of a run in plan order; proves that nothing is missing or twice."""
 
 from forkrun.merge.files import merge_files
-from forkrun.merge.ledger import (
+from forkrun.merge.order import merge_order
+from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
+from forkrun.rundir.ledger import (
     REVOKED,
     Commit,
     HistogramPart,
@@ -9,8 +11,6 @@ from forkrun.merge.ledger import (
     SkippedEvent,
     read_ledgers,
 )
-from forkrun.merge.order import merge_order
-from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
 
 __all__ = [
     "REVOKED",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.base.durable import written_beside
 from forkrun.errors import ConfigError, InputError, OutputError
-from forkrun.merge.publish import written_beside
 
 
 def merge_files(
@@ -34,7 +34,7 @@ def merge_files(
 
 
 def _no_tree(tree: str, entries: Iterable[str]) -> str:
-    from forkrun.config.nearest import suggestion  # the package is slow to load, errors are rare
+    from forkrun.base.nearest import suggestion  # the package is slow to load, errors are rare
 
     return f'no input has a tree "{tree}"' + suggestion(tree, entries)
 

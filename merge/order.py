@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from forkrun.errors import VerificationError
-from forkrun.merge.ledger import Commit
+from forkrun.rundir.ledger import Commit
 
 
 class PlannedUnit(Protocol):

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.base.durable import written_beside
 from forkrun.merge.histograms import sum_histograms, write_histograms
-from forkrun.merge.ledger import Commit, OutputPart
 from forkrun.merge.order import PlannedUnit, merge_order
-from forkrun.merge.publish import written_beside
 from forkrun.merge.verify import check_merged, check_read, total_digest
+from forkrun.rundir.ledger import Commit, OutputPart
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig, OutputConfig

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from forkrun.base.json_lines import read_json_lines
 from forkrun.errors import InputError
-from forkrun.monitoring.jsonl import read_json_lines
 from forkrun.monitoring.process_reading import ProcessReading
 
 

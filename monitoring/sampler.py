@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
-from forkrun.monitoring.jsonl import JsonLines
 from forkrun.monitoring.process_reading import (
     MAX_STOP_S,
     PROC,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from forkrun.base.quantities import plural
 from forkrun.monitoring.children import (
     Balance,
     ChildSummary,
@@ -16,7 +17,6 @@ from forkrun.monitoring.children import (
 from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
-from forkrun.monitoring.quantities import plural
 from forkrun.monitoring.records import RunRecords
 
 SCHEMA_VERSION = 1

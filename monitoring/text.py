@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.children import Balance, ChildSummary
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
-from forkrun.monitoring.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.summary import JobFacts, Outcome, Recovered, Summary, Totals
 
 WIDTH = 100

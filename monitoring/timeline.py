@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, Literal
 
-from forkrun.monitoring.jsonl import JsonLines
+from forkrun.base.json_lines import JsonLines
 
 TimelineEvent = Literal[
     "job_start",

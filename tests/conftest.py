@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()  # before NumPy is imported: tests fork
 

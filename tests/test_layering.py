@@ -1,38 +1,173 @@
-"""The folder tree is the design: dependencies go one way."""
+"""The folder tree is the design: imports go down the stairs, and never in circles."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-OF_FORKRUN = ("forkrun.errors", "forkrun.config", "forkrun._core")
+
+FLOORS = (
+    ("errors", "_core"),
+    ("base",),
+    ("config",),
+    ("index", "fork", "rundir"),
+    ("plan", "merge", "monitoring", "conditions"),
+    ("modules",),
+    ("schedule",),
+    ("child",),
+    ("parent",),
+    ("api", "studies"),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+"""Rooms of the Python package from the ground up; those of one floor do not know each other."""
+NARROW = {
+    "merge": {"errors", "_core", "base", "config", "rundir"},
+    "monitoring": {"errors", "_core", "base", "config", "rundir"},
+}
+"""Rooms that may import less than all that is below them."""
+ONLY_TYPES = {("__init__", "conditions"), ("__init__", "modules")}
+MOST_FLOORS = 9
+"""Folders in the longest chain of imports."""
+MOST_NAMES = 22
+"""In one folder: a screen of them."""
+
+CPP = {
+    "concurrency": set(),
+    "random": set(),
+    "pages": set(),
+    "core/data": {"random", "concurrency"},
+    "core/module": {"core/data", "random"},
+    "core/schedule": {"core/module", "core/data", "random", "concurrency"},
+    "process": {"core/data"},
+    "core/run": {"core/schedule", "core/module", "core/data", "process", "concurrency", "random"},
+    "core/testing": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
+    "core/bench": {"core/testing", "core/run", "core/schedule", "core/module", "core/data"},
+    "conditions": {"module.hpp", "core/module", "core/data"},
+    "modules": {"module.hpp", "core/module", "core/data", "random"},
+    "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
+    "root_io": {"core/run", "core/schedule", "core/module", "core/data"},
+    "python_memory": {"random"},
+}  # fmt: skip
+"""Folders of cpp/forkrun, and which others each may include; tests may include core/testing."""
 
 
-def imported_modules(file: Path) -> set[str]:
-    """Full names: `from forkrun import _core` gives forkrun._core."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+def name_of(file: Path) -> str:
+    """`forkrun.child.loop`; merge/ and monitoring/ are in the package by links."""
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    whole = parts if parts[0] == "forkrun" else ("forkrun", *parts)
+    return ".".join(whole[:-1] if whole[-1] == "__init__" and len(whole) > 2 else whole)
+
+
+def python_files() -> dict[str, Path]:
+    """By full name."""
+    folders = (ROOT / "forkrun", ROOT / "merge", ROOT / "monitoring")
+    return {
+        name_of(file): file
+        for folder in folders
+        for file in sorted(folder.rglob("*.py"))
+        if not any(parent.is_symlink() for parent in file.parents if parent != ROOT)
+    }
+
+
+def imported(text: str, known: Iterable[str]) -> set[str]:
+    """Full names of what a file of ours imports from us, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            whole = node.module == "forkrun"
-            names |= {f"forkrun.{a.name}" for a in node.names} if whole else {node.module}
-    return names
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {n if n in known or n == "forkrun._core" else node.module for n in inner}
+    return {name for name in found if name == "forkrun" or name.startswith("forkrun.")}
 
 
-@pytest.mark.parametrize("folder", ["merge", "monitoring"])
-def test_merge_and_monitoring_stand_on_errors_config_and_core_alone(folder: str) -> None:
-    files = sorted((ROOT / folder).rglob("*.py"))
-    assert files
-    allowed = (*OF_FORKRUN, f"forkrun.{folder}")
-    for file in files:
-        ours = {n for n in imported_modules(file) if n.startswith("forkrun")}
-        strangers = {n for n in ours if not any(n == a or n.startswith(f"{a}.") for a in allowed)}
-        assert not strangers, f"{file.relative_to(ROOT)} imports {strangers}"
+def room_of(name: str) -> str:
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def wrong_imports(imports: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """`imports`: full names by full name. One line for each that does not go down the stairs."""
+    floor_of = {room: n for n, floor in enumerate(FLOORS) for room in floor}
+    for name, others in imports.items():
+        room = room_of(name)
+        for other in others:
+            target = room_of(other)
+            if target in (room, "__init__") or (room, target) in ONLY_TYPES:
+                continue
+            is_narrow = room in NARROW and target not in NARROW[room]
+            if floor_of[target] >= floor_of[room] or is_narrow:
+                yield f"{name} imports {other}"
+
+
+def all_imports() -> dict[str, set[str]]:
+    files = python_files()
+    return {name: imported(file.read_text(), files) for name, file in files.items()}
+
+
+def test_rooms_import_from_the_floors_below_them() -> None:
+    assert list(wrong_imports(all_imports())) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("forkrun.child.loop", "forkrun.parent.job"),
+        ("forkrun.base.durable", "forkrun.config"),
+        ("forkrun.merge.run", "forkrun.plan"),
+        ("forkrun.fork.forking", "forkrun.index"),
+        ("forkrun.monitoring.records", "forkrun.merge.run"),
+    ],
+)
+def test_an_import_up_the_stairs_or_along_a_floor_is_found(name: str, other: str) -> None:
+    assert list(wrong_imports({name: [other]})) == [f"{name} imports {other}"]
+
+
+def test_files_do_not_import_each_other_in_circles() -> None:
+    imports = all_imports()
+    packages = {name for name, file in python_files().items() if file.name == "__init__.py"}
+    graph = {  # a package's own __init__ is imported with each of its files
+        name: {o for o in others if o in imports and not (o in packages and name.startswith(o))}
+        for name, others in imports.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle: {' → '.join(error.args[1])}")
+
+
+def longest_chain(edges: Mapping[str, set[str]]) -> list[str]:
+    chains: dict[str, list[str]] = {}
+    for room in TopologicalSorter(edges).static_order():
+        below = (chains[other] for other in edges.get(room, ()))
+        chains[room] = [room, *max(below, key=len, default=[])]
+    return max(chains.values(), key=len)
+
+
+def test_no_chain_of_folders_is_long() -> None:
+    folders = {f.name for f in (ROOT / "forkrun").iterdir() if f.is_dir()} - {"include", "lib"}
+    edges: dict[str, set[str]] = {}
+    for name, others in all_imports().items():
+        rooms = {room_of(other) for other in others} & folders - {room_of(name)}
+        if room_of(name) in folders:
+            edges.setdefault(room_of(name), set()).update(rooms)
+    chain = longest_chain(edges)
+    assert len(chain) <= MOST_FLOORS, " → ".join(chain)
+
+
+def test_a_folder_is_seen_on_one_screen() -> None:
+    skipped = {"__pycache__", "lib", "include"}
+    folders = {file.parent for file in [*python_files().values(), *(ROOT / "cpp").rglob("*.cpp")]}
+    for folder in folders:
+        names = {f.name.split(".")[0].removesuffix("_test") for f in folder.iterdir()} - skipped
+        assert len(names) <= MOST_NAMES, f"{folder.relative_to(ROOT)} has {len(names)} names"
 
 
 def test_one_python_file_forks() -> None:
@@ -59,17 +194,20 @@ def test_tbb_is_known_to_executor_files_alone() -> None:
     assert users == executors
 
 
-@pytest.mark.parametrize(
-    ("folder", "forbidden"),
-    [
-        ("random", ("core", "concurrency", "root_io", "modules")),
-        ("concurrency", ("core", "random", "root_io", "modules")),
-        ("core", ("root_io", "modules")),
-        ("modules", ("root_io",)),
-        ("root_io", ("modules",)),
-    ],
-)
-def test_cpp_libraries_look_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
-    for other in forbidden:
-        users = {n for n in including(f"forkrun/{other}/") if n.startswith(f"forkrun/{folder}/")}
-        assert not users, f"{folder} includes {other}: {users}"
+def cpp_folder(path: str) -> str:
+    """`core/run` of core/run/lane.hpp, `root_io` of root_io/read/basket.hpp."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "core" else parts[0]
+
+
+@pytest.mark.parametrize("folder", sorted(CPP))
+def test_cpp_folders_look_one_way(folder: str) -> None:
+    files = sorted((ROOT / "cpp/forkrun" / folder).rglob("*.?pp"))
+    assert files
+    for file in files:
+        included = re.findall(r"^#include <forkrun/([^>]+)>", file.read_text(), re.MULTILINE)
+        others = {cpp_folder(path) for path in included} - {folder}
+        if "_test" in file.name:
+            others -= {"core/testing", "core/run", "core/schedule", "core/module", "process"}
+        strangers = others - CPP[folder]
+        assert not strangers, f"{file.relative_to(ROOT)} includes {strangers}"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace py = pybind11;
 

@@ -2,7 +2,7 @@
 
 #include <pybind11/numpy.h>
 
-#include <forkrun/core/column.hpp>
+#include <forkrun/core/data/column.hpp>
 
 namespace forkrun::bindings {
 

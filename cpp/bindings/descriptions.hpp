@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/source.hpp>
 
 namespace forkrun::bindings {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/schedule.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/root_io/tree_output.hpp>
 
 namespace forkrun::bindings {

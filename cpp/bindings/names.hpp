@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/module.hpp>
-#include <forkrun/core/processor.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/core/run/processor.hpp>
 
 namespace forkrun::bindings {
 

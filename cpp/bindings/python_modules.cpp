@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 #include "column_arrays.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/module.hpp>
+#include <forkrun/core/module/module.hpp>
 
 namespace forkrun::bindings {
 

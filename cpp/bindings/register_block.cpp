@@ -1,6 +1,6 @@
 #include <pybind11/numpy.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include <forkrun/core/conditions.hpp>
+#include <forkrun/core/module/conditions.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"

@@ -1,7 +1,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/operators.h>
 
-#include <forkrun/core/event_id.hpp>
+#include <forkrun/core/data/event_id.hpp>
 
 #include "bindings.hpp"
 

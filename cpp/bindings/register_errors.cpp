@@ -1,6 +1,9 @@
 #include <pybind11/stl.h>
 
-#include <forkrun/core/errors.hpp>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/errors.hpp>
 
 #include "bindings.hpp"
 
@@ -10,30 +13,48 @@ namespace forkrun::bindings {
 
 namespace {
 
-PyObject* schedule_error = nullptr;  // lives as long as the module
+/// Classes of forkrun.errors; they live as long as the process.
+struct PythonErrors {
+  PyObject* config{};
+  PyObject* input{};
+  PyObject* output{};
+  PyObject* job{};
+};
+PythonErrors python_errors;
 
-void translate_schedule_error(std::exception_ptr pointer) {
+PyObject* class_named(const char* name) {
+  return py::module_::import("forkrun.errors").attr(name).release().ptr();
+}
+
+void raise_all(const std::vector<std::string>& problems) {
+  const py::object instance = py::reinterpret_borrow<py::object>(python_errors.config)(problems);
+  PyErr_SetObject(python_errors.config, instance.ptr());
+}
+
+/// Errors of the core are errors for people, with their exit codes.
+void translate(std::exception_ptr pointer) {
   try {
     if (pointer) {
       std::rethrow_exception(pointer);
     }
   } catch (const ScheduleError& error) {
-    py::object instance = py::reinterpret_borrow<py::object>(schedule_error)(error.what());
-    instance.attr("problems") = error.problems();
-    PyErr_SetObject(schedule_error, instance.ptr());
+    raise_all(error.problems());
+  } catch (const InputError& error) {
+    PyErr_SetString(python_errors.input, error.what());
+  } catch (const OutputError& error) {
+    PyErr_SetString(python_errors.output, error.what());
+  } catch (const Error& error) {
+    PyErr_SetString(python_errors.job, error.what());
   }
 }
 
 }  // namespace
 
 void register_errors(py::module_& module) {
-  const auto& base = py::register_exception<Error>(module, "Error", PyExc_RuntimeError);
-  py::register_exception<InputError>(module, "InputError", base);
-  py::register_exception<OutputError>(module, "OutputError", base);
-  py::register_exception<Stopped>(module, "Stopped", base);
-  schedule_error = PyErr_NewException("forkrun._core.ScheduleError", base.ptr(), nullptr);
-  module.add_object("ScheduleError", py::reinterpret_borrow<py::object>(schedule_error));
-  py::register_exception_translator(&translate_schedule_error);
+  python_errors = {class_named("ConfigError"), class_named("InputError"),
+                   class_named("OutputError"), class_named("JobError")};
+  py::register_exception_translator(&translate);
+  py::register_exception<Stopped>(module, "Stopped");  // tried first: nothing is wrong
 }
 
 }  // namespace forkrun::bindings

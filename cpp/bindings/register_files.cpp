@@ -1,8 +1,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/nearest_name.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/file_merger.hpp>
 #include <forkrun/root_io/histogram_file.hpp>

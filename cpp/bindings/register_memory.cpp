@@ -1,15 +1,18 @@
 #include <pybind11/stl.h>
 
+#include <forkrun/python_memory/container_snapshot.hpp>
+#include <forkrun/python_memory/free_blocks.hpp>
+#include <forkrun/python_memory/huge_arenas.hpp>
+#include <forkrun/python_memory/huge_pages.hpp>
+#include <forkrun/python_memory/immortal.hpp>
+
 #include "bindings.hpp"
-#include "memory/container_snapshot.hpp"
-#include "memory/free_blocks.hpp"
-#include "memory/huge_arenas.hpp"
-#include "memory/huge_pages.hpp"
-#include "memory/immortal.hpp"
 
 namespace py = pybind11;
 
 namespace forkrun::bindings {
+
+using namespace forkrun::python_memory;
 
 namespace {
 

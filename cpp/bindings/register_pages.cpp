@@ -6,13 +6,15 @@
 
 #include <forkrun/pages/page_counts.hpp>
 #include <forkrun/pages/page_watch.hpp>
+#include <forkrun/python_memory/object_pages.hpp>
 
 #include "bindings.hpp"
-#include "object_pages.hpp"
 
 namespace py = pybind11;
 
 namespace forkrun::bindings {
+
+using namespace forkrun::python_memory;
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include <forkrun/core/module.hpp>
+#include <forkrun/core/module/module.hpp>
 #include <forkrun/process/child_signals.hpp>
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/process/fork.hpp>

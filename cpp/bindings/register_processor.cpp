@@ -3,8 +3,8 @@
 #include <atomic>
 #include <memory>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/processor.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/run/processor.hpp>
 #include <forkrun/pages/page_watch.hpp>
 #include <forkrun/root_io/tree_source.hpp>
 
@@ -52,12 +52,17 @@ Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls
   };
 }
 
+ProcessorConfig make_settings(const std::string& executor, std::size_t threads,
+                              std::size_t concurrent_blocks, std::size_t block_size,
+                              std::size_t concurrent_units, std::size_t concurrent_iovs,
+                              bool timing, std::size_t n_trace_calls) {
+  return {executor_of(executor), threads,          concurrent_blocks, block_size, false, timing,
+          n_trace_calls,         concurrent_units, concurrent_iovs,   {}};
+}
+
 std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
-                                          const std::string& executor, std::size_t threads,
-                                          std::size_t concurrent_blocks, std::size_t block_size,
-                                          StatusBoard* board, std::size_t child, bool timing,
-                                          std::size_t n_trace_calls, std::size_t concurrent_units,
-                                          std::size_t concurrent_iovs, PageWatch* watch,
+                                          const ProcessorConfig& settings, StatusBoard* board,
+                                          std::size_t child, PageWatch* watch,
                                           std::size_t n_watched_calls) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
@@ -65,16 +70,9 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
   for (auto* output : job.outputs) {
     output->set_source(source.config());
   }
-  const ProcessorConfig config{executor_of(executor),
-                               threads,
-                               concurrent_blocks,
-                               block_size,
-                               false,
-                               timing || watch != nullptr,
-                               n_trace_calls,
-                               concurrent_units,
-                               concurrent_iovs,
-                               looker(watch, child, n_watched_calls)};
+  auto config = settings;
+  config.records = config.records || watch != nullptr;
+  config.on_call = looker(watch, child, n_watched_calls);
   return std::make_unique<Processor>(*job.schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
@@ -149,14 +147,15 @@ void register_processor(py::module_& module) {
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false);
+  py::class_<ProcessorConfig>(module, "ProcessorSettings")
+      .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
+           py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,
+           py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0);
   py::class_<Processor>(module, "Processor")
-      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("executor"),
-           py::arg("threads"), py::arg("concurrent_blocks"), py::arg("block_size"),
-           py::arg("board") = nullptr, py::arg("child") = 0, py::arg("timing") = false,
-           py::arg("n_trace_calls") = 0, py::arg("concurrent_units") = 1,
-           py::arg("concurrent_iovs") = 1, py::arg("watch") = nullptr,
+      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
+           py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,
            py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
-           py::keep_alive<1, 8>(), py::keep_alive<1, 14>())
+           py::keep_alive<1, 5>(), py::keep_alive<1, 7>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0)
       .def("run", &run, py::arg("next_unit"), py::arg("commit"))

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <variant>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"

@@ -1,9 +1,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/graph.hpp>
-#include <forkrun/core/nearest_name.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/core/schedule/graph.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"

@@ -2,9 +2,9 @@
 #include <array>
 #include <string>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/status_board.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/process/child_signals.hpp>
+#include <forkrun/process/status_board.hpp>
 
 #include "bindings.hpp"
 

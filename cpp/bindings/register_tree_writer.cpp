@@ -1,6 +1,6 @@
 #include <pybind11/stl.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/tree_writer.hpp>
 
 #include "bindings.hpp"

@@ -1,6 +1,6 @@
 #include <pybind11/stl.h>
 
-#include <forkrun/core/unit_counter.hpp>
+#include <forkrun/process/unit_counter.hpp>
 
 #include "bindings.hpp"
 

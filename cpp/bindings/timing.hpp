@@ -2,8 +2,8 @@
 
 #include <pybind11/numpy.h>
 
-#include <forkrun/core/graph.hpp>
-#include <forkrun/core/recorder.hpp>
+#include <forkrun/core/run/recorder.hpp>
+#include <forkrun/core/schedule/graph.hpp>
 
 namespace forkrun::bindings {
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.errors import ConfigError, ForkrunError
-from forkrun.failure import write_failure
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.failure import write_failure
+from forkrun.fork.single_thread import limit_library_threads
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

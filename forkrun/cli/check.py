@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.conditions.record import summary
-from forkrun.preparation import prepare
+from forkrun.parent.preparation import prepare
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.errors import ConfigError
-from forkrun.run_directory import RunDirectory, output_errors
+from forkrun.rundir.directory import RunDirectory, output_errors
 
 if TYPE_CHECKING:
-    from forkrun.estimate import EstimateGraph
+    from forkrun.studies.estimate import EstimateGraph
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -44,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
     """Prints the estimate."""
     from rich.console import Console
 
-    from forkrun.estimate import measure_parallelism, scale
-    from forkrun.estimate.report import Estimate, print_estimate
-    from forkrun.estimate.scaling import limits
+    from forkrun.studies.estimate import measure_parallelism, scale
+    from forkrun.studies.estimate.report import Estimate, print_estimate
+    from forkrun.studies.estimate.scaling import limits
 
     threads = _numbers(options.threads)
     if options.events_in_flight is not None and options.events_in_flight < 1:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         with output_errors(options.json):
             options.json.write_text(json.dumps(estimate.to_json()) + "\n", encoding="utf-8")
     if options.plots is not None:
-        from forkrun.estimate.plots import write_plots  # matplotlib
+        from forkrun.studies.estimate.plots import write_plots  # matplotlib
 
         print(*write_plots(estimate, options.plots), sep="\n")
     return 0
@@ -77,9 +77,9 @@ def _numbers(text: str) -> list[int]:
 
 
 def _graph(source: Path) -> EstimateGraph:
-    from forkrun.estimate import graph_of_replay, graph_of_timing
-    from forkrun.replay import read_replay
-    from forkrun.timing import read_timing
+    from forkrun.monitoring.timing import read_timing
+    from forkrun.studies.estimate import graph_of_replay, graph_of_timing
+    from forkrun.studies.replay import read_replay
 
     if source.suffix == ".toml":
         raise ConfigError(

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.errors import ConfigError
-from forkrun.run_directory import RunDirectory, output_errors
+from forkrun.rundir.directory import RunDirectory, output_errors
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from forkrun.config import JobConfig
-    from forkrun.measure.sharing import Mix
+    from forkrun.studies.measure.sharing import Mix
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -88,8 +88,8 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 def run_memory(options: argparse.Namespace) -> int:
     """`forkrun measure memory`."""
-    from forkrun.measure.memory import measure_memory
-    from forkrun.measure.memory_report import print_memory
+    from forkrun.studies.measure.memory import measure_memory
+    from forkrun.studies.measure.memory_report import print_memory
 
     with _folder(options.output) as folder:
         config, reference = _job(options, Path(folder))
@@ -99,7 +99,7 @@ def run_memory(options: argparse.Namespace) -> int:
     print_memory(measurement, _console())
     _write_json(options.json, measurement.to_json())
     if options.plots is not None:
-        from forkrun.measure.memory_plots import write_plots  # matplotlib
+        from forkrun.studies.measure.memory_plots import write_plots  # matplotlib
 
         print(*write_plots(measurement, options.plots), sep="\n")
     return 0
@@ -111,8 +111,8 @@ def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | No
         raise ConfigError("measure memory: name a CONFIG, or --reference arrays or objects")
     if options.reference is None:
         return config_of(options), None
-    from forkrun.measure.reference import Kind, ReferenceSettings, write_reference
-    from forkrun.measure.sharing import Mix
+    from forkrun.studies.measure.reference import Kind, ReferenceSettings, write_reference
+    from forkrun.studies.measure.sharing import Mix
 
     settings = ReferenceSettings(
         Kind(options.reference), options.conditions_mb, options.private_mb, options.children or 32
@@ -123,8 +123,8 @@ def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | No
 
 def run_unshared(options: argparse.Namespace) -> int:
     """`forkrun measure unshared`."""
-    from forkrun.measure.unshared import read_unshared
-    from forkrun.measure.unshared_report import print_unshared
+    from forkrun.studies.measure.unshared import read_unshared
+    from forkrun.studies.measure.unshared_report import print_unshared
 
     with _folder(options.output) as folder:
         run_dir = Path(options.config)
@@ -136,14 +136,14 @@ def run_unshared(options: argparse.Namespace) -> int:
     print_unshared(unshared, options.rows, _console())
     _write_json(options.json, unshared.to_json())
     if options.plots is not None:
-        from forkrun.measure.unshared_plots import write_plots  # matplotlib
+        from forkrun.studies.measure.unshared_plots import write_plots  # matplotlib
 
         print(*write_plots(unshared, options.plots), sep="\n")
     return 0
 
 
 def _run_watched(options: argparse.Namespace, folder: Path) -> Path:
-    from forkrun.measure.jobs import RunningJob, run_jobs
+    from forkrun.studies.measure.jobs import RunningJob, run_jobs
 
     config = config_of(options)
     if config.forking.children < 1:

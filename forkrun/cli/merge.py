@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forkrun.base.progress import make_progress
 from forkrun.errors import ConfigError
-from forkrun.progress import make_progress
-from forkrun.run_directory import RunDirectory
+from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -54,11 +54,11 @@ def _merge_run(options: argparse.Namespace) -> int:
             " forkrun merge OUT.root IN1.root IN2.root …"
         )
     from forkrun.config import read_config  # all this takes longer to load than files to merge
-    from forkrun.merging import merge
     from forkrun.monitoring import Timeline
+    from forkrun.parent.merging import merge
+    from forkrun.parent.reporting import write_report
     from forkrun.plan import Plan
-    from forkrun.reporting import write_report
-    from forkrun.run_lock import RunLock
+    from forkrun.rundir.lock import RunLock
 
     config = read_config(folder.config)
     if not folder.units.is_dir():

@@ -17,9 +17,9 @@ from forkrun.cli.simulation import add_simulation_options, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
+from forkrun.parent.preparation import JobInput, index_input, plan_of
 from forkrun.plan import ANYBODY, Plan, Unit
-from forkrun.preparation import JobInput, index_input, plan_of
-from forkrun.simulation import SyntheticInput, synthetic_index
+from forkrun.studies.simulation import SyntheticInput, synthetic_index
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

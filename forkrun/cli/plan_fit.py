@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from forkrun.base.quantities import parse_size
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig
-from forkrun.config.units import parse_size
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 
@@ -36,11 +36,11 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     """Probes, chooses and prints."""
     from rich.console import Console
 
-    from forkrun.measure.fit import JobModel, choose
-    from forkrun.measure.fit_report import print_fit
-    from forkrun.measure.probe import probe_job, probe_threads
-    from forkrun.measure.slot import find_slot
-    from forkrun.preparation import JobInput, plan_of
+    from forkrun.parent.preparation import JobInput, plan_of
+    from forkrun.studies.measure.fit import JobModel, choose
+    from forkrun.studies.measure.fit_report import print_fit
+    from forkrun.studies.measure.probe import probe_job, probe_threads
+    from forkrun.studies.measure.slot import find_slot
 
     if options.synthetic is not None:
         raise ConfigError("plan --fit: a probe needs real input; leave out --synthetic")

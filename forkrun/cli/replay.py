@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from forkrun.errors import OutputError
-from forkrun.replay.settings import ExecutorName, Get, Mode, ReplaySettings
+from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -53,8 +53,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replays a file."""
-    from forkrun.replay import read_replay  # NumPy and the extension: only when they are needed
-    from forkrun.replay.run import run_replay
+    from forkrun.studies.replay import (
+        read_replay,  # NumPy and the extension: only when they are needed
+    )
+    from forkrun.studies.replay.run import run_replay
 
     fields = ReplaySettings.__dataclass_fields__
     given = {name: getattr(options, name, None) for name in fields}

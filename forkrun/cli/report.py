@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from forkrun.reporting import write_report
+from forkrun.parent.reporting import write_report
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from forkrun.cli.options import add_overrides
 from forkrun.cli.run import add_run_options, config_with, tell
 from forkrun.errors import ConfigError
-from forkrun.job import run_job
-from forkrun.run_directory import RunDirectory
+from forkrun.parent.job import run_job
+from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

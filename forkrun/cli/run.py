@@ -10,8 +10,8 @@ from forkrun.api import default_run_directory
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
-from forkrun.job import run_job
-from forkrun.result import Result
+from forkrun.parent.job import run_job
+from forkrun.parent.result import Result
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

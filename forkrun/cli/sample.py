@@ -7,8 +7,9 @@ import sys
 import time
 from pathlib import Path
 
+from forkrun.base.quantities import duration, size
 from forkrun.errors import OutputError
-from forkrun.sample.settings import SampleSettings
+from forkrun.studies.sample.settings import SampleSettings
 
 OPTIONS: tuple[tuple[str, str, type, str], ...] = (
     ("events", "n_events", int, "events in all files together"),
@@ -50,7 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the sample."""
-    from forkrun.sample.write import write_sample  # loads the extension: only when it is needed
+    from forkrun.studies.sample.write import (
+        write_sample,  # loads the extension: only when it is needed
+    )
 
     settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
     start_s = time.monotonic()
@@ -75,9 +78,9 @@ class _Progress:
 
 
 def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:
-    size_mb = sum(path.stat().st_size for path in paths) / 1e6
+    n_bytes = sum(path.stat().st_size for path in paths)
     names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
     print(
         f"{names}: {settings.n_events} events, {settings.n_branches} branches,"
-        f" {settings.n_lumis} lumis, {size_mb:.1f} MB in {duration_s:.1f} s"
+        f" {settings.n_lumis} lumis, {size(n_bytes)} in {duration(duration_s)}"
     )

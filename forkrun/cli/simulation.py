@@ -11,9 +11,9 @@ from pathlib import Path
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
-from forkrun.preparation import mask_of
-from forkrun.run_directory import output_errors
-from forkrun.simulation import (
+from forkrun.parent.preparation import mask_of
+from forkrun.rundir.directory import output_errors
+from forkrun.studies.simulation import (
     Costs,
     Layout,
     Settings,
@@ -23,7 +23,7 @@ from forkrun.simulation import (
     parse_cost_model,
     read_costs,
 )
-from forkrun.simulation.report import Simulation, describe_input, print_simulation
+from forkrun.studies.simulation.report import Simulation, describe_input, print_simulation
 
 _CHILDREN = (8, 32, 256)
 _OVERHEAD_S = 0.007
@@ -78,7 +78,7 @@ def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[Fil
     rows = compare(config, index, costs, settings, mask_of(config))
     simulation = Simulation(describe_input(layout), costs.name, settings.overhead_s, tuple(rows))
     if options.plot is not None:
-        from forkrun.simulation.plot import write_plot  # matplotlib
+        from forkrun.studies.simulation.plot import write_plot  # matplotlib
 
         with output_errors(options.plot):
             write_plot(simulation, options.plot)

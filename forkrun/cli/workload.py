@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.errors import ConfigError
-from forkrun.run_directory import output_errors
+from forkrun.rundir.directory import output_errors
 
 if TYPE_CHECKING:
-    from forkrun.workload import Statistics
+    from forkrun.studies.workload import Statistics
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -53,7 +53,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
-    from forkrun.workload import Wishes, generate
+    from forkrun.studies.workload import Wishes, generate
 
     fields = Wishes.__dataclass_fields__
     wishes = Wishes(**{name: getattr(options, name) for name in fields})
@@ -67,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _statistics(like: str) -> Statistics:
-    from forkrun.replay import read_replay
-    from forkrun.workload import PRESETS, fit
+    from forkrun.studies.replay import read_replay
+    from forkrun.studies.workload import PRESETS, fit
 
     if like in PRESETS:
         return PRESETS[like]

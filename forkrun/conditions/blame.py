@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.nested import leaves
 from forkrun.conditions.binned_table import BinnedTable
 from forkrun.conditions.read_only import ReadOnlyConditionError
-from forkrun.nested import leaves
 
 Array = npt.NDArray[Any]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.nearest import suggestion
 from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
 from forkrun.config import ArrayConfig
-from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
 
 
@@ -64,7 +64,7 @@ def _explain(source: ConditionSource, payload: PayloadSource, error: Exception) 
         return f"there is no file {error.filename}"
     kind = type(error).__name__
     if source.config.type.startswith("python:"):
-        from forkrun.user_code import in_user_code
+        from forkrun.base.user_code import in_user_code
 
         return f"{source.config.type} raised {in_user_code(error)}"
     return f"{payload.file} cannot be read as {source.config.type}: {kind}: {error}"

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from forkrun.base.nearest import suggestion
+from forkrun.base.progress import make_progress
 from forkrun.conditions.iov import IovTable, make_iov_table
 from forkrun.conditions.loading import Payload, load_payload
 from forkrun.conditions.snapshots import Conditions
 from forkrun.conditions.sources import ConditionSource, make_source
 from forkrun.config import ConditionConfig, PrefetchConfig
-from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
-from forkrun.plan import Plan
-from forkrun.preparation_steps import step
-from forkrun.progress import make_progress
+from forkrun.fork.steps import step
+
+
+class PlannedUnits(Protocol):
+    """`run`, `lumi`, `n_events` : (n_units,) of the units of a plan, in its order."""
+
+    @property
+    def run(self) -> npt.NDArray[Any]: ...
+    @property
+    def lumi(self) -> npt.NDArray[Any]: ...
+    @property
+    def n_events(self) -> npt.NDArray[Any]: ...
 
 
 def prefetch_conditions(
     configs: Sequence[ConditionConfig],
     prefetch: PrefetchConfig,
-    plan: Plan,
+    units: PlannedUnits,
     n_iovs_in_work: int = 1,
     quiet: bool = True,
 ) -> Conditions:
-    """The conditions of a job, with every payload that its plan needs but those that are excluded.
+    """The conditions of a job, with every payload that its units need but those that are excluded.
     Of those a process keeps what the IOVs in work need, and one more: the next is got ready before
     the first has ended. Raises ConfigError with everything that is wrong. Starts no thread."""
     problems = _pattern_problems(prefetch, configs)
     sources, source_problems = _make_sources(configs)
-    table, missing = _table(plan, sources)
+    table, missing = _table(units, sources)
     wanted = sorted(_wanted(sources, table, prefetch))
     payloads, load_problems = _load(sources, wanted, quiet)
     problems += [*source_problems, *missing, *load_problems]
@@ -61,10 +73,10 @@ def _make_sources(
     return sources, problems
 
 
-def _table(plan: Plan, sources: Sequence[ConditionSource]) -> tuple[IovTable, list[str]]:
-    lumis = np.stack([plan.units.run, plan.units.lumi], axis=1).astype(np.uint64)
+def _table(units: PlannedUnits, sources: Sequence[ConditionSource]) -> tuple[IovTable, list[str]]:
+    lumis = np.stack([units.run, units.lumi], axis=1).astype(np.uint64)
     iovs = {source.label: source.iovs for source in sources}
-    return make_iov_table(lumis, plan.units.n_events, iovs)
+    return make_iov_table(lumis, units.n_events, iovs)
 
 
 def _wanted(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from forkrun.base.quantities import size
 from forkrun.conditions.loading import describe_arrays
 from forkrun.conditions.snapshots import Conditions
 from forkrun.conditions.sources import ConditionSource
@@ -56,12 +57,5 @@ def summary(conditions: Conditions) -> str:
     payloads = conditions.prefetched.values()
     return (
         f"{len(conditions.labels)} conditions, {len(conditions.table.intervals)} IOVs;"
-        f" {len(payloads)} payloads prefetched ({_size(sum(p.n_bytes for p in payloads))})"
+        f" {len(payloads)} payloads prefetched ({size(sum(p.n_bytes for p in payloads))})"
     )
-
-
-def _size(n_bytes: int) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if n_bytes >= scale:
-            return f"{n_bytes / scale:.1f} {unit}"
-    return f"{n_bytes} bytes"

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.nearest import suggestion
 from forkrun.conditions.blame import error_of_write
 from forkrun.conditions.iov import IovTable
 from forkrun.conditions.loading import Payload, load_payload
 from forkrun.conditions.sources import ConditionSource
-from forkrun.config.nearest import suggestion
 
 _NO_IOV = -1
 

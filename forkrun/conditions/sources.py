@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
 from forkrun.conditions.provider import ConditionsProvider
-from forkrun.conditions.registry import find_provider, make_provider
+from forkrun.conditions.providers.registry import find_provider, make_provider
 from forkrun.config import ConditionConfig, IovConfig
 from forkrun.config.anchor import anchor_iovs, is_url
 from forkrun.config.conditions import CONDITION_TYPES, IovIndex, first_of, iov_problems, last_of

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts
-from forkrun.config.units import parse_duration, parse_size
 
 
 class Distribution(StrEnum):

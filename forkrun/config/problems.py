@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from forkrun.base.nearest import suggestion
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
-from forkrun.config.nearest import suggestion
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]

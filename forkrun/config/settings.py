@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.nearest import suggestion
 from forkrun.config.anchor import anchor
-from forkrun.config.nearest import suggestion
 from forkrun.errors import ConfigError
 
 

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from forkrun.base.wait_status import describe_status
 from forkrun.config import SourceConfig
 from forkrun.errors import InputError
 from forkrun.index.cache import IndexCache, cache_folder
 from forkrun.index.model import FileIndex
-from forkrun.wait_status import describe_status
 
 _FILES_PER_WORKER = 4  # a helper takes about a second to start; a file some milliseconds
 

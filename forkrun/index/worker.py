@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
+from forkrun.errors import ForkrunError
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         if "events" in request:
             return {"found": find(request)}
         return {"index": _core.index_tree(**request)}
-    except (_core.Error, OSError, RuntimeError, ValueError) as error:
+    except (ForkrunError, OSError, RuntimeError, ValueError) as error:
         return {"error": str(error)}
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from forkrun.base.quantities import percent, seconds
 from forkrun.monitoring.children import ChildSummary, measure_balance, summarize_children
 from forkrun.monitoring.plots.style import (
     GRID,
@@ -18,7 +19,6 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.quantities import percent, seconds
 from forkrun.monitoring.records import Committed, RunRecords
 
 BAR_HEIGHT = 0.72

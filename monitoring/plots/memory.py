@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from forkrun.base.quantities import percent, size
 from forkrun.monitoring.memory import summarize_memory
 from forkrun.monitoring.plots.style import (
     GRID,
@@ -21,15 +22,14 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.quantities import percent, size
 from forkrun.monitoring.records import RunRecords, Sample
 
 Curve: TypeAlias = npt.NDArray[np.float64]
 Curves: TypeAlias = dict[int | None, Curve]
 
 TINY_S = 1e-6
-MIB = 1 << 20
-GIB = 1 << 30
+MB = 1_000_000
+GB = 1_000_000_000
 MAX_CHILDREN_IN_LEGEND = 8
 
 
@@ -46,7 +46,7 @@ def draw_memory(records: RunRecords) -> Figure | None:
         " unshared"
     )
     figure, axes = new_figure(8, 4.2, "Memory of parent and children", subtitle)
-    unit_bytes, unit = (GIB, "GiB") if peak.rss_bytes >= 2 * GIB else (MIB, "MiB")
+    unit_bytes, unit = (GB, "GB") if peak.rss_bytes >= 2 * GB else (MB, "MB")
     _draw(axes, records, unit_bytes)
     axes.set_xlabel("time since job start [s]", color=INK)
     axes.set_ylabel(f"memory [{unit}]", color=INK)

@@ -20,7 +20,7 @@ from compile import compile_program
 from timing import Result, format_table
 
 from forkrun.monitoring.host import describe_host
-from forkrun.sample import SampleSettings, write_sample
+from forkrun.studies.sample import SampleSettings, write_sample
 
 CASES = ("read", "skim", "merge", "random")
 N_MERGED = 100

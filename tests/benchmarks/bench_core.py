@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.estimate import graph_of_replay, simulate
-from forkrun.replay import Concurrency, ReplayJob, ReplaySettings, read_replay
-from forkrun.replay.read import parse_replay
-from forkrun.replay.run import ReplayResult, run_replay
-from forkrun.workload import PRESETS, Wishes, generate
+from forkrun.studies.estimate import graph_of_replay, simulate
+from forkrun.studies.replay import Concurrency, ReplayJob, ReplaySettings, read_replay
+from forkrun.studies.replay.read import parse_replay
+from forkrun.studies.replay.run import ReplayResult, run_replay
+from forkrun.studies.workload import PRESETS, Wishes, generate
 
 HIGH_PILEUP = "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"
 MINIMUM_BIAS = "reco_minbias_sleeping_betweenmodules.config.gz"

@@ -20,7 +20,7 @@ from pathlib import Path
 from command_line import write_figures
 
 from forkrun import _core
-from forkrun.forking import Process, fork_processes
+from forkrun.fork.forking import Process, fork_processes
 from forkrun.monitoring import Sampler
 from forkrun.monitoring.host import describe_host
 

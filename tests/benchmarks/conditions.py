@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()
 
@@ -25,7 +25,7 @@ import numpy as np  # noqa: E402
 
 from forkrun.conditions import Conditions, ModuleConditions, prefetch_conditions  # noqa: E402
 from forkrun.config import ConditionConfig, PrefetchConfig  # noqa: E402
-from forkrun.fork_safety import check_safe_to_fork  # noqa: E402
+from forkrun.fork.safety import check_safe_to_fork  # noqa: E402
 from tests.conditions.jobs import plan_of  # noqa: E402
 
 
@@ -34,9 +34,8 @@ def prefetch(kind: str, file: Path, n_iovs: int = 1, **params: Any) -> Condition
     config = ConditionConfig.model_validate(
         {"label": "x", "type": kind, "file": str(file), "params": params, "iovs": iovs}
     )
-    return prefetch_conditions(
-        [config], PrefetchConfig(), plan_of(*((run, 1) for run in range(1, n_iovs + 1)))
-    )
+    units = plan_of(*((run, 1) for run in range(1, n_iovs + 1))).units
+    return prefetch_conditions([config], PrefetchConfig(), units)
 
 
 def read_cost(folder: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()
 
@@ -19,8 +19,8 @@ import memory_conditions  # noqa: E402
 
 from forkrun import _core  # noqa: E402
 from forkrun.config import MemoryConfig  # noqa: E402
-from forkrun.forking import Process, fork_processes  # noqa: E402
-from forkrun.sharing import prepare_memory  # noqa: E402
+from forkrun.fork.forking import Process, fork_processes  # noqa: E402
+from forkrun.fork.memory import prepare_memory  # noqa: E402
 
 MILLION = 1_000_000
 

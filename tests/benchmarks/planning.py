@@ -13,15 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.books import count_lumis
 from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.fingerprint import input_digests
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.plan import guided, make_plan, select_events
-from forkrun.simulation import CostModel, SyntheticInput, draw_costs, layout_of, synthetic_index
-from forkrun.simulation.costs import Costs
-from forkrun.simulation.hand_out import busy_times, take_turns, unit_times
-from forkrun.simulation.layout import Layout
+from forkrun.rundir.fingerprint import input_digests
+from forkrun.rundir.lumi_accounting import count_lumis
+from forkrun.studies.simulation import (
+    CostModel,
+    SyntheticInput,
+    draw_costs,
+    layout_of,
+    synthetic_index,
+)
+from forkrun.studies.simulation.costs import Costs
+from forkrun.studies.simulation.hand_out import busy_times, take_turns, unit_times
+from forkrun.studies.simulation.layout import Layout
 
 MILLION = SyntheticInput(files=100_000, lumis=10, events=100)
 SHAPES = (

@@ -10,7 +10,7 @@ import numpy as np
 from timing import Result, measure, timed
 
 from forkrun import _core
-from forkrun.random import BlockRandom
+from forkrun.modules.random import BlockRandom
 
 N_EVENTS = 8192  # of a block
 N_CALLS = 500

@@ -90,4 +90,5 @@ def prefetch(
 ) -> Conditions:
     """Of a plan with these lumis."""
     models = [ConditionConfig.model_validate(config) for config in configs]
-    return prefetch_conditions(models, PrefetchConfig(**options), plan_of(*lumis or ((1, 1),)))
+    units = plan_of(*lumis or ((1, 1),)).units
+    return prefetch_conditions(models, PrefetchConfig(**options), units)

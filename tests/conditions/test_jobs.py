@@ -308,7 +308,7 @@ def test_reading_every_kind_of_file_leaves_one_thread(tmp_path: Path) -> None:
 
     script = """
 import os, sys
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 limit_library_threads()
 import pyarrow, pyarrow.parquet, pyarrow.feather
 folder = sys.argv[1]
@@ -319,10 +319,10 @@ os.execv(sys.executable, [sys.executable, "-c", sys.argv[2], folder])
 """
     check = """
 import os, sys
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 limit_library_threads()
 from tests.conditions.jobs import prefetch
-from forkrun.fork_hazards import find_hazards
+from forkrun.fork.hazards import find_hazards
 folder = sys.argv[1]
 kinds = {"parquet": "t.parquet", "arrow": "t.arrow", "onnx": "m.onnx", "correctionlib": "c.json"}
 configs = [{"label": k, "type": k, "file": f"{folder}/{f}"} for k, f in kinds.items()]

@@ -10,6 +10,7 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.errors import InputError, OutputError
 from tests.io.odd_file import N_EVENTS, RECIPES, write_odd_file
 
 IDS = ("run", "luminosityBlock", "event")
@@ -73,7 +74,7 @@ def test_branches_that_are_no_columns_are_named_with_their_type(odd_file: Path) 
     others = {name: kind for name, kind, _ in branches if kind.startswith("other:")}
     assert sorted(others) == ["fixed", "lorentz", "nested", "text"]
     assert others["nested"] == "other:vector<vector<float> >"
-    with pytest.raises(_core.InputError, match='"nested" is of type vector<vector<float> >'):
+    with pytest.raises(InputError, match='"nested" is of type vector<vector<float> >'):
         _core.read_columns(str(odd_file), "Events", ["nested"])
 
 
@@ -99,7 +100,7 @@ def test_without_id_branches_a_file_is_one_lumi(odd_file: Path) -> None:
 def test_a_wrong_name_is_answered_with_the_right_ones(
     odd_file: Path, tree: str, branch: str, message: str
 ) -> None:
-    with pytest.raises(_core.InputError, match=message):
+    with pytest.raises(InputError, match=message):
         _core.index_tree(str(odd_file), tree, branch, "luminosityBlock", "event")
 
 
@@ -107,9 +108,9 @@ def test_damaged_files_are_errors(odd_file: Path, tmp_path: Path) -> None:
     whole = odd_file.read_bytes()
     for name, content in {"cut": whole[: len(whole) // 2], "text": b"not a file of ROOT"}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(_core.InputError, match=name):
+        with pytest.raises(InputError, match=name):
             _core.index_tree(str(tmp_path / name), "Events", *IDS)
-    with pytest.raises(_core.InputError, match="No such file"):
+    with pytest.raises(InputError, match="No such file"):
         _core.index_tree(str(tmp_path / "missing"), "Events", *IDS)
 
 
@@ -152,5 +153,5 @@ def test_what_is_written_reads_back_with_uproot(tmp_path: Path, compression: str
 def test_columns_of_different_lengths_are_not_written(tmp_path: Path) -> None:
     columns = [("a", "int32"), ("b", "int32")]
     writer = _core.TreeWriter(str(tmp_path / "x.root"), "t", columns, "zstd:5")
-    with pytest.raises(_core.OutputError, match='"b" has 2 events, "a" has 3'):
+    with pytest.raises(OutputError, match='"b" has 2 events, "a" has 3'):
         writer.write({"a": np.arange(3), "b": np.arange(2)})

@@ -11,6 +11,7 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.errors import InputError, OutputError
 from tests.io.odd_file import OBJECTS, write_odd_file
 from tests.python.jobs import sha256
 
@@ -68,7 +69,7 @@ def test_the_bytes_depend_on_the_inputs_alone(tmp_path: Path) -> None:
 def test_trees_that_differ_are_an_error_that_names_the_branches(tmp_path: Path) -> None:
     inputs = [write(tmp_path / "a.root", [1], "x"), write(tmp_path / "b.root", [1], "y")]
     out = tmp_path / "merged.root"
-    with pytest.raises(_core.InputError, match=r"b\.root.*lacks x \(int32\).*has also y \(int32\)"):
+    with pytest.raises(InputError, match=r"b\.root.*lacks x \(int32\).*has also y \(int32\)"):
         _core.merge_trees(inputs, str(out))
     assert not out.exists()
 
@@ -87,11 +88,11 @@ def test_histograms_are_summed_and_carried_objects_join_a_merged_tree(tmp_path: 
 
 
 def test_a_tree_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(_core.InputError, match='"Evnts" is in none'):
+    with pytest.raises(InputError, match='"Evnts" is in none'):
         _core.merge_trees([write(tmp_path / "a.root", [1])], str(tmp_path / "out.root"), ["Evnts"])
 
 
 def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     inputs = [write(tmp_path / "a.root", [1])]
-    with pytest.raises(_core.OutputError, match="nowhere"):
+    with pytest.raises(OutputError, match="nowhere"):
         _core.merge_trees(inputs, str(tmp_path / "nowhere" / "out.root"))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.measure.attribution import (
+from forkrun.studies.measure.attribution import (
     ANONYMOUS,
     HEAP,
     PYMALLOC,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.measure.fit import MARGIN, JobModel, Probe, choose
-from forkrun.measure.probe import probe_threads
+from forkrun.studies.measure.fit import MARGIN, JobModel, Probe, choose
+from forkrun.studies.measure.probe import probe_threads
 
 GB = 1e9
 

@@ -12,7 +12,7 @@ import pytest
 
 from forkrun import _core
 from forkrun.errors import JobError
-from forkrun.measure.watch import check_page_tables
+from forkrun.parent.page_watch import check_page_tables
 
 
 def sizes(walked: _core.ObjectPages) -> dict[tuple[str, str], int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.measure.slot import available_memory_bytes, find_slot
+from forkrun.studies.measure.slot import available_memory_bytes, find_slot
 
 MEMINFO = "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    8000000 kB\n"
 GIB = 1 << 30

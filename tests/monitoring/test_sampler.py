@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forkrun.base.json_lines import read_json_lines
 from forkrun.monitoring import Sampler, SamplerSettings, Timeline, sample_self
-from forkrun.monitoring.jsonl import read_json_lines
 from forkrun.monitoring.memory import memory_against_time
 from forkrun.monitoring.process_reading import ProcessReader, read_process
 from forkrun.monitoring.records import Sample

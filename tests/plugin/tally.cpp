@@ -1,5 +1,5 @@
 // A plugin as a user writes it: built outside the project, against the installed headers.
-#include <forkrun/core/module.hpp>
+#include <forkrun/module.hpp>
 
 class ManyJets final : public forkrun::Filter {
  public:

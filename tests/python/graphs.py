@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from forkrun.estimate import EstimateGraph
+from forkrun.studies.estimate import EstimateGraph
 
 
 def graph(

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.books import balance, count_lumis, golden_json
 from forkrun.index import FileIndex, LumiRange, LumiRanges
-from forkrun.merge import Commit, SkippedEvent
 from forkrun.plan import LumiMask
+from forkrun.rundir.ledger import Commit, SkippedEvent
+from forkrun.rundir.lumi_accounting import balance, count_lumis, golden_json
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, module, write_job
 

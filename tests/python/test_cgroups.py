@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.cgroups import core_limits, held_bytes, memory_limits, used_bytes
+from forkrun.base.cgroups import core_limits, held_bytes, memory_limits, used_bytes
 
 GIB = 1 << 30
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from forkrun import _core
+from forkrun.conditions.guard import ConditionGuard
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
-from forkrun.sharing import ConditionGuard
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, ledger_units, write_job
 

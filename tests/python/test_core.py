@@ -17,8 +17,9 @@ import uproot
 
 from forkrun import _core
 from forkrun.conditions import Conditions
-from forkrun.module_loading import load_module
-from forkrun.modules import EventBlock, Filter, Producer, PythonModule
+from forkrun.errors import JobError
+from forkrun.modules.base import EventBlock, Filter, Producer, PythonModule
+from forkrun.modules.loading import load_module
 from tests.python.files import write_events
 from tests.python.jobs import ROOT, environment
 
@@ -55,7 +56,7 @@ class Job:
         )
         schedule = self.builder.compile()
         schedule.begin_job()
-        processor = _core.Processor(schedule, source, executor, threads, threads, block_size)
+        processor = _core.Processor(schedule, source, settings(executor, threads, block_size))
         read = _core.EventDigest()
         for number, (run, lumi, first, last, _) in enumerate(self.index["ranges"]):
             outputs = {label: f"{path}.{number}" for label, path in out.items()}
@@ -67,6 +68,17 @@ class Job:
             parts = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
             _core.merge_trees(parts, str(path))
         return read.count
+
+
+def settings(executor: Any, threads: int, block_size: int, units: int = 1) -> Any:
+    """Of a processor with as many blocks in flight as threads."""
+    return _core.ProcessorSettings(
+        executor=executor,
+        threads=threads,
+        concurrent_blocks=threads,
+        block_size=block_size,
+        concurrent_units=units,
+    )
 
 
 def dimuon(language: str, **cuts: float) -> Callable[[Job], None]:
@@ -268,7 +280,7 @@ def unprintable(_: EventBlock) -> Any:
 def test_what_a_producer_does_wrong_is_said_with_module_lumi_and_events(
     events: Path, tmp_path: Path, kind: str, make: Callable[[EventBlock], Any], message: str
 ) -> None:
-    with pytest.raises(_core.Error) as error:
+    with pytest.raises(JobError) as error:
         produced(events, tmp_path, kind, make)
     assert message in str(error.value)
     assert str(error.value).startswith('module "makes" failed at 1:1, events 1…6: ')
@@ -289,7 +301,7 @@ def test_a_mask_is_one_bool_per_event(
     job = Job(events)
     job.add("answers", PythonModule(Answers(lambda _: answer)))
     job.builder.add_path("p", ["answers"])
-    with pytest.raises(_core.Error, match=message):
+    with pytest.raises(JobError, match=message):
         job.run(executor, threads)
 
 
@@ -318,14 +330,14 @@ def test_columns_are_read_only_views_that_outlive_their_block(events: Path) -> N
     assert not memory.flags.owndata
     with pytest.raises(ValueError, match="WRITEABLE"):
         memory.flags.writeable = True
-    with pytest.raises(_core.Error, match="this block is over"):
+    with pytest.raises(JobError, match="this block is over"):
         _ = kept[0].run
 
 
 def test_an_interpreter_that_ends_with_a_job_alive_ends_well(events: Path) -> None:
     script = f"""
 from pathlib import Path
-from tests.python.test_core import IDS, Answers, Job, PythonModule, _core
+from tests.python.test_core import IDS, Answers, Job, PythonModule, _core, settings
 import numpy as np
 job = Job(Path({str(events)!r}))
 job.add("a", PythonModule(Answers(lambda block: np.ones(len(block), dtype=bool))))
@@ -333,7 +345,7 @@ job.builder.add_path("p", ["a"])
 schedule = job.builder.compile()
 clusters = [job.index["clusters"]]
 source = _core.TreeSource([job.file], "Events", *IDS, job.columns, clusters)
-processor = _core.Processor(schedule, source, "tbb", 2, 2, 2)
+processor = _core.Processor(schedule, source, settings("tbb", 2, 2))
 assert processor.process(0, 1, 1, [(0, 0, 6)], {{}}).read.count == 6
 """
     ended = subprocess.run(

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.cli import main
-from forkrun.estimate import (
+from forkrun.monitoring.timing import ModuleTiming, Timing, read_timing
+from forkrun.studies.estimate import (
     EstimateGraph,
     critical_path_speedup,
     graph_of_replay,
@@ -22,10 +23,9 @@ from forkrun.estimate import (
     scale,
     simulate,
 )
-from forkrun.estimate.graph import MeasuredRun, graph_of_timing
-from forkrun.estimate.scaling import limits
-from forkrun.replay import read_replay
-from forkrun.timing import ModuleTiming, Timing, read_timing
+from forkrun.studies.estimate.graph import MeasuredRun, graph_of_timing
+from forkrun.studies.estimate.scaling import limits
+from forkrun.studies.replay import read_replay
 from tests.python.files import write_events
 from tests.python.graphs import graph, graphs
 from tests.python.jobs import forkrun, jets_job, write_job

@@ -11,11 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from forkrun.estimate import EstimateGraph, Scaling, graph_of_replay, measure_parallelism, scale
-from forkrun.estimate.scaling import limits
-from forkrun.estimate.simulate import Simulation, simulate
-from forkrun.estimate.steady_state import steady_state
-from forkrun.replay import read_replay
+from forkrun.studies.estimate import (
+    EstimateGraph,
+    Scaling,
+    graph_of_replay,
+    measure_parallelism,
+    scale,
+)
+from forkrun.studies.estimate.scaling import limits
+from forkrun.studies.estimate.simulate import Simulation, simulate
+from forkrun.studies.estimate.steady_state import steady_state
+from forkrun.studies.replay import read_replay
 from tests.python.graphs import graph, graphs
 
 

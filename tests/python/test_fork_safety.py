@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from forkrun.errors import ForkSafetyError
-from forkrun.fork_hazards import Hazard, find_hazards
-from forkrun.fork_safety import check_safe_to_fork
-from forkrun.preparation_steps import origin_of, step
+from forkrun.fork.hazards import Hazard, find_hazards
+from forkrun.fork.safety import check_safe_to_fork
+from forkrun.fork.steps import origin_of, step
 from tests.python.jobs import environment
 
 
@@ -74,8 +74,8 @@ def run_python(code: str, **variables: str) -> str:
 def test_a_pool_of_threads_is_traced_to_its_library() -> None:
     told = run_python(
         """
-        from forkrun.fork_safety import check_safe_to_fork
-        from forkrun.preparation_steps import step
+        from forkrun.fork.safety import check_safe_to_fork
+        from forkrun.fork.steps import step
         from forkrun.errors import ForkSafetyError
         with step("NumPy was imported"):
             import numpy

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from forkrun.child.hand_out import HandOut, UnitQueue
 from forkrun.config import Distribution, ForkingConfig, JobConfig
-from forkrun.hand_out import HandOut, UnitQueue
 from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import Plan, make_plan
 

@@ -14,16 +14,17 @@ from typing import Any
 import pytest
 
 from forkrun import _core
-from forkrun.config.units import parse_duration, parse_size
-from forkrun.deadline import find_deadline, slurm_time_left_s
-from forkrun.hang_watch import PYTHON_STACKS, HangWatch
-from forkrun.memory_guard import (
+from forkrun.base.quantities import parse_duration, parse_size
+from forkrun.fork.signals import PYTHON_STACKS
+from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
+from forkrun.parent.deadline import find_deadline, slurm_time_left_s
+from forkrun.parent.hang_watch import HangWatch
+from forkrun.parent.memory_guard import (
     MemoryGuard,
     MemoryLimit,
     Relief,
     find_limit,
 )
-from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, ledger_units, module, running, wait_for, write_job
 

@@ -23,9 +23,9 @@ import pytest
 
 from forkrun import _core
 from forkrun.config import MemoryConfig
-from forkrun.forking import Process, fork_processes
-from forkrun.rehearsal import rehearse
-from forkrun.sharing import prepare_memory
+from forkrun.fork.forking import Process, fork_processes
+from forkrun.fork.memory import prepare_memory
+from forkrun.parent.warm_up import rehearse
 from tests.python.jobs import environment
 
 MB = 1_000_000
@@ -268,7 +268,7 @@ def test_calling_functions_of_an_immortal_program_keeps_it_shared() -> None:
         """
         import dataclasses, email.message, json, os, pathlib, statistics, xml.dom.minidom
         from forkrun import _core
-        from forkrun.sharing import prepare_memory
+        from forkrun.fork.memory import prepare_memory
         from forkrun.config import MemoryConfig
 
         def work():
@@ -331,7 +331,7 @@ def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> No
         """
         from pathlib import Path
         from forkrun import _core
-        from forkrun.sharing import expect_objects
+        from forkrun.fork.memory import expect_objects
         from forkrun.config import MemoryConfig
 
         def sizes():
@@ -443,7 +443,7 @@ def test_where_nothing_can_be_written_there_is_no_rehearsal(tmp_path: Path) -> N
 def test_what_a_killed_parent_has_left_of_a_rehearsal_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forkrun.rehearsal.job._MEMORY", tmp_path / "shm")
+    monkeypatch.setattr("forkrun.parent.warm_up.job._MEMORY", tmp_path / "shm")
     old, of_another = tmp_path / "shm/forkrun-rehearsal-old", tmp_path / "shm/forkrun-rehearsal-new"
     (old / "run").mkdir(parents=True)
     of_another.mkdir()

@@ -12,11 +12,12 @@ import uproot
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forkrun.base.durable import written_beside
 from forkrun.errors import JobError, VerificationError
-from forkrun.merge import Commit, OutputPart, merge_order, read_ledgers
+from forkrun.merge import merge_order
 from forkrun.merge.histograms import write_histograms
-from forkrun.merge.publish import written_beside
 from forkrun.plan import EntryRange, Unit
+from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 
 
 def unit(number: int, n_events: int = 10) -> Unit:

@@ -9,8 +9,8 @@ import pytest
 
 from forkrun.conditions import Conditions
 from forkrun.errors import ConfigError
-from forkrun.module_loading import load_module
-from forkrun.modules import PythonModule
+from forkrun.modules.base import PythonModule
+from forkrun.modules.loading import load_module
 
 SOURCE = """
 import forkrun

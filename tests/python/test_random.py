@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun import _core
-from forkrun.random import BlockRandom
+from forkrun.modules.random import BlockRandom
 from tests.python import philox
 
 UINT32 = st.integers(0, 2**32 - 1)

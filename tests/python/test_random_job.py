@@ -11,7 +11,7 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.random import BlockRandom
+from forkrun.modules.random import BlockRandom
 from tests.python.files import write_events
 from tests.python.jobs import HERE, ROOT, forkrun, jets_job, ledger_units, write_job
 

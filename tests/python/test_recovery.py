@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.assignment import Assignment, BadEvent, Purpose, entry_at, without
+from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, OutputError
-from forkrun.investigation import Guilty, Innocent, Investigation
+from forkrun.parent.investigation import Guilty, Innocent, Investigation
+from forkrun.parent.recovery import Death, HopelessError, Recovery
 from forkrun.plan import EntryRange, Units
-from forkrun.recovery import Death, HopelessError, Recovery
 
 SKIP = RecoveryConfig(on_bad_event=OnBadEvent.SKIP)
 RANGES = (EntryRange(0, 10, 20), EntryRange(2, 0, 5))

@@ -14,8 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.errors import ConfigError
-from forkrun.replay import Concurrency, Kind, Product, ReplayJob, ReplayModule, Work, read_replay
-from forkrun.replay.read import parse_replay
+from forkrun.studies.replay import (
+    Concurrency,
+    Kind,
+    Product,
+    ReplayJob,
+    ReplayModule,
+    Work,
+    read_replay,
+)
+from forkrun.studies.replay.read import parse_replay
 
 Raw = dict[str, Any]
 

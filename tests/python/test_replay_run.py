@@ -12,8 +12,8 @@ import pytest
 
 from forkrun.cli import main
 from forkrun.errors import ConfigError
-from forkrun.replay import ReplaySettings, read_replay
-from forkrun.replay.run import run_replay
+from forkrun.studies.replay import ReplaySettings, read_replay
+from forkrun.studies.replay.run import run_replay
 
 THREAD_TYPES = ("ThreadSafeBetweenInstances", "ThreadSafeBetweenModules", "ThreadUnsafe")
 

@@ -15,7 +15,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.merge import merge_files
-from forkrun.sample import SampleSettings, write_sample
+from forkrun.studies.sample import SampleSettings, write_sample
 from tests.io.odd_file import write_odd_file
 from tests.io.records import records, uuids
 from tests.python.jobs import forkrun, jets_job, module, running, sha256, wait_for, write_job

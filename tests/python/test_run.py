@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.affinity import cpus_of
+from forkrun.base.progress import progress_line
+from forkrun.child.affinity import cpus_of
 from forkrun.plan import Plan
-from forkrun.progress import progress_line
 from tests.python.files import write_events
 from tests.python.jobs import ROOT, Ended, environment, forkrun, jets_job, ledger_units, write_job
 

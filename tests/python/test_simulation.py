@@ -16,7 +16,7 @@ from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import make_plan
-from forkrun.simulation import (
+from forkrun.studies.simulation import (
     CostModel,
     Costs,
     Settings,
@@ -30,9 +30,9 @@ from forkrun.simulation import (
     read_costs,
     synthetic_index,
 )
-from forkrun.simulation.costs import Shape
-from forkrun.simulation.hand_out import busy_times, take_turns, unit_times
-from forkrun.simulation.reading import cluster_reads, mean_read_entries
+from forkrun.studies.simulation.costs import Shape
+from forkrun.studies.simulation.hand_out import busy_times, take_turns, unit_times
+from forkrun.studies.simulation.reading import cluster_reads, mean_read_entries
 
 LARGE_EVENTS_FIRST = CostModel(first_fraction=0.0303, first_factor=10)
 """What `contiguous` makes of it with 8 children: utilization 0.4."""

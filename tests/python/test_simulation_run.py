@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from forkrun.base.json_lines import read_json_lines
 from forkrun.cli import main
 from forkrun.errors import ConfigError
 from forkrun.index import IdBranches, index_files
-from forkrun.monitoring.jsonl import read_json_lines
-from forkrun.simulation import layout_of, read_costs
+from forkrun.studies.simulation import layout_of, read_costs
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, module, write_job
 

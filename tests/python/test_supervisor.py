@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.forking import Process, fork_processes
-from forkrun.once_crew import OnceCrew
-from forkrun.supervisor import Supervisor
-from forkrun.wait_status import describe_status
+from forkrun.base.wait_status import describe_status
+from forkrun.fork.forking import Process, fork_processes
+from forkrun.fork.once_crew import OnceCrew
+from forkrun.fork.supervisor import Supervisor
 
 READY = mmap.mmap(-1, 4096)  # shared: a byte for each child that has set its handlers
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from forkrun.errors import InputError
-from forkrun.timing import Timing, read_timing
-from forkrun.timing.merge import merge_timing, quantile, to_json
-from forkrun.timing.table import format_timing, short_time
+from forkrun.monitoring.timing import Timing, read_timing
+from forkrun.monitoring.timing.merge import merge_timing, quantile, to_json
+from forkrun.monitoring.timing.table import duration, format_timing
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, write_job
 
@@ -144,5 +144,5 @@ def test_quantiles_of_bins_are_those_of_the_times_within_a_bin() -> None:
     ("time_s", "text"),
     [(0.0, "0 ns"), (1.5e-9, "1.5 ns"), (2.25e-5, "22.5 µs"), (0.5, "500 ms"), (12.0, "12 s")],
 )
-def test_short_times_have_a_unit(time_s: float, text: str) -> None:
-    assert short_time(time_s) == text
+def test_durations_have_a_unit(time_s: float, text: str) -> None:
+    assert duration(time_s) == text

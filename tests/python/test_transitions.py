@@ -11,10 +11,10 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.modules import Analyzer, EventBlock, Producer, PythonModule
+from forkrun.modules.base import Analyzer, EventBlock, Producer, PythonModule
 from tests.python.files import write_events
 from tests.python.jobs import forkrun, jets_job, module, write_job
-from tests.python.test_core import EXECUTORS, IDS, Job
+from tests.python.test_core import EXECUTORS, IDS, Job, settings
 
 
 class Listener(Analyzer):
@@ -100,9 +100,7 @@ def process(
     """(number, events) of the units that were committed."""
     source = _core.TreeSource([job.file], "Events", *IDS, job.columns, [job.index["clusters"]])
     schedule = job.builder.compile()
-    processor = _core.Processor(
-        schedule, source, executor, threads, threads, 2, concurrent_units=units
-    )
+    processor = _core.Processor(schedule, source, settings(executor, threads, 2, units))
     ranges = iter(enumerate(job.index["ranges"]))
     committed: list[tuple[int, int]] = []
 

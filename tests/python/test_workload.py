@@ -10,10 +10,10 @@ import pytest
 
 from forkrun.cli import main
 from forkrun.errors import ConfigError
-from forkrun.estimate import graph_of_replay, measure_parallelism
-from forkrun.replay import Kind, ReplayJob, read_replay
-from forkrun.replay.read import parse_replay
-from forkrun.workload import PRESETS, Wishes, fit, generate
+from forkrun.studies.estimate import graph_of_replay, measure_parallelism
+from forkrun.studies.replay import Kind, ReplayJob, read_replay
+from forkrun.studies.replay.read import parse_replay
+from forkrun.studies.workload import PRESETS, Wishes, fit, generate
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:

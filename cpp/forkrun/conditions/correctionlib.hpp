@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/module.hpp>
-#include <forkrun/core/nearest_name.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/core/module/module.hpp>
 
 namespace forkrun {
 

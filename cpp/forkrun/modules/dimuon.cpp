@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include <forkrun/core/module.hpp>
+#include <forkrun/module.hpp>
 
 namespace {
 

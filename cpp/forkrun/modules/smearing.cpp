@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/module.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/module.hpp>
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include <forkrun/core/status_board.hpp>
+#include <forkrun/process/status_board.hpp>
 
 namespace forkrun {
 

@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <forkrun/core/status_board.hpp>
 #include <forkrun/process/fork.hpp>
+#include <forkrun/process/status_board.hpp>
 
 namespace forkrun {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
 namespace {

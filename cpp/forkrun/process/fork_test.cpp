@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include <forkrun/core/status_board.hpp>
+#include <forkrun/process/status_board.hpp>
 
 namespace forkrun {
 namespace {

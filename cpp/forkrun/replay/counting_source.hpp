@@ -1,6 +1,6 @@
 #pragma once
 
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/source.hpp>
 
 namespace forkrun::replay {
 

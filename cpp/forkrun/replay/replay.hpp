@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/processor.hpp>
+#include <forkrun/core/run/processor.hpp>
 
 namespace forkrun::replay {
 

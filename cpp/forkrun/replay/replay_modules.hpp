@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
-#include <forkrun/core/module.hpp>
+#include <forkrun/core/module/module.hpp>
 #include <forkrun/replay/replay.hpp>
 #include <forkrun/replay/timer.hpp>
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include <forkrun/core/external_work.hpp>
+#include <forkrun/core/module/external_work.hpp>
 
 namespace forkrun::replay {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 #include <forkrun/root_io/file_record.hpp>
 #include <forkrun/root_io/zip.hpp>

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 
 namespace forkrun::root_io {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/column.hpp>
+#include <forkrun/core/data/column.hpp>
 
 class TBranch;
 class TTree;

@@ -6,7 +6,7 @@
 #include <TBranch.h>
 #include <TBufferFile.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 
 namespace forkrun::root_io {

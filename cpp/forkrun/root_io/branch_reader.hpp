@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include <forkrun/core/column.hpp>
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/input_file.hpp>

@@ -11,7 +11,7 @@
 #include <TLeafS.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 
 namespace forkrun::root_io {

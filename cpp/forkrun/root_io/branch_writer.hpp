@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include <forkrun/core/column.hpp>
-#include <forkrun/core/unit_of_work.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/output_file.hpp>

@@ -4,7 +4,7 @@
 
 #include <Compression.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::root_io {
 

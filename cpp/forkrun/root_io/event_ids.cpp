@@ -6,8 +6,8 @@
 #include <TBranch.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/nearest_name.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
 
 namespace forkrun::root_io {
 

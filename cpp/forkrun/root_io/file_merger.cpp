@@ -11,7 +11,7 @@
 #include <TList.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/input_file.hpp>
 #include <forkrun/root_io/output_file.hpp>
 #include <forkrun/root_io/tree_merger.hpp>

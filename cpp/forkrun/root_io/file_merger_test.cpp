@@ -10,7 +10,7 @@
 #include <TFile.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/input_file.hpp>
 #include <forkrun/root_io/read_columns.hpp>
 

@@ -9,7 +9,7 @@
 #include <TH2D.h>
 #include <TH3D.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/output_file.hpp>
 
 namespace forkrun::root_io {

@@ -5,8 +5,8 @@
 #include <TFile.h>
 #include <TH1.h>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/nearest_name.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/root_io/directory_walk.hpp>
 #include <forkrun/root_io/input_file.hpp>
 

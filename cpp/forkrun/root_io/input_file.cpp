@@ -12,7 +12,7 @@
 #include <TROOT.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/directory_walk.hpp>
 #include <forkrun/root_io/local_io.hpp>
 

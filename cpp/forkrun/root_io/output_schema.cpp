@@ -8,7 +8,7 @@
 #include <TLeaf.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::root_io {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/column.hpp>
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/input_file.hpp>

@@ -2,7 +2,7 @@
 
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/event_ids.hpp>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/column.hpp>
+#include <forkrun/core/data/column.hpp>
 
 namespace forkrun::root_io {
 

@@ -14,7 +14,7 @@
 #include <TArrayC.h>
 #include <TKey.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/class_descriptions.hpp>
 #include <forkrun/root_io/file_check.hpp>
 

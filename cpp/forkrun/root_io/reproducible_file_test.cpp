@@ -13,7 +13,7 @@
 
 #include <TNamed.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::root_io {
 

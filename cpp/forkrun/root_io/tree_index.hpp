@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/event_id.hpp>
+#include <forkrun/core/data/event_id.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
 
 namespace forkrun::root_io {

@@ -7,7 +7,7 @@
 #include <TLeaf.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/output_schema.hpp>
 

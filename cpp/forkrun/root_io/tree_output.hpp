@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/module.hpp>
+#include <forkrun/core/module/module.hpp>
 #include <forkrun/root_io/branch_writer.hpp>
 #include <forkrun/root_io/output_file.hpp>
 #include <forkrun/root_io/tree_source.hpp>

@@ -5,7 +5,7 @@
 #include <TROOT.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::root_io {
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/branch_reader.hpp>
 #include <forkrun/root_io/event_ids.hpp>
 #include <forkrun/root_io/input_file.hpp>

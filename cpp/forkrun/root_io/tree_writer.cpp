@@ -5,7 +5,7 @@
 #include <TFile.h>
 #include <TTree.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/output_schema.hpp>
 
 namespace forkrun::root_io {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/column.hpp>
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/branch_writer.hpp>
 #include <forkrun/root_io/output_file.hpp>
 

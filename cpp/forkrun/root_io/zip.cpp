@@ -8,7 +8,7 @@
 #include <Compression.h>
 #include <RZip.h>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 // ROOT makes a new context of the Zstandard library for every basket, which costs as much as
 // uncompressing a small one. Where the library that ROOT uses can be reached (these few functions

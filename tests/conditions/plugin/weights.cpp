@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include <forkrun/core/module.hpp>
+#include <forkrun/module.hpp>
 
 /// scale: (n_events,) float64, the first element of the array `scale`.
 class Scale final : public forkrun::Producer {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <forkrun/core/module.hpp>
-#include <forkrun/core/schedule.hpp>
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
 
 namespace forkrun::testing {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/errors.hpp>
-#include <forkrun/core/source.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/source.hpp>
 
 namespace forkrun::testing {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/processor.hpp>
+#include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/testing/function_modules.hpp>
 #include <forkrun/core/testing/memory_source.hpp>
 

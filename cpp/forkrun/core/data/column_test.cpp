@@ -1,0 +1,93 @@
+#include <forkrun/core/data/column.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+namespace {
+
+TEST(ColumnTypeTest, names_are_parsed_back) {
+  for (const auto* name : {"bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
+                           "uint64", "float32", "float64", "float32[]", "bool[]"}) {
+    EXPECT_EQ(ColumnType::parse(name).name(), name);
+  }
+  EXPECT_EQ(ColumnType::parse("uint16[]"), (ColumnType{ElementType::uint16, Shape::jagged}));
+  EXPECT_EQ(size_of(ElementType::uint16), 2U);
+}
+
+TEST(ColumnTypeTest, unknown_name_lists_the_types) {
+  try {
+    (void)ColumnType::parse("float");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "\"float\" is no column type: use one of bool, int8, uint8, int16, uint16, int32, "
+                 "uint32, int64, uint64, float32, float64, with \"[]\" behind it for any number of "
+                 "values per event");
+  }
+}
+
+TEST(ColumnTest, scalar_values_are_read_back) {
+  Column column{ColumnType::parse("float32")};
+  const auto values = column.fill_scalar<float>(3);
+  values[0] = 1;
+  values[2] = 3;
+  EXPECT_EQ(column.n_events(), 3U);
+  EXPECT_EQ(column.values<float>().size(), 3U);
+  EXPECT_EQ(column.values<float>()[2], 3);
+}
+
+TEST(ColumnTest, jagged_column_is_a_list_per_event) {
+  Column column{ColumnType::parse("int32[]")};
+  const auto offsets = column.resize_offsets(3);
+  std::ranges::copy(std::vector<std::int64_t>{0, 2, 2, 3}, offsets.begin());
+  auto* values = reinterpret_cast<std::int32_t*>(column.resize_values(3));
+  values[0] = 10;
+  values[1] = 11;
+  values[2] = 12;
+  const auto lists = column.jagged<std::int32_t>();
+  ASSERT_EQ(lists.size(), 3U);
+  EXPECT_EQ(lists[0].size(), 2U);
+  EXPECT_EQ(lists[1].size(), 0U);
+  EXPECT_EQ(lists[2][0], 12);
+  EXPECT_EQ(column.n_events(), 3U);
+  EXPECT_EQ(column.n_values(), 3U);
+}
+
+TEST(ColumnTest, column_that_was_never_filled_has_no_events) {
+  const Column column{ColumnType::parse("int32[]")};
+  EXPECT_EQ(column.jagged<std::int32_t>().size(), 0U);
+}
+
+TEST(ColumnTest, memory_is_aligned_and_used_again) {
+  Column column{ColumnType::parse("float64")};
+  const auto* first = column.fill_scalar<double>(100).data();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
+  EXPECT_EQ(column.fill_scalar<double>(100).data(), first);
+  EXPECT_EQ(column.fill_scalar<double>(7).data(), first);
+}
+
+TEST(ColumnTest, memory_that_somebody_holds_is_left_alone) {
+  Column column{ColumnType::parse("int64")};
+  column.fill_scalar<std::int64_t>(2)[0] = 42;
+  const auto held = column.values_buffer();
+  column.fill_scalar<std::int64_t>(2)[0] = 43;
+  EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(held->data()), 42);
+  EXPECT_EQ(column.values<std::int64_t>()[0], 43);
+}
+
+TEST(ColumnTest, forgotten_column_has_no_events) {
+  Column column{ColumnType::parse("int64")};
+  column.fill_scalar<std::int64_t>(2);
+  column.forget();
+  EXPECT_EQ(column.n_events(), 0U);
+  EXPECT_EQ(column.n_values(), 0U);
+}
+
+}  // namespace
+}  // namespace forkrun

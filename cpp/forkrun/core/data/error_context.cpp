@@ -1,0 +1,23 @@
+#include <forkrun/core/data/error_context.hpp>
+
+#include <exception>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+
+void rethrow_with_context(const std::string& where) {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    throw InputError{where + ": " + error.what()};
+  } catch (const OutputError& error) {
+    throw OutputError{where + ": " + error.what()};
+  } catch (const std::exception& error) {
+    throw Error{where + ": " + error.what()};
+  } catch (...) {
+    throw Error{where + ": an exception that is no std::exception"};
+  }
+}
+
+}  // namespace forkrun

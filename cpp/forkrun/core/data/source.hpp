@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+
+namespace forkrun {
+
+/// A column that a source can make.
+struct ColumnDescription {
+  std::string name;
+  ColumnType type;
+};
+
+/// What a source reads for one concurrent block. Lanes share nothing that needs a lock.
+class SourceLane {
+ public:
+  virtual ~SourceLane() = default;
+
+  /// Moves to a block and gives the event numbers of its events, in entry order; the span is valid
+  /// until the next `load`. \throws InputError if an event is not of `lumi`.
+  virtual std::span<const std::uint64_t> load(const EntryRange& block, LumiId lumi) = 0;
+
+  /// Makes one column of the loaded block. Called at most once per block and column, and for
+  /// distinct columns at the same time. `column` indexes `Source::columns()`.
+  virtual void read(std::size_t column, Column& into) = 0;
+
+  struct Statistics {
+    std::int64_t read_calls{};
+    std::int64_t read_bytes{};
+  };
+  /// Since the lane was made; called between blocks.
+  [[nodiscard]] virtual Statistics statistics() const { return {}; }
+};
+
+/// Where events come from.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  [[nodiscard]] virtual std::span<const ColumnDescription> columns() const = 0;
+
+  /// Cuts a unit into blocks of at most `block_size` events, in entry order, and adds them to
+  /// `blocks`. Depends on the unit and the input alone. Blocks end at cluster boundaries of the
+  /// input where that costs little. `block_size` 0: the source chooses.
+  virtual void cut(const UnitOfWork& unit, std::size_t block_size,
+                   std::vector<EntryRange>& blocks) const = 0;
+
+  /// Called in the child, once per concurrent block. Opens nothing until the first `load`.
+  [[nodiscard]] virtual std::unique_ptr<SourceLane> make_lane() = 0;
+};
+
+}  // namespace forkrun

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <forkrun/core/module/product_fetcher.hpp>
+
+namespace forkrun {
+
+/// Memory for the frame of a coroutine, used again for call after call.
+class CoroutineFrame {
+ public:
+  /// The next coroutine that is called on this thread has its frame in here.
+  void offer() { offered_ = this; }
+
+  static void* allocate(std::size_t n_bytes);
+  static void free(void* memory) noexcept;
+
+ private:
+  static thread_local CoroutineFrame* offered_;
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t capacity_{};
+};
+
+/// What a coroutine module returns. It is begun and resumed by the core.
+class Coroutine {
+ public:
+  class Promise {
+   public:
+    static void* operator new(std::size_t n_bytes) { return CoroutineFrame::allocate(n_bytes); }
+    static void operator delete(void* memory) noexcept { CoroutineFrame::free(memory); }
+
+    Coroutine get_return_object() {
+      return Coroutine{std::coroutine_handle<Promise>::from_promise(*this)};
+    }
+    [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+    [[nodiscard]] std::suspend_always final_suspend() noexcept {
+      *has_ended_ = true;
+      return {};
+    }
+    void return_void() const noexcept {}
+    void unhandled_exception() noexcept { failure_ = std::current_exception(); }
+
+    [[nodiscard]] const ModuleCall& call() const { return call_; }
+
+   private:
+    friend class Coroutine;
+    ModuleCall call_{};
+    bool* has_ended_{};  ///< on the stack of who has resumed the coroutine
+    std::exception_ptr failure_;
+  };
+  using promise_type = Promise;
+
+  Coroutine() = default;
+  Coroutine(Coroutine&& other) noexcept : handle_{std::exchange(other.handle_, {})} {}
+  Coroutine& operator=(Coroutine&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Coroutine() {
+    if (handle_) {
+      handle_.destroy();
+    }
+  }
+
+  void belongs_to(const ModuleCall& call) { handle_.promise().call_ = call; }
+
+  /// True if the coroutine has ended; else it waits for a product, and may have been resumed by
+  /// another thread already: it must not be touched.
+  [[nodiscard]] bool resume() {
+    bool has_ended = false;
+    handle_.promise().has_ended_ = &has_ended;
+    handle_.resume();
+    return has_ended;
+  }
+
+  /// After it has ended: destroys it. \throws what it threw
+  void end() {
+    const auto failure = std::exchange(handle_.promise().failure_, nullptr);
+    std::exchange(handle_, {}).destroy();
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
+
+ private:
+  explicit Coroutine(std::coroutine_handle<Promise> handle) : handle_{handle} {}
+  std::coroutine_handle<Promise> handle_;
+};
+
+}  // namespace forkrun

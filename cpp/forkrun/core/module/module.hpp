@@ -1,0 +1,297 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include <forkrun/core/data/histogram.hpp>
+#include <forkrun/core/data/parameters.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/core/module/binned_table.hpp>
+#include <forkrun/core/module/block.hpp>
+#include <forkrun/core/module/conditions.hpp>
+#include <forkrun/core/module/coroutine.hpp>
+#include <forkrun/core/module/external_work.hpp>
+
+namespace forkrun {
+
+/// How many blocks a module may work on at once.
+enum class Concurrency : std::uint8_t {
+  reentrant,  ///< any number
+  one,        ///< one block at a time
+  unsafe,     ///< never together with any other unsafe module
+  limited,    ///< a given number of blocks at a time
+};
+
+/// How many objects there are of a module in one process.
+enum class Instances : std::uint8_t {
+  shared,     ///< one for all blocks
+  per_block,  ///< one per concurrent block, made by `clone`
+};
+
+class Construction;
+
+/// Base of all modules. Modules are constructed once, in the parent, and live in every child.
+/// The messages below come from one thread at a time, never while a block is being processed.
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  /// A further object of this module, for Instances::per_block: mostly
+  /// `return std::make_unique<Calibrator>(*this);`. Made in the child, before `begin_job`; gets all
+  /// messages from then on. Null: there can be only one.
+  [[nodiscard]] virtual std::unique_ptr<Module> clone() const { return nullptr; }
+
+  virtual void pre_fork() {}
+  virtual void post_fork(int /*child*/) {}
+  virtual void begin_job() {}
+  virtual void end_job() {}
+};
+
+/// A second base of a module that is told of the runs, lumis and IOVs of its child. Each begins
+/// before the first of its blocks and ends after the last; a lumi is in one run and one IOV, a run
+/// may be in several IOVs and an IOV in several runs. Messages and blocks of one lumi never mix
+/// with those of another.
+class Transitions {
+ public:
+  virtual ~Transitions() = default;
+  virtual void begin_iov(std::uint32_t /*iov*/) {}
+  virtual void end_iov(std::uint32_t /*iov*/) {}
+  virtual void begin_run(std::uint32_t /*run*/) {}
+  virtual void end_run(std::uint32_t /*run*/) {}
+  virtual void begin_lumi(LumiId /*lumi*/) {}
+  virtual void end_lumi(LumiId /*lumi*/) {}
+};
+
+/// Makes its products; runs at most once per block, and only if somebody needs one of them.
+class Producer : public Module {
+ public:
+  virtual void produce(const EventBlock& block) = 0;
+};
+
+/// Sets `accept` (all ones on entry) to 0 for the events that it refuses; (n_events,).
+class Filter : public Module {
+ public:
+  virtual void filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+};
+
+/// A producer that may ask for products while it runs, without holding a thread:
+/// `const auto& hits = co_await block.get(hits_);`
+class CoroutineProducer : public Module {
+ public:
+  virtual Coroutine produce(const EventBlock& block) = 0;
+};
+
+/// A filter of that kind; see Filter.
+class CoroutineFilter : public Module {
+ public:
+  virtual Coroutine filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+};
+
+/// A second base of a producer or filter that has part of its work done outside.
+class External {
+ public:
+  virtual ~External() = default;
+  /// Starts the work and returns. Once `work` has been answered, from whatever thread, and this
+  /// function has returned, `produce` or `filter` is called on a thread of the executor.
+  virtual void acquire(const EventBlock& block, ExternalWork work) = 0;
+};
+
+/// Reads. `selected` are the events that the filters before it on its path have left; an analyzer
+/// on no path sees all. Called in block order, one block at a time, unless declared reentrant, so
+/// that what it accumulates does not depend on the number of threads.
+class Analyzer : public Module {
+ public:
+  virtual void analyze(const EventBlock& block, Mask selected) = 0;
+};
+
+/// Lets an output module use idle threads for parts of its work.
+class Parallel {
+ public:
+  virtual ~Parallel() = default;
+  /// Calls body(0) … body(n - 1), in any order and on any threads, and returns when all are done.
+  virtual void for_each(std::size_t n, const std::function<void(std::size_t)>& body) = 0;
+};
+
+/// On an end path: after all paths, writes the events that its paths accepted. Called in block
+/// order, one block at a time; also for blocks of which no event is selected: then the products
+/// that it consumes have not been made. Different outputs may write different blocks at the same
+/// time, never the same one: they share its lane of the source.
+class OutputModule : public Module {
+ public:
+  /// Begin of a unit of work: make the temporary file.
+  virtual void open(const UnitOfWork& unit, const std::string& path) = 0;
+  virtual void write(const EventBlock& block, Mask selected, Parallel& parallel) = 0;
+  /// End of a unit: everything is on disk (synced) when this returns.
+  virtual OutputSummary close(Parallel& parallel) = 0;
+  /// The unit failed: close and remove what was written. Never throws. Also called after a failed
+  /// `open`, and after a `close` when another output could not be closed.
+  virtual void abandon() noexcept = 0;
+};
+
+/// How to make and destroy one product of a lane, in memory that is given.
+struct ProductType {
+  std::type_index cpp_type;
+  ColumnType column{};  ///< meaningful when cpp_type is Column
+  std::size_t n_bytes;
+  std::size_t alignment;
+  void (*create)(void*, ColumnType);
+  void (*destroy)(void*);
+};
+
+/// What a module sees while it is constructed: its label, its parameters, and the means to declare
+/// what it consumes and produces. Problems (missing product, wrong type) are collected and reported
+/// together when the schedule is compiled.
+class Construction {
+ public:
+  virtual ~Construction() = default;
+
+  [[nodiscard]] virtual const std::string& label() const = 0;
+  [[nodiscard]] virtual const Parameters& parameters() const = 0;
+  /// Default: reentrant for producers and filters, one for analyzers.
+  virtual void set_concurrency(Concurrency concurrency) = 0;
+  /// At most so many blocks at a time, n >= 1.
+  virtual void set_limit(std::uint32_t n_blocks) = 0;
+  /// Default: shared.
+  virtual void set_instances(Instances instances) = 0;
+  /// Something outside that is not thread-safe, such as a library: of all modules that use a
+  /// resource of this name one runs at a time.
+  virtual void uses_resource(const std::string& name) = 0;
+
+  template <typename T>
+  Input<T> consumes(const std::string& name) {
+    return {consume(name, cpp_product<T>())};
+  }
+  template <typename T>
+  ScalarInput<T> consumes_scalar(const std::string& name) {
+    return {consume_column(name, {element_type_of<T>, Shape::scalar})};
+  }
+  template <typename T>
+  JaggedInput<T> consumes_jagged(const std::string& name) {
+    return {consume_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+  /// The same for products that the module may ask for while it runs.
+  template <typename T>
+  LazyInput<T> may_consume(const std::string& name) {
+    return {{consume_lazily(name, cpp_product<T>())}};
+  }
+  template <typename T>
+  LazyScalarInput<T> may_consume_scalar(const std::string& name) {
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::scalar}))}};
+  }
+  template <typename T>
+  LazyJaggedInput<T> may_consume_jagged(const std::string& name) {
+    return {{consume_lazily(name, column_product({element_type_of<T>, Shape::jagged}))}};
+  }
+  template <typename T>
+  Output<T> produces(const std::string& name) {
+    return {produce(name, cpp_product<T>())};
+  }
+  template <typename T>
+  ScalarOutput<T> produces_scalar(const std::string& name) {
+    return {produce_column(name, {element_type_of<T>, Shape::scalar})};
+  }
+  template <typename T>
+  JaggedOutput<T> produces_jagged(const std::string& name) {
+    return {produce_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+
+  /// Random numbers of the module's own, which depend on the job's seed and the module's label. Or
+  /// of a name: modules that give the same name get the same numbers.
+  [[nodiscard]] RandomKey random() { return random(label()); }
+  [[nodiscard]] virtual RandomKey random(const std::string& name) = 0;
+
+  /// An array of a condition: `block.condition(handle)(i, j)`. `name`: of one of several.
+  template <typename T>
+  ConditionInput<ArrayView<T>> condition_array(const std::string& label,
+                                               const std::string& name = {}) {
+    return condition<ArrayView<T>>(
+        label,
+        [name](const ConditionPayload& payload) {
+          return std::make_shared<ArrayView<T>>(payload.array(name));
+        },
+        name);
+  }
+  /// A table of so many coordinates: `block.condition(handle)(pt, eta)`.
+  ConditionInput<BinnedTable> condition_table(const std::string& label, std::size_t n_coordinates);
+  /// Any object that `make` makes of each payload, in the parent, before the fork; of payloads that
+  /// are excluded from prefetching in the child. Modules that name the same label, type and key
+  /// share it: it is looked at by many threads.
+  template <typename T>
+  ConditionInput<T> condition(const std::string& label,
+                              std::function<std::shared_ptr<const T>(const ConditionPayload&)> make,
+                              const std::string& key = {}) {
+    return {consume_condition({label, typeid(T), key, std::move(make)})};
+  }
+
+  /// For callers that know the type only at run time (the Python side).
+  virtual std::uint32_t consume_any_column(const std::string& name) = 0;
+  std::uint32_t consume_column(const std::string& name, ColumnType type) {
+    return consume(name, column_product(type));
+  }
+  std::uint32_t produce_column(const std::string& name, ColumnType type) {
+    return produce(name, column_product(type));
+  }
+
+  /// Books a histogram of an analyzer; written with every unit, summed by the merge in plan order.
+  /// The reference stays valid as long as the module; emptied at the end of each unit.
+  virtual Histogram& book(const std::string& name, const std::string& title,
+                          std::vector<Axis> axes) = 0;
+
+  [[nodiscard]] static ProductType column_product(ColumnType type);
+
+ protected:
+  virtual std::uint32_t consume(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
+  virtual std::uint32_t consume_condition(ConditionObject object) = 0;
+
+ private:
+  template <typename T>
+  static ProductType cpp_product() {
+    return {typeid(T),
+            {},
+            sizeof(T),
+            alignof(T),
+            [](void* memory, ColumnType) { new (memory) T{}; },
+            [](void* product) { static_cast<T*>(product)->~T(); }};
+  }
+};
+
+/// Makes modules from the name of their class; filled by FORKRUN_REGISTER_MODULE when a plugin
+/// library is loaded.
+using ModuleFactory = std::unique_ptr<Module> (*)(Construction&);
+void register_module_class(const std::string& class_name, ModuleFactory factory);
+/// Registered names, sorted.
+[[nodiscard]] std::vector<std::string> registered_module_classes();
+/// nullptr if there is none of that name.
+[[nodiscard]] ModuleFactory find_module_class(const std::string& class_name);
+/// Loads a plugin library (dlopen). \throws Error with the loader's message.
+void load_plugin(const std::string& path);
+
+/// Has a message of `Transitions` without that base: it would never be told.
+template <typename Class>
+concept MissesTransitions = !std::derived_from<Class, Transitions> &&
+                            (requires { &Class::begin_iov; } || requires { &Class::end_iov; } ||
+                             requires { &Class::begin_run; } || requires { &Class::end_run; } ||
+                             requires { &Class::begin_lumi; } || requires { &Class::end_lumi; });
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a class takes none.
+#define FORKRUN_REGISTER_MODULE(Class)                                                   \
+  static_assert(!::forkrun::MissesTransitions<Class>,                                    \
+                #Class " has begin or end messages: make forkrun::Transitions a base");  \
+  static const bool forkrun_registered_##Class = [] {                                    \
+    ::forkrun::register_module_class(#Class, [](::forkrun::Construction& construction) { \
+      return std::unique_ptr<::forkrun::Module>{new Class{construction}};                \
+    });                                                                                  \
+    return true;                                                                         \
+  }()
+// NOLINTEND(bugprone-macro-parentheses)
+
+}  // namespace forkrun

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <forkrun/core/module/coroutine.hpp>
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+
+namespace forkrun {
+
+enum class CalleeKind : std::uint8_t {
+  source_column,
+  producer,
+  filter,
+  analyzer,
+  output,
+  plain_producer,  ///< one whose products are no columns
+  asking,          ///< one of these that may wait for products
+  coroutine,       ///< one of these that does so without a thread
+};
+
+/// What a lane needs for calling a node: all in half a cache line.
+struct Callee {
+  Module* module{};  ///< the lane's own, if there is one per block
+  LinkRange columns;
+  std::uint32_t mask = none;
+  std::uint32_t source_column = none;
+  CalleeKind kind{};
+  NodeKind node_kind{};
+
+  /// Of a module that has part of its work done outside; not quick.
+  [[nodiscard]] External* external() const { return dynamic_cast<External*>(module); }
+};
+
+/// By node, for the lane of this number.
+[[nodiscard]] std::vector<Callee> make_callees(const Graph& graph, std::size_t lane);
+
+/// The coroutines of a lane: at most one per node at a time.
+class Coroutines {
+ public:
+  explicit Coroutines(const Graph& graph);
+
+  /// The frame of the coroutine that is called next is kept here.
+  void offer_frame(std::uint32_t node) { places_[place_of_[node]].frame.offer(); }
+  [[nodiscard]] Coroutine& operator[](std::uint32_t node) {
+    return places_[place_of_[node]].coroutine;
+  }
+  /// Whether it waits for something.
+  [[nodiscard]] bool& has_begun(std::uint32_t node) { return places_[place_of_[node]].has_begun; }
+
+ private:
+  struct Place {
+    CoroutineFrame frame;
+    Coroutine coroutine;  ///< destroyed before its frame
+    bool has_begun{};
+  };
+  std::vector<std::uint32_t> place_of_;  ///< by node
+  std::vector<Place> places_;
+};
+
+}  // namespace forkrun

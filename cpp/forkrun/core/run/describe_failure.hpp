@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include <forkrun/core/module/block.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+
+namespace forkrun {
+
+/// `module "dimuon" failed at 1:5, events 100…199`
+[[nodiscard]] std::string describe_failure(const Node& node, const EventBlock& block);
+
+}  // namespace forkrun

@@ -1,0 +1,299 @@
+#include <forkrun/core/run/lane.hpp>
+
+#include <time.h>
+
+#include <string>
+#include <utility>
+
+#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/run/describe_failure.hpp>
+
+namespace forkrun {
+
+namespace {
+
+std::string describe_range(const BlockToDo& block) {
+  return std::to_string(block.lumi.run) + ":" + std::to_string(block.lumi.lumi) + ", entries " +
+         std::to_string(block.range.first) + "…" + std::to_string(block.range.last - 1) +
+         " of file " + std::to_string(block.range.file);
+}
+
+}  // namespace
+
+Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
+           LaneStatus status, Recorder* recorder)
+    : graph_{graph},
+      source_{std::move(source)},
+      status_{status},
+      products_{graph},
+      block_{products_.products(), source_.get()},
+      is_open_(graph.gates.size()),
+      masks_{graph.n_masks},
+      callees_{make_callees(graph, number)},
+      coroutines_{graph},
+      recorder_{recorder},
+      times_(recorder == nullptr ? 0 : graph.nodes.size()) {
+  block_.lane_ = number;
+}
+
+void Lane::fail_load(const BlockToDo& block) {
+  is_open_[0] = 0;
+  rethrow_with_context("reading failed at " + describe_range(block));
+}
+
+void Lane::fail_call(std::uint32_t node) const {
+  try {
+    throw;
+  } catch (const ProductNotMade&) {
+    throw;  // What has failed was told by who failed.
+  } catch (...) {
+    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+  }
+}
+
+std::exception_ptr Lane::failure_of(std::uint32_t node) const noexcept {
+  try {
+    fail_call(node);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void Lane::skip(const BlockToDo& block) {
+  begin(block);
+  is_open_[0] = 0;
+}
+
+namespace {
+
+/// How the module that is being called asks for products; what it replaces comes back at the end.
+class CallMark {
+ public:
+  explicit CallMark(const ModuleCall& call)
+      : before_{std::exchange(ModuleCall::of_this_thread(), call)} {}
+  CallMark(const CallMark&) = delete;
+  CallMark& operator=(const CallMark&) = delete;
+  ~CallMark() { ModuleCall::of_this_thread() = before_; }
+
+ private:
+  ModuleCall before_;
+};
+
+/// For modules that ask for what was made before they were called.
+class AllMade final : public ProductFetcher {
+  void wait_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {}
+  [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {
+    return true;
+  }
+  void check_made(std::uint32_t /*product*/) const override {}
+};
+
+}  // namespace
+
+namespace {
+
+std::int64_t thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  recorder_->note_begin(node);
+  const bool wants_cpu = recorder_->wants_cpu_time(node);
+  Recorder::Call call{node,
+                      static_cast<std::uint32_t>(block_.lane()),
+                      block_.lumi().run,
+                      block_.lumi().lumi,
+                      block_.sequence(),
+                      Recorder::now_ns(),
+                      0};
+  const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
+  const bool has_ended = call_unrecorded(node, fetcher, parallel);
+  const auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
+  call.end_ns = Recorder::now_ns();
+  if (has_ended) {  // Else it is no longer ours.
+    times_[node].end_ns = call.end_ns;
+  }
+  recorder_->note(call, cpu_ns, has_ended);
+  return has_ended;
+}
+
+/// The input that was made last is what the node has waited for.
+void Lane::record_wait(std::uint32_t node) {
+  auto& times = times_[node];
+  if (times.asked_ns == 0) {  // An output of no events.
+    times.ready_ns = 0;
+    return;
+  }
+  std::uint32_t last_input = none;
+  std::int64_t last_ns = 0;
+  for (const auto input : graph_.at(graph_.nodes[node].inputs)) {
+    if (times_[input].end_ns > last_ns) {
+      last_ns = times_[input].end_ns;
+      last_input = input;
+    }
+  }
+  recorder_->note_wait(node, last_input, times.ready_ns - times.asked_ns,
+                       Recorder::now_ns() - times.ready_ns);
+  times.ready_ns = times.asked_ns = 0;
+}
+
+void Lane::produce(const Callee& callee) {
+  forget_columns(callee);
+  static_cast<Producer*>(callee.module)->produce(block_);
+  check_columns(callee);
+}
+
+bool Lane::call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
+  const auto& callee = callees_[node];
+  switch (callee.kind) {
+    case CalleeKind::producer: produce(callee); break;
+    case CalleeKind::source_column:
+      source_->read(callee.source_column, block_.mutable_column(graph_.at(callee.columns)[0]));
+      break;
+    case CalleeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
+      break;
+    case CalleeKind::output:
+      static_cast<OutputModule*>(callee.module)->write(block_, masks_[callee.mask], parallel);
+      break;
+    case CalleeKind::asking: call_asking(node, fetcher); break;
+    case CalleeKind::coroutine: return call_coroutine(node, fetcher);
+    case CalleeKind::plain_producer:
+    case CalleeKind::filter: break;  // Are not called here.
+  }
+  return true;
+}
+
+void Lane::call_asking(std::uint32_t node, ProductFetcher& fetcher) {
+  AllMade all_made;
+  auto& used = graph_.nodes[node].may_wait ? fetcher : all_made;
+  const CallMark mark{{&used, node}};
+  const auto& callee = callees_[node];
+  switch (callee.node_kind) {
+    case NodeKind::filter:
+      static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+      masks_.normalise(callee.mask);
+      break;
+    case NodeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
+      break;
+    default: produce(callee);
+  }
+}
+
+bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
+  const auto& callee = callees_[node];
+  auto& coroutine = coroutines_[node];
+  const bool is_filter = callee.node_kind == NodeKind::filter;
+  if (!coroutines_.has_begun(node)) {
+    coroutines_.offer_frame(node);
+    if (is_filter) {
+      coroutine =
+          static_cast<CoroutineFilter*>(callee.module)->filter(block_, begin_filter(callee));
+    } else {
+      forget_columns(callee);
+      coroutine = static_cast<CoroutineProducer*>(callee.module)->produce(block_);
+    }
+    coroutine.belongs_to({&fetcher, node});
+    coroutines_.has_begun(node) = true;
+  }
+  if (!coroutine.resume()) {
+    return false;
+  }
+  coroutines_.has_begun(node) = false;
+  coroutine.end();
+  if (is_filter) {
+    masks_.normalise(callee.mask);
+  } else {
+    check_columns(callee);
+  }
+  return true;
+}
+
+void Lane::acquire(std::uint32_t node, ExternalWork work) {
+  try {
+    callees_[node].external()->acquire(block_, std::move(work));
+  } catch (...) {
+    fail_call(node);
+  }
+}
+
+void Lane::fail_external(std::uint32_t node, const std::exception_ptr& failure) const {
+  try {
+    std::rethrow_exception(failure);
+  } catch (...) {
+    fail_call(node);
+  }
+}
+
+void Lane::forget_columns(const Callee& callee) {
+  for (const auto product : graph_.at(callee.columns)) {
+    block_.mutable_column(product).forget();
+  }
+}
+
+namespace {
+
+/// A column of the wrong size would have others read beyond its end.
+void check_column(const Column& column, const std::string& name, std::size_t n_events) {
+  if (column.n_events() != n_events) {
+    throw Error{"product \"" + name + "\" was filled for " + std::to_string(column.n_events()) +
+                " events of a block of " + std::to_string(n_events)};
+  }
+  if (column.type().shape == Shape::scalar) {
+    return;
+  }
+  const auto n_values = static_cast<std::int64_t>(column.n_values());
+  const auto offsets = column.offsets();
+  if (offsets.front() != 0 || offsets.back() != n_values) {
+    throw Error{"product \"" + name + "\" has offsets from " + std::to_string(offsets.front()) +
+                " to " + std::to_string(offsets.back()) + ", but " + std::to_string(n_values) +
+                " values"};
+  }
+}
+
+}  // namespace
+
+void Lane::check_columns(const Callee& callee) const {
+  for (const auto product : graph_.at(callee.columns)) {
+    check_column(block_.column(product), graph_.products[product].name, block_.n_events());
+  }
+}
+
+void Lane::close(std::uint32_t gate) {
+  is_open_[gate] = 0;
+  if (graph_.gates[gate].parent != 0) {  // Else the mask is the filter's, of a block of no events.
+    masks_.accept_none(graph_.gates[gate].mask);
+  }
+}
+
+bool Lane::select(const Node& node) {
+  const auto gates = graph_.at(node.gates);
+  if (gates.size() == 1) {  // The mask is the gate's own.
+    return is_open(gates[0]);
+  }
+  masks_.accept_none(node.mask);
+  bool any = false;
+  for (const auto gate : gates) {
+    if (is_open(gate)) {
+      any = true;
+      masks_.add(node.mask, graph_.gates[gate].mask);
+    }
+  }
+  return any;
+}
+
+Lane::Share Lane::take_share() {
+  status_.tell();
+  const auto now = source_->statistics();
+  const auto before = std::exchange(taken_, now);
+  return {std::exchange(digest_, {}),
+          {now.read_calls - before.read_calls, now.read_bytes - before.read_bytes}};
+}
+
+}  // namespace forkrun

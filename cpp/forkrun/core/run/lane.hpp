@@ -1,0 +1,196 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forkrun/concurrency/cache_lines.hpp>
+#include <forkrun/core/data/masks.hpp>
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/core/module/block.hpp>
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/core/run/callee.hpp>
+#include <forkrun/core/run/lane_status.hpp>
+#include <forkrun/core/run/product_memory.hpp>
+#include <forkrun/core/run/recorder.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+
+namespace forkrun {
+
+/// A block of a unit that is to be processed.
+struct BlockToDo {
+  LumiId lumi;
+  EntryRange range;
+  std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
+  std::uint32_t iov{};
+};
+
+/// What one concurrent block owns: its products, its masks, its part of the source. It is used
+/// again for block after block, so that a block allocates nothing once sizes have settled.
+///
+/// It knows what to do with a node, but not when. Distinct nodes may be called at the same time.
+class alignas(cache_line_pair) Lane {
+ public:
+  Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
+       LaneStatus status, Recorder* recorder);
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  /// For the recorder; where there is none these do nothing. A node is wanted; its inputs have been
+  /// made and a thread has taken it up; its turn has come and its queues have let it in.
+  void note_asked(std::uint32_t node) {
+    if (recorder_ != nullptr) {
+      times_[node].asked_ns = Recorder::now_ns();
+    }
+  }
+  void note_ready(std::uint32_t node) {
+    if (recorder_ != nullptr && times_[node].ready_ns == 0) {
+      times_[node].ready_ns = Recorder::now_ns();
+    }
+  }
+  void note_entered(std::uint32_t node) {
+    if (recorder_ != nullptr) {
+      record_wait(node);
+    }
+  }
+
+  /// Moves to a block: event numbers are read, nothing else. \throws Error saying where.
+  void load(const BlockToDo& block);
+  /// Instead of `load`, when the unit has failed: a block of no events.
+  void skip(const BlockToDo& block);
+  /// The block has ended.
+  void end_block() { status_.end_block(block_); }
+  [[nodiscard]] const EventBlock& block() const { return block_; }
+
+  /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
+  /// to be called again, by whoever makes it go on; it may be going on already. Throws what the
+  /// module throws.
+  [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
+                                              Parallel& parallel) {
+    if (is_recorded()) [[unlikely]] {
+      return call_recorded(node, fetcher, parallel);
+    }
+    return call_unrecorded(node, fetcher, parallel);
+  }
+  /// The same, for a producer of no columns that does not ask, where calls are not recorded.
+  void produce_plain(std::uint32_t node) {
+    static_cast<Producer*>(callees_[node].module)->produce(block_);
+  }
+  [[nodiscard]] bool is_recorded() const { return recorder_ != nullptr; }
+  /// In a handler: what was caught, saying where.
+  [[nodiscard]] std::exception_ptr failure_of(std::uint32_t node) const noexcept;
+  /// Has the module begin what is done outside. \throws Error saying where.
+  void acquire(std::uint32_t node, ExternalWork work);
+  /// \throws the failure of what was done outside, saying where.
+  void fail_external(std::uint32_t node, const std::exception_ptr& failure) const;
+
+  /// After the filter of a gate was called: takes what its parent has left and the filter accepts.
+  /// False if no event is left.
+  bool pass(std::uint32_t gate);
+  /// Instead, when the parent has left no event: the filter was not called for it.
+  void close(std::uint32_t gate);
+  [[nodiscard]] bool is_open(std::uint32_t gate) const { return is_open_[gate] != 0; }
+
+  /// Finds out which events an analyzer or output sees: those that passed any of its gates. False
+  /// if there are none.
+  bool select(const Node& node);
+
+  /// What was read since the last call; between blocks.
+  struct Share {
+    EventDigest read;
+    SourceLane::Statistics statistics;
+  };
+  [[nodiscard]] Share take_share();
+
+ private:
+  struct NodeTimes {
+    std::int64_t asked_ns{};
+    std::int64_t ready_ns{};
+    std::int64_t end_ns{};
+  };
+
+  void begin(const BlockToDo& block);
+  [[noreturn]] void fail_call(std::uint32_t node) const;
+  [[noreturn]] void fail_load(const BlockToDo& block);
+  bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  void record_wait(std::uint32_t node);
+  bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  void produce(const Callee& callee);
+  void call_asking(std::uint32_t node, ProductFetcher& fetcher);
+  bool call_coroutine(std::uint32_t node, ProductFetcher& fetcher);
+  void forget_columns(const Callee& callee);
+  void check_columns(const Callee& callee) const;
+  [[nodiscard]] std::span<std::uint8_t> begin_filter(const Callee& callee) {
+    masks_.accept_all(callee.mask);
+    return masks_[callee.mask];
+  }
+
+  const Graph& graph_;
+  std::unique_ptr<SourceLane> source_;
+  LaneStatus status_;
+  ProductMemory products_;
+  EventBlock block_;
+  CacheLineVector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
+  Masks masks_;
+  std::vector<Callee> callees_;  ///< by node
+  Coroutines coroutines_;
+  Recorder* recorder_;
+  std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
+  EventDigest digest_;
+  SourceLane::Statistics taken_;  ///< in shares
+};
+
+// What follows runs for every block, or every node of every block: inline.
+
+inline void Lane::begin(const BlockToDo& block) {
+  block_.lumi_ = block.lumi;
+  block_.iov_ = block.iov;
+  block_.conditions_ = graph_.conditions ? graph_.conditions->objects_in(block.iov) : nullptr;
+  block_.range_ = block.range;
+  block_.sequence_ = block.sequence;
+  block_.events_ = {};
+}
+
+inline void Lane::load(const BlockToDo& block) {
+  begin(block);
+  try {
+    block_.events_ = source_->load(block.range, block.lumi);
+  } catch (...) {
+    fail_load(block);
+  }
+  is_open_[0] = block_.n_events() != 0 ? 1 : 0;
+  masks_.resize(block_.n_events());
+  digest_.add(block.lumi, block_.events());
+  status_.begin_block(block_);
+}
+
+inline bool Lane::pass(std::uint32_t number) {
+  const auto& gate = graph_.gates[number];
+  // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
+  const bool any = gate.parent == 0 ? masks_.any(gate.mask)
+                                    : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask,
+                                                      gate.filter_mask);
+  is_open_[number] = any ? 1 : 0;
+  return any;
+}
+
+[[gnu::always_inline]] inline bool Lane::call_unrecorded(std::uint32_t node,
+                                                         ProductFetcher& fetcher,
+                                                         Parallel& parallel) {
+  const auto& callee = callees_[node];
+  if (callee.kind == CalleeKind::plain_producer) {
+    static_cast<Producer*>(callee.module)->produce(block_);
+    return true;
+  }
+  if (callee.kind == CalleeKind::filter) {
+    static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+    masks_.normalise(callee.mask);
+    return true;
+  }
+  return call_other(node, fetcher, parallel);
+}
+
+}  // namespace forkrun

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <forkrun/core/module/block.hpp>
+#include <forkrun/process/status_board.hpp>
+
+namespace forkrun {
+
+/// Tells the status board what a lane is doing.
+///
+/// A lane that is alone writes with every block which events it is at and how many are done, by
+/// plain stores; only the clock is read once in a while. Lanes that share a slot would wait for
+/// each other's cache line: they tell of several blocks at a time, where these are quick and small.
+class LaneStatus {
+ public:
+  LaneStatus() = default;
+  /// `slot` may be null.
+  LaneStatus(StatusSlot* slot, bool is_alone) : slot_{slot}, is_alone_{is_alone} {
+    if (slot != nullptr) {
+      n_events_ = is_alone ? slot->n_events_done.load() : 0;
+    }
+  }
+
+  void begin_block(const EventBlock& block) {
+    if (slot_ != nullptr && (is_alone_ || n_blocks_untold_ == 0)) {
+      tell_begin(block);
+    }
+  }
+  void end_block(const EventBlock& block) {
+    if (slot_ == nullptr) {
+      return;
+    }
+    n_events_ += block.n_events();
+    ++n_blocks_untold_;
+    if (is_alone_) {
+      slot_->n_events_done.store(n_events_, std::memory_order_relaxed);
+    }
+    if (n_blocks_untold_ >= n_blocks_at_most_ || block.n_events() >= 64) {
+      tell();
+    }
+  }
+  /// Between units.
+  void tell();
+
+ private:
+  void tell_begin(const EventBlock& block) {
+    constexpr auto relaxed = std::memory_order_relaxed;  // People read it, nobody acts on it.
+    if (block.n_events() != 0) {
+      slot_->first_event.store(block.events().front(), relaxed);
+      slot_->last_event.store(block.events().back(), relaxed);
+    }
+  }
+
+  StatusSlot* slot_{};
+  bool is_alone_{};
+  std::uint32_t n_blocks_at_most_ = 1;  ///< untold
+  std::int64_t told_at_ns_{};
+  std::uint64_t n_events_{};  ///< alone: of the child; else: those untold
+  std::uint32_t n_blocks_untold_{};
+};
+
+}  // namespace forkrun

@@ -1,0 +1,197 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+#include <forkrun/concurrency/task_chain.hpp>
+#include <forkrun/concurrency/team.hpp>
+#include <forkrun/concurrency/waiting_task_list.hpp>
+#include <forkrun/core/module/external_work.hpp>
+#include <forkrun/core/module/product_fetcher.hpp>
+#include <forkrun/core/run/lane.hpp>
+#include <forkrun/core/run/serial_course.hpp>
+#include <forkrun/core/run/unit_sequence.hpp>
+#include <forkrun/core/run/unit_tasks.hpp>
+
+namespace forkrun {
+
+class LaneTasks;
+
+/// Lets the serial course of a block go on as long as no other thread wants work, no queue is
+/// busy, and nothing fails.
+class LaneGuard {
+ public:
+  static constexpr bool notes_all = true;
+  explicit LaneGuard(LaneTasks& tasks) : tasks_{&tasks} {}
+
+  [[nodiscard]] bool enter(std::uint32_t node);
+  void leave(std::uint32_t node);
+  [[nodiscard]] bool pass_by(std::uint32_t node);
+  void fail(std::uint32_t node, std::exception_ptr failure);
+  void take_over();
+  void end_called(std::uint32_t node, std::exception_ptr failure);
+  void wait_for(std::uint32_t asker, std::uint32_t product);
+  [[nodiscard]] bool ask_for(std::uint32_t asker, std::uint32_t product);
+  void check_made(std::uint32_t product) const;
+
+ private:
+  LaneTasks* tasks_;
+};
+
+/// The tasks of one lane; they are used again for block after block. A block begins with the serial
+/// course, and may end with it; tasks take over when there are threads that have nothing to do:
+///
+///     begin ─▶ load ─▶ gate 0 opens
+///     a gate opens ─▶ asks for the filters of the gates behind it, and for what its analyzers need
+///     filter done ─▶ its gates open, or close with all behind them when no event is left
+///     all analyzers and gates have ended ─▶ one output after another, each in block order
+///     all outputs have ended ─▶ block ends ─▶ begin
+///
+/// Asking for a node the first time asks for its inputs; when the last of them is done the node
+/// becomes ready, waits for its turn in block order and for its queues, if it has such, and runs.
+class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public ExternalWaiter {
+ public:
+  LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool always_tasks);
+  /// Takes blocks until there are no more now.
+  [[nodiscard]] Task& begin_task() { return begin_; }
+
+  void wait_for(std::uint32_t asker, std::uint32_t product) override;
+  [[nodiscard]] bool ask_for(std::uint32_t asker, std::uint32_t product) override;
+  void check_made(std::uint32_t product) const override;
+  void end_external(std::uint32_t node, std::exception_ptr failure) noexcept override;
+
+ private:
+  friend class LaneGuard;
+
+  class BeginTask final : public Task {
+   public:
+    explicit BeginTask(LaneTasks& tasks) : tasks_{tasks} { set_rank(any_rank - 1); }
+    void execute(ReadyTasks& ready) noexcept override { tasks_.begin_blocks(ready); }
+
+   private:
+    LaneTasks& tasks_;
+  };
+
+  class GateTask final : public WaitingTask {
+   public:
+    void execute(ReadyTasks& ready) noexcept override { tasks->try_gate(number, ready); }
+    LaneTasks* tasks{};
+    std::uint32_t number{};
+    WaitingTaskList::Link link{this, nullptr};  ///< in the list of its filter
+  };
+
+  enum class Stage : std::uint8_t {
+    idle,
+    called,    ///< by the serial course, before tasks took over
+    on_stack,  ///< being called by the serial course while tasks took over
+    outside,   ///< has acquired
+    waiting,   ///< a coroutine
+  };
+
+  class NodeTask final : public WaitingTask {
+   public:
+    void execute(ReadyTasks& ready) noexcept override { tasks->advance(*this, ready); }
+    using WaitingTask::set_rank;
+
+    LaneTasks* tasks{};
+    std::uint32_t number{};
+    Stage stage = Stage::idle;
+    bool is_skipped{};         ///< an analyzer without events: only its turn is taken
+    std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
+    WaitingTaskList::Link turn_link{this, nullptr};  ///< in the list of its unit's turn
+    WaitingTaskList done;
+  };
+
+  // Blocks
+  void begin_blocks(ReadyTasks& ready);
+  [[nodiscard]] bool run_blocks(UnitInWork& unit, ReadyTasks& ready);
+  [[nodiscard]] bool enter_unit(ReadyTasks& ready);
+  [[nodiscard]] bool leave_unit(ReadyTasks& ready);
+  void load(const BlockToDo& block);
+  [[nodiscard]] bool begins_with_tasks(ReadyTasks& ready) const;
+  void end_block(ReadyTasks& ready);
+
+  // From calls to tasks
+  void make_tasks();
+  void make_links();
+  void take_over(ReadyTasks& ready);
+  void reset();
+  void note_called();
+
+  // Gates and paths
+  void open_gate(std::uint32_t gate, ReadyTasks& ready);
+  void close_gate(std::uint32_t gate, ReadyTasks& ready);
+  void try_gate(std::uint32_t gate, ReadyTasks& ready);
+  void decide_analyzers(const Gate& gate, ReadyTasks& ready);
+  void begin_analyzer(NodeTask& task, ReadyTasks& ready);
+  void end_path(ReadyTasks& ready);
+  void begin_next_output(ReadyTasks& ready);
+
+  // Calls of the serial course
+  [[nodiscard]] bool begin_call(std::uint32_t node);
+  void end_call(std::uint32_t node);
+
+  // Nodes
+  void ask_for_inputs(NodeTask& task, ReadyTasks& ready);
+  void advance(NodeTask& task, ReadyTasks& ready);
+  [[nodiscard]] bool enter(NodeTask& task);
+  [[nodiscard]] bool enter_turn(NodeTask& task);
+  [[nodiscard]] bool has_turn(const Entrance& entrance) const {
+    return !entrance.in_turn || unit_->turn().is_done();
+  }
+  [[nodiscard]] bool try_enter(NodeTask& task);
+  /// Those that come next are to be pushed.
+  [[nodiscard]] TaskChain leave(NodeTask& task);
+  bool leave_shared(NodeTask& task, ReadyTasks& ready);
+  [[nodiscard]] bool acquire(NodeTask& task, ReadyTasks& ready);
+  [[nodiscard]] bool call(NodeTask& task, std::exception_ptr& failure);
+  void note_failure(const std::exception_ptr& failure);
+  void end(NodeTask& task, std::exception_ptr failure, ReadyTasks& ready);
+
+  UnitTasks& shared_;
+  UnitSequence& units_;
+  const Graph& graph_;
+  Lane& lane_;
+  UnitInWork* unit_{};  ///< of the block; null while idle
+  bool always_tasks_;
+  bool has_spare_threads_;
+  BeginTask begin_;
+  SerialCourse<LaneGuard> course_;
+  std::uint32_t failed_node_ = none;     ///< in the serial course
+  ReadyTasks* ready_{};                  ///< of the thread that is in the serial course
+  std::vector<std::uint32_t> calling_;   ///< nodes that may ask, called by the serial course
+  std::vector<std::uint8_t> is_simple_;  ///< by node: never waits, neither before nor in a call
+
+  // Made when they are first needed.
+  std::vector<NodeTask> nodes_;
+  std::vector<GateTask> gates_;
+  std::vector<WaitingTaskList::Link> links_;      ///< of consumers in the lists of their inputs
+  std::vector<WaitingTaskList::Link> ask_links_;  ///< by node, of coroutines; empty: there are none
+  std::atomic<std::uint32_t> n_path_ends_left_{};
+  std::size_t n_outputs_begun_{};  ///< of this block
+};
+
+inline bool LaneGuard::enter(std::uint32_t node) {
+  auto& tasks = *tasks_;
+  auto& ready = *tasks.ready_;
+  if (ready.others_want_work()) [[unlikely]] {
+    ready.share();
+    if (ready.others_want_work()) {
+      return false;
+    }
+  }
+  if (tasks.unit_->has_failed()) [[unlikely]] {
+    return false;
+  }
+  return tasks.is_simple_[node] != 0 || tasks.begin_call(node);
+}
+
+inline void LaneGuard::leave(std::uint32_t node) {
+  if (tasks_->is_simple_[node] == 0) {
+    tasks_->end_call(node);
+  }
+}
+
+}  // namespace forkrun

@@ -1,0 +1,238 @@
+// The part of LaneTasks that takes one node through its stages.
+
+#include <utility>
+
+#include <forkrun/concurrency/team.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/run/lane_tasks.hpp>
+
+namespace forkrun {
+
+void LaneTasks::ask_for_inputs(NodeTask& task, ReadyTasks& ready) {
+  lane_.note_asked(task.number);
+  const auto range = graph_.nodes[task.number].inputs;
+  task.expect(range.count + 1);  // One for ourselves, so that it does not begin while we ask.
+  for (auto link = range.first; link < range.first + range.count; ++link) {
+    auto& input = nodes_[graph_.links[link]];
+    switch (input.done.add(links_[link])) {
+      case WaitingTaskList::Added::first: ask_for_inputs(input, ready); break;
+      case WaitingTaskList::Added::waiting: break;
+      case WaitingTaskList::Added::done:
+        (void)task.arrive();  // Not the last: ours is still to come.
+        break;
+    }
+  }
+  if (task.arrive()) {
+    ready.push(task);
+  }
+}
+
+/// Where a task has to wait it may be executed by another thread before we are back: its state is
+/// set before, and it is not touched after.
+void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
+  // What is only passed by was not asked for: its inputs may be just being made.
+  const bool is_new = task.stage == Stage::idle && !task.is_skipped;
+  if (is_new) {
+    lane_.note_ready(task.number);
+  }
+  if (!enter(task)) {
+    return;
+  }
+  if (is_new) {
+    lane_.note_entered(task.number);
+  }
+  std::exception_ptr failure;
+  if (!task.is_skipped) {
+    const bool has_work_outside =
+        graph_.nodes[task.number].is_external && task.stage == Stage::idle && !unit_->has_failed();
+    if (has_work_outside && !(acquire(task, ready) && enter(task))) {
+      return;
+    }
+    if (!call(task, failure)) {
+      return;
+    }
+  }
+  end(task, std::move(failure), ready);
+}
+
+bool LaneTasks::enter(NodeTask& task) {
+  const auto& entrance = shared_.entrance(task.number);
+  if (task.n_entered == 0 && !has_turn(entrance) && !enter_turn(task)) {
+    return false;
+  }
+  const auto& [in_turn, order, queues] = entrance;
+  const auto n = task.is_skipped ? 1 : 1 + queues.size();
+  while (task.n_entered < n) {
+    const auto next = task.n_entered++;
+    const bool is_in = next == 0 ? order == nullptr || order->enter(lane_.block().sequence(), task)
+                                 : queues[next - 1]->enter(task);
+    if (!is_in) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// False if the turn of its unit has not come: we come back then.
+bool LaneTasks::enter_turn(NodeTask& task) {
+  task.expect(1);
+  return unit_->turn().add(task.turn_link) == WaitingTaskList::Added::done;
+}
+
+bool LaneTasks::try_enter(NodeTask& task) {
+  const auto& entrance = shared_.entrance(task.number);
+  if (!has_turn(entrance)) {
+    return false;
+  }
+  const auto& [in_turn, order, queues] = entrance;
+  while (task.n_entered < 1 + queues.size()) {
+    const auto next = task.n_entered;
+    const bool is_in = next == 0 ? order == nullptr || order->try_enter(lane_.block().sequence())
+                                 : queues[next - 1]->try_enter();
+    if (!is_in) {
+      return false;
+    }
+    ++task.n_entered;
+  }
+  return true;
+}
+
+TaskChain LaneTasks::leave(NodeTask& task) {
+  const auto& [in_turn, order, queues] = shared_.entrance(task.number);
+  TaskChain next;
+  while (task.n_entered > 0) {
+    const auto last = --task.n_entered;
+    if (last != 0) {
+      next.add(queues[last - 1]->leave());
+    } else if (order != nullptr) {
+      next.add(order->leave(lane_.block().sequence()));
+    }
+  }
+  return next;
+}
+
+/// True if there were such.
+bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
+  const auto queues = shared_.entrance(task.number).queues;
+  bool has_left = false;
+  while (task.n_entered > 1 && queues[task.n_entered - 2]->is_shared()) {
+    --task.n_entered;
+    has_left = true;
+    if (auto* const next = queues[task.n_entered - 1]->leave()) {
+      ready.push(*next);
+    }
+  }
+  return has_left;
+}
+
+/// True if the answer has come already.
+bool LaneTasks::acquire(NodeTask& task, ReadyTasks& ready) {
+  task.stage = Stage::outside;
+  task.expect(2);  // The answer, and that `acquire` has returned.
+  shared_.executor().expect_outside();
+  try {
+    lane_.acquire(task.number, ExternalWork{*this, task.number});
+  } catch (...) {
+    note_failure(std::current_exception());
+  }
+  leave_shared(task, ready);
+  return task.arrive();
+}
+
+void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noexcept {
+  if (failure) {
+    try {
+      lane_.fail_external(node, failure);
+    } catch (...) {
+      note_failure(std::current_exception());
+    }
+  }
+  auto& executor = shared_.executor();
+  if (nodes_[node].arrive()) {
+    executor.submit(nodes_[node]);
+  } else {
+    executor.expect_no_more();
+  }
+}
+
+/// False if it is a coroutine which waits: somebody else may be executing it now.
+bool LaneTasks::call(NodeTask& task, std::exception_ptr& failure) {
+  // A coroutine that has begun must come to its end.
+  if (unit_->has_failed() && task.stage != Stage::waiting) {
+    failure = not_made();
+    return true;
+  }
+  try {
+    return lane_.call(task.number, *this, shared_.parallel());
+  } catch (...) {
+    failure = lane_.failure_of(task.number);
+    note_failure(failure);
+    return true;
+  }
+}
+
+void LaneTasks::note_failure(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ProductNotMade&) {
+    // Something else has failed before, and was noted.
+  } catch (...) {
+    unit_->fail(UnitInWork::at_block(lane_.block().sequence()), failure);
+  }
+}
+
+/// What follows may lead to the end of the block: the task is not touched after.
+void LaneTasks::end(NodeTask& task, std::exception_ptr failure, ReadyTasks& ready) {
+  auto next = leave(task);
+  switch (graph_.nodes[task.number].kind) {
+    case NodeKind::analyzer: end_path(ready); break;
+    case NodeKind::output: begin_next_output(ready); break;
+    default: task.done.close(ready, std::move(failure));
+  }
+  next.push_to(ready);  // Last, to be executed next: the queue is kept busy by this thread.
+}
+
+// Modules that ask
+
+void LaneTasks::wait_for(std::uint32_t asker, std::uint32_t product) {
+  auto& maker = nodes_[graph_.makers[product]];
+  auto& ready = *ReadyTasks::of_this_thread();
+  ReadyTasks::Wakeup wakeup{ready};
+  wakeup.expect(1);
+  WaitingTaskList::Link link{&wakeup, nullptr};
+  switch (maker.done.add(link)) {
+    case WaitingTaskList::Added::first: ask_for_inputs(maker, ready); [[fallthrough]];
+    case WaitingTaskList::Added::waiting: ready.work_until(wakeup, nodes_[asker].rank()); break;
+    case WaitingTaskList::Added::done: break;
+  }
+  check_made(product);
+}
+
+bool LaneTasks::ask_for(std::uint32_t asker, std::uint32_t product) {
+  auto& task = nodes_[asker];
+  auto& maker = nodes_[graph_.makers[product]];
+  if (maker.done.is_done()) {
+    return true;
+  }
+  auto& ready = *ReadyTasks::of_this_thread();
+  const bool has_left = leave_shared(task, ready);
+  task.stage = Stage::waiting;
+  task.expect(1);
+  switch (maker.done.add(ask_links_[asker])) {
+    case WaitingTaskList::Added::first: ask_for_inputs(maker, ready); return false;
+    case WaitingTaskList::Added::waiting: return false;
+    case WaitingTaskList::Added::done: break;
+  }
+  if (has_left) {
+    ready.push(task);  // Has to enter again.
+  }
+  return !has_left;
+}
+
+void LaneTasks::check_made(std::uint32_t product) const {
+  if (nodes_[graph_.makers[product]].done.failure()) {
+    throw ProductNotMade{};
+  }
+}
+
+}  // namespace forkrun

@@ -1,0 +1,101 @@
+#include <forkrun/core/run/processor.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/run/block_loop.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+
+namespace forkrun {
+
+namespace {
+
+std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
+  switch (config.executor) {
+    case ExecutorKind::serial: return make_serial_executor();
+    case ExecutorKind::tbb: return make_tbb_executor(config.threads);
+    case ExecutorKind::thread: return make_thread_executor(config.threads);
+    case ExecutorKind::dispatch: return make_dispatch_executor(config.threads);
+  }
+  throw Error{"there is no such executor"};
+}
+
+void check(const ProcessorConfig& config) {
+  if (config.threads == 0 || config.concurrent_blocks == 0 || config.concurrent_units == 0 ||
+      config.concurrent_iovs == 0) {
+    throw Error{
+        "at least one thread, one concurrent block, one concurrent unit and one concurrent IOV are "
+        "needed"};
+  }
+}
+
+std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
+                                     const ProcessorConfig& config) {
+  const bool needs_tasks =
+      config.always_tasks || std::ranges::any_of(graph.nodes, &Node::is_external);
+  const bool is_serial = config.executor == ExecutorKind::serial;
+  if (is_serial && !needs_tasks) {
+    return make_serial_loop(graph, make_lane);
+  }
+  const UnitLimits limits{config.concurrent_units, config.concurrent_iovs};
+  return make_task_loop(graph, make_lane, is_serial ? 1 : config.concurrent_blocks,
+                        is_serial ? UnitLimits{} : limits, config.always_tasks,
+                        make_executor(config));
+}
+
+}  // namespace
+
+struct Processor::Impl {
+  Schedule& schedule;
+  UnitSteps steps;
+  std::unique_ptr<Recorder> recorder{};
+  std::unique_ptr<BlockLoop> loop{};  ///< uses the recorder
+};
+
+Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
+    : impl_{new Impl{schedule, {schedule, source, config.block_size, status}}} {
+  check(config);
+  if (config.records) {
+    impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
+                                                 config.n_trace_calls, config.on_call);
+  }
+  const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
+  schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
+  const auto make_lane = [&](std::size_t number) {
+    return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
+                                  LaneStatus{status, is_alone}, impl_->recorder.get());
+  };
+  impl_->loop = make_loop(schedule.graph(), make_lane, config);
+}
+
+Processor::~Processor() = default;
+
+void Processor::run(const NextUnit& next, const CommitUnit& commit) {
+  impl_->steps.start(next, commit, LastEnds::told);
+  impl_->loop->run(impl_->steps);
+}
+
+void Processor::stop() { impl_->steps.stop(); }
+
+UnitResult Processor::process(const UnitOfWork& unit,
+                              const std::map<std::string, std::string>& outputs) {
+  std::optional<UnitToDo> to_do{UnitToDo{unit, outputs}};
+  UnitResult result;
+  const NextUnit next = [&to_do] { return std::exchange(to_do, std::nullopt); };
+  const CommitUnit commit = [&result](const UnitOfWork&, const UnitResult& of_unit) {
+    result = of_unit;
+  };
+  impl_->steps.start(next, commit, LastEnds::left_open);
+  impl_->loop->run(impl_->steps);
+  return result;
+}
+
+void Processor::finish() { impl_->steps.finish(); }
+
+const Graph& Processor::graph() const { return impl_->schedule.graph(); }
+
+const Recorder* Processor::recorder() const { return impl_->recorder.get(); }
+
+}  // namespace forkrun

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forkrun/concurrency/waiting_task_list.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/core/run/block_deal.hpp>
+#include <forkrun/core/run/lane.hpp>
+#include <forkrun/core/run/stop_order.hpp>
+
+namespace forkrun {
+
+/// A unit with the paths of its temporary files, by label of the output.
+struct UnitToDo {
+  UnitOfWork unit{};
+  std::map<std::string, std::string> outputs{};
+  bool is_alone{};  ///< never in work together with others: what kills the process is in this one
+};
+
+/// A unit that is in work: its blocks, what came of them, and the first failure.
+///
+/// After a failure no module is called any more, but every task still takes its course: it waits
+/// for its turn, passes it on, tells who waits for it. So all blocks end in the ordinary way.
+class UnitInWork {
+ public:
+  UnitInWork(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
+
+  /// Nobody else may use it meanwhile. `blocks` are swapped in.
+  void begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop);
+
+  [[nodiscard]] const UnitOfWork& unit() const { return to_do_.unit; }
+  [[nodiscard]] const std::map<std::string, std::string>& outputs() const { return to_do_.outputs; }
+  [[nodiscard]] bool is_alone() const { return to_do_.is_alone; }
+  [[nodiscard]] std::size_t n_blocks() const { return blocks_.size(); }
+  [[nodiscard]] BlockToDo block(std::uint32_t number) const {
+    return {to_do_.unit.lumi, blocks_[number], number, to_do_.unit.iov};
+  }
+  /// None when there are no more, or the unit has failed.
+  [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
+    if (has_failed()) {
+      return std::nullopt;
+    }
+    // A block once taken must take its course: others may wait for its turn.
+    const auto number = deal_.next(lane);
+    if (!number) {
+      return std::nullopt;
+    }
+    if (is_stopped()) [[unlikely]] {
+      fail(at_block(*number), std::make_exception_ptr(Stopped{}));
+    }
+    return block(*number);
+  }
+  /// The parent wants no further block to be begun.
+  [[nodiscard]] bool is_stopped() const { return stop_.is_given(); }
+  /// Lanes may still be at blocks that they have taken.
+  [[nodiscard]] bool is_dealt() const { return has_failed() || deal_.is_over(); }
+
+  /// What failures are told of: in the order in which they would come one after another.
+  static constexpr std::uint64_t at_begin = 0;
+  [[nodiscard]] static std::uint64_t at_block(std::uint64_t sequence) { return sequence + 1; }
+  static constexpr std::uint64_t at_end = ~std::uint64_t{0};
+  /// Of several failures the earliest is kept.
+  void fail(std::uint64_t where, std::exception_ptr failure);
+  /// Its modules are not called any more, because an earlier unit has failed or a stop is wished.
+  void drop() { is_dropped_ = has_failed_ = true; }
+  [[nodiscard]] bool is_dropped() const { return is_dropped_; }
+  // Relaxed: a module called a moment later than need be does no harm.
+  [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
+  /// When all its blocks have ended; null: it was dropped, or all is well.
+  [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
+
+  /// Closed when the unit has the turn: what waits in it may go on.
+  [[nodiscard]] WaitingTaskList& turn() { return turn_; }
+
+  /// Of a lane that has left.
+  void add(const Lane::Share& share);
+
+  UnitResult result;
+  std::size_t n_lanes_inside{};  ///< of a UnitSequence
+
+ private:
+  UnitToDo to_do_;
+  std::vector<EntryRange> blocks_;
+  StopOrder stop_{nullptr};
+  BlockDeal deal_;
+  WaitingTaskList turn_;
+  std::atomic<bool> has_failed_{};
+  bool is_dropped_{};
+  std::mutex failure_mutex_;
+  std::uint64_t failed_where_{};
+  std::exception_ptr failure_;
+};
+
+}  // namespace forkrun

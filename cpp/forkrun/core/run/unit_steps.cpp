@@ -1,0 +1,200 @@
+#include <forkrun/core/run/unit_steps.hpp>
+
+#include <time.h>
+
+#include <utility>
+
+#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+
+namespace forkrun {
+
+namespace {
+
+double cpu_now_s() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+OutputModule* output_of(const Node& node) {
+  return static_cast<OutputModule*>(node.record->module.get());
+}
+
+/// What `step` throws is a failure of the unit.
+template <typename Step>
+void attempt(UnitInWork& unit, std::uint64_t where, const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    unit.fail(where, std::current_exception());
+  }
+}
+
+}  // namespace
+
+/// The outputs of one unit: abandoned unless all of them could be closed.
+class UnitSteps::OpenOutputs {
+ public:
+  explicit OpenOutputs(const Graph& graph) : graph_{graph} {}
+  OpenOutputs(const OpenOutputs&) = delete;
+  OpenOutputs& operator=(const OpenOutputs&) = delete;
+  ~OpenOutputs() { abandon(); }
+
+  void open(const UnitInWork& unit) {
+    for (const auto number : graph_.outputs) {
+      const auto& node = graph_.nodes[number];
+      const auto& path = unit.outputs().at(*node.name);
+      open_.push_back(output_of(node));
+      try {
+        open_.back()->open(unit.unit(), path);
+      } catch (...) {
+        rethrow_with_context("output \"" + *node.name + "\" cannot open " + path);
+      }
+    }
+  }
+
+  std::vector<OutputSummary> close(Parallel& parallel) {
+    std::vector<OutputSummary> summaries;
+    for (const auto number : graph_.outputs) {
+      const auto& node = graph_.nodes[number];
+      try {
+        summaries.push_back(output_of(node)->close(parallel));
+      } catch (...) {
+        rethrow_with_context("output \"" + *node.name + "\" cannot be closed");
+      }
+    }
+    open_.clear();
+    return summaries;
+  }
+
+  void abandon() {
+    for (auto* output : std::exchange(open_, {})) {
+      output->abandon();
+    }
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<OutputModule*> open_;
+};
+
+UnitSteps::UnitSteps(Schedule& schedule, const Source& source, std::size_t block_size,
+                     StatusSlot* status)
+    : schedule_{schedule},
+      source_{source},
+      block_size_{block_size},
+      status_{status},
+      announcer_{schedule},
+      outputs_{std::make_unique<OpenOutputs>(schedule.graph())} {}
+
+UnitSteps::~UnitSteps() = default;
+
+void UnitSteps::start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends) {
+  next_ = &next;
+  commit_ = &commit;
+  last_ends_ = last_ends;
+  failure_ = nullptr;
+  is_stopped_ = false;
+}
+
+bool UnitSteps::take(UnitInWork& unit) {
+  if (failure_ || is_stopped()) {
+    return false;
+  }
+  try {
+    auto next = (*next_)();
+    if (!next) {
+      return false;
+    }
+    blocks_.clear();
+    source_.cut(next->unit, block_size_, blocks_);
+    unit.begin(std::move(*next), blocks_, StopOrder{status_});
+    return true;
+  } catch (...) {
+    failure_ = std::current_exception();
+    return false;
+  }
+}
+
+/// Also if a block has failed meanwhile: so modules are told the same as one unit after another.
+void UnitSteps::begin(UnitInWork& unit) {
+  if (unit.is_dropped()) {
+    return;
+  }
+  attempt(unit, UnitInWork::at_begin, [&] {
+    check_outputs(unit);
+    note_begin(unit.unit());
+    announcer_.end_before(&unit.unit());  // Where the unit before did not know this one.
+    schedule_.clear_histograms();
+    announcer_.begin(unit.unit());
+    outputs_->open(unit);
+  });
+}
+
+bool UnitSteps::must_know_next() const { return schedule_.graph().has_told; }
+
+void UnitSteps::end(UnitInWork& unit, const UnitInWork* next) {
+  if (!unit.has_failed() && (next != nullptr || last_ends_ == LastEnds::told)) {
+    attempt(unit, UnitInWork::at_end,
+            [&] { announcer_.end_before(next == nullptr ? nullptr : &next->unit()); });
+  }
+}
+
+void UnitSteps::close(UnitInWork& unit, Parallel& parallel) {
+  if (!unit.has_failed()) {
+    attempt(unit, UnitInWork::at_end, [&] { unit.result.outputs = outputs_->close(parallel); });
+  }
+  outputs_->abandon();  // What was not closed.
+}
+
+void UnitSteps::commit(UnitInWork& unit) {
+  if (unit.has_failed()) {
+    return;
+  }
+  attempt(unit, UnitInWork::at_end, [&] {
+    note_end(unit.result);
+    (*commit_)(unit.unit(), unit.result);
+    if (status_ != nullptr) {
+      status_->n_units_done.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+}
+
+void UnitSteps::rethrow_failure() {
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void UnitSteps::check_outputs(const UnitInWork& unit) const {
+  const auto& graph = schedule_.graph();
+  for (const auto number : graph.outputs) {
+    if (!unit.outputs().contains(*graph.nodes[number].name)) {
+      throw Error{"no path is given for output \"" + *graph.nodes[number].name + "\""};
+    }
+  }
+  if (unit.outputs().size() != graph.outputs.size()) {
+    throw Error{std::to_string(unit.outputs().size()) + " paths are given for " +
+                std::to_string(graph.outputs.size()) + " outputs"};
+  }
+}
+
+void UnitSteps::note_begin(const UnitOfWork& unit) {
+  begin_ = std::chrono::steady_clock::now();
+  cpu_begin_s_ = cpu_now_s();
+  if (status_ != nullptr) {
+    status_->unit.store(unit.number, std::memory_order_relaxed);
+    status_->run.store(unit.lumi.run, std::memory_order_relaxed);
+    status_->lumi.store(unit.lumi.lumi, std::memory_order_relaxed);
+    note_heartbeat(*status_);
+  }
+}
+
+void UnitSteps::note_end(UnitResult& result) const {
+  result.cpu_s = cpu_now_s() - cpu_begin_s_;
+  result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+}  // namespace forkrun

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/core/run/announcer.hpp>
+#include <forkrun/core/run/unit_in_work.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
+#include <forkrun/process/status_board.hpp>
+
+namespace forkrun {
+
+/// The next unit; none: there are no more.
+using NextUnit = std::function<std::optional<UnitToDo>()>;
+/// Takes over a unit that is done: its outputs are closed, its histograms are as it has left them.
+using CommitUnit = std::function<void(const UnitOfWork&, const UnitResult&)>;
+
+/// What becomes of the last lumi, run and IOV when there are no more units.
+enum class LastEnds : std::uint8_t { told, left_open };
+
+/// What is done between units, the same for all loops. For each of them, in this order:
+///
+///     take ─▶ begin ─▶ its blocks ─▶ end ─▶ close ─▶ commit or abandon
+///
+/// `take` may come for the next unit at any time after the `take` of this one, at the same time as
+/// any other step; where modules are told, before the `end`, which has to know what goes on. All
+/// other steps are for one unit after another. What they throw is a failure of the unit.
+class UnitSteps {
+ public:
+  UnitSteps(Schedule& schedule, const Source& source, std::size_t block_size, StatusSlot* status);
+  ~UnitSteps();
+
+  /// Before the first `take`.
+  void start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends);
+
+  /// False if there are no more, or a stop is wished, or the caller has failed.
+  [[nodiscard]] bool take(UnitInWork& unit);
+  /// Tells modules of the runs, lumis and IOVs that begin, and opens outputs.
+  void begin(UnitInWork& unit);
+  /// Whether the next unit is to be taken before the `end` of one.
+  [[nodiscard]] bool must_know_next() const;
+  /// Tells modules of those that do not go on with the unit `next`; null: there is none.
+  void end(UnitInWork& unit, const UnitInWork* next);
+  void close(UnitInWork& unit, Parallel& parallel);
+  void commit(UnitInWork& unit);
+
+  /// Nothing more is taken or committed, except the unit that has begun. From any thread.
+  void stop() { is_stopped_ = true; }
+  [[nodiscard]] bool is_stopped() const { return is_stopped_; }
+  /// \throws what the caller has thrown instead of giving a unit
+  void rethrow_failure();
+  /// Tells all ends that were not told.
+  void finish() { announcer_.end_before(nullptr); }
+
+ private:
+  class OpenOutputs;
+  void check_outputs(const UnitInWork& unit) const;
+  void note_begin(const UnitOfWork& unit);
+  void note_end(UnitResult& result) const;
+
+  Schedule& schedule_;
+  const Source& source_;
+  std::size_t block_size_;
+  StatusSlot* status_;
+  Announcer announcer_;
+  std::unique_ptr<OpenOutputs> outputs_;
+  const NextUnit* next_{};
+  const CommitUnit* commit_{};
+  LastEnds last_ends_{};
+  std::vector<EntryRange> blocks_;  ///< of `take`
+  std::exception_ptr failure_;      ///< of `take`
+  std::atomic<bool> is_stopped_{};
+  std::chrono::steady_clock::time_point begin_{};
+  double cpu_begin_s_{};
+};
+
+}  // namespace forkrun

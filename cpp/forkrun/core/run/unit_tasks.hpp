@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <forkrun/concurrency/executor.hpp>
+#include <forkrun/concurrency/ordered_task_queue.hpp>
+#include <forkrun/core/run/module_queue.hpp>
+
+namespace forkrun {
+
+/// What has to be passed before a node is called: the turn of its unit, its own in the order of
+/// blocks, then its queues.
+struct Entrance {
+  bool in_turn{};
+  OrderedTaskQueue* order{};  ///< null where any order will do
+  std::span<ModuleQueue* const> queues;
+};
+
+/// What the lanes share: the queues before modules that cannot take every block at once.
+class UnitTasks {
+ public:
+  UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel);
+
+  /// Another unit gets the turn: its first block comes first. While no lane waits for its turn.
+  void reset_orders();
+
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+  [[nodiscard]] Executor& executor() { return executor_; }
+  [[nodiscard]] Parallel& parallel() { return parallel_; }
+  [[nodiscard]] std::size_t n_lanes() const { return n_lanes_; }
+  /// Some module sees the blocks of a unit in their order.
+  [[nodiscard]] bool is_in_order() const { return !orders_.empty(); }
+  [[nodiscard]] const Entrance& entrance(std::uint32_t node) const { return entrances_[node]; }
+  [[nodiscard]] ModuleQueue& queue(std::uint32_t number) { return queues_[number]; }
+  /// Analyzers, and gates behind which there is nothing: when all have ended, the paths have.
+  [[nodiscard]] std::uint32_t n_path_ends() const { return n_path_ends_; }
+
+ private:
+  const Graph& graph_;
+  Executor& executor_;
+  Parallel& parallel_;
+  std::size_t n_lanes_;
+  std::uint32_t n_path_ends_{};
+  std::deque<ModuleQueue> queues_;
+  std::deque<OrderedTaskQueue> orders_;
+  std::vector<ModuleQueue*> queues_of_nodes_;
+  std::vector<Entrance> entrances_;  ///< by node
+};
+
+}  // namespace forkrun

@@ -1,0 +1,351 @@
+#include <forkrun/core/schedule/compile_graph.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace forkrun {
+
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+void add_once(Numbers& numbers, std::uint32_t number) {
+  if (std::ranges::find(numbers, number) == numbers.end()) {
+    numbers.push_back(number);
+  }
+}
+
+/// The resource that all unsafe modules share: no name that a user gives.
+const std::string unsafe_resource;
+
+bool is_coroutine(const Module& module) {
+  return dynamic_cast<const CoroutineProducer*>(&module) != nullptr ||
+         dynamic_cast<const CoroutineFilter*>(&module) != nullptr;
+}
+
+/// A module that holds what it shares with others cannot wait on a stack: whoever is called
+/// meanwhile might need the same. What it may ask for is made before it runs.
+bool cannot_wait(const ModuleRecord& record) {
+  const bool shares = record.concurrency() == Concurrency::unsafe || !record.resources.empty();
+  return shares && !is_coroutine(*record.module);
+}
+
+class GraphCompiler {
+ public:
+  explicit GraphCompiler(const JobDescription& job);
+  Graph compile();
+
+ private:
+  std::uint32_t module_node(std::uint32_t module);
+  std::uint32_t maker_node(std::uint32_t product);
+  Numbers queues_of(std::uint32_t module);
+  Numbers shared_queues_of(std::uint32_t module);
+  void add_queues_between_units();
+  std::uint32_t shared_queue(const std::string& resource);
+  std::uint32_t column_node(std::uint32_t product);
+  Node describe(std::uint32_t module) const;
+  void set_turn(std::uint32_t module, Node& node);
+  Numbers input_nodes(const Numbers& products);
+  Numbers columns_among(const Numbers& products) const;
+  void add_path(const PathDescription& path);
+  std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
+  void add_analyzers();
+  void add_outputs();
+  void set_gates(std::uint32_t node, Numbers gates);
+  void note_makers();
+  LinkRange add_links(const Numbers& numbers);
+  std::uint32_t number_of(const std::string& label) const;
+
+  const JobDescription& job_;
+  Graph graph_;
+  std::vector<Numbers> consumed_;                   ///< products, by module
+  std::vector<Numbers> asked_;                      ///< products that it may ask for, by module
+  std::vector<bool> asks_;                          ///< by module
+  std::vector<Numbers> produced_;                   ///< products, by module
+  Numbers module_nodes_;                            ///< by module
+  Numbers column_nodes_;                            ///< by product
+  std::vector<Numbers> analyzer_gates_;             ///< by module
+  std::map<std::string, std::uint32_t> path_ends_;  ///< gates
+  std::vector<Numbers> gate_children_;              ///< by gate
+  std::vector<Numbers> gate_analyzers_;             ///< by gate
+  std::map<std::string, std::uint32_t> resources_;  ///< queues, by name
+  std::vector<bool> reaches_turn_;                  ///< by node: it, or what it needs, is in turn
+  Numbers lazy_nodes_;
+};
+
+GraphCompiler::GraphCompiler(const JobDescription& job)
+    : job_{job},
+      consumed_(job.modules.size()),
+      asked_(job.modules.size()),
+      asks_(job.modules.size()),
+      produced_(job.modules.size()),
+      module_nodes_(job.modules.size(), none),
+      column_nodes_(job.products.products().size(), none),
+      analyzer_gates_(job.modules.size()),
+      gate_children_(1),
+      gate_analyzers_(1) {
+  graph_.products = job.products.products();
+  graph_.gates.resize(1);
+  for (const auto& consumption : job.products.consumptions()) {
+    asks_[consumption.module] =
+        asks_[consumption.module] || consumption.when == Consumption::When::asked;
+    const bool before = consumption.when == Consumption::When::before ||
+                        cannot_wait(job.modules[consumption.module]);
+    add_once((before ? consumed_ : asked_)[consumption.module], consumption.product);
+  }
+  for (std::uint32_t number = 0; number < graph_.products.size(); ++number) {
+    if (graph_.products[number].module != none) {
+      produced_[graph_.products[number].module].push_back(number);
+    }
+  }
+}
+
+Graph GraphCompiler::compile() {
+  for (const auto& path : job_.paths) {
+    add_path(path);
+  }
+  add_analyzers();
+  add_outputs();
+  add_queues_between_units();
+  for (std::size_t gate = 0; gate < graph_.gates.size(); ++gate) {
+    graph_.gates[gate].children = add_links(gate_children_[gate]);
+    graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
+  }
+  note_makers();
+  add_steps(graph_, lazy_nodes_);
+  return std::move(graph_);
+}
+
+/// Nodes are numbered after those that they depend on.
+std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
+  if (module_nodes_[module] == none) {
+    auto node = describe(module);
+    node.inputs = add_links(input_nodes(consumed_[module]));
+    for (const auto lazy : input_nodes(asked_[module])) {
+      add_once(lazy_nodes_, lazy);
+    }
+    node.products = add_links(produced_[module]);
+    node.columns = add_links(columns_among(produced_[module]));
+    node.queues = add_links(queues_of(module));
+    set_turn(module, node);
+    module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+  }
+  return module_nodes_[module];
+}
+
+Node GraphCompiler::describe(std::uint32_t module) const {
+  const auto& record = job_.modules[module];
+  static constexpr NodeKind kinds[] = {NodeKind::producer, NodeKind::producer, NodeKind::filter,
+                                       NodeKind::analyzer, NodeKind::output};
+  Node node;
+  node.kind = kinds[static_cast<std::size_t>(record.kind)];
+  node.concurrency = record.concurrency();
+  node.in_order = node.kind == NodeKind::output ||
+                  (node.kind == NodeKind::analyzer && node.concurrency != Concurrency::reentrant);
+  node.is_coroutine = is_coroutine(*record.module);
+  node.asks = asks_[module];
+  node.may_wait = !asked_[module].empty();
+  node.is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
+  node.record = &record;
+  node.name = &record.label;
+  return node;
+}
+
+/// A module that asks keeps its thread, or its own queue, while it waits. If what it waits for had
+/// to wait for an earlier unit, that unit might need the same: so it waits for the turn before.
+void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
+  const auto reaches_turn = [this](std::uint32_t input) { return reaches_turn_[input]; };
+  const bool asks_in_turn = std::ranges::any_of(input_nodes(asked_[module]), reaches_turn);
+  const bool is_told = dynamic_cast<const Transitions*>(node.record->module.get()) != nullptr;
+  node.in_turn =
+      is_told || asks_in_turn || node.kind == NodeKind::analyzer || node.kind == NodeKind::output;
+  reaches_turn_.push_back(node.in_turn ||
+                          std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
+}
+
+/// Its own first: those that are shared can be left while the others are kept.
+Numbers GraphCompiler::queues_of(std::uint32_t module) {
+  const auto& record = job_.modules[module];
+  Numbers queues;
+  const bool is_one = record.concurrency() == Concurrency::one && !describe(module).in_order;
+  if (is_one || record.concurrency() == Concurrency::limited) {
+    queues.push_back(static_cast<std::uint32_t>(graph_.queues.size()));
+    graph_.queues.push_back({is_one ? 1 : record.limit, false});
+  }
+  std::ranges::copy(shared_queues_of(module), std::back_inserter(queues));
+  return queues;
+}
+
+/// In one order for all modules: they cannot block each other.
+Numbers GraphCompiler::shared_queues_of(std::uint32_t module) {
+  const auto& record = job_.modules[module];
+  Numbers shared;
+  if (record.concurrency() == Concurrency::unsafe) {
+    shared.push_back(shared_queue(unsafe_resource));
+  }
+  for (const auto& resource : record.resources) {
+    shared.push_back(shared_queue(resource));
+  }
+  std::ranges::sort(shared);
+  return shared;
+}
+
+/// What is done between units must not meet what modules do with blocks of the next.
+void GraphCompiler::add_queues_between_units() {
+  std::set<std::uint32_t> told;
+  std::set<std::uint32_t> outputs;
+  for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
+    const auto& record = job_.modules[module];
+    const auto shared = shared_queues_of(module);
+    if (dynamic_cast<const Transitions*>(record.module.get()) != nullptr) {
+      graph_.has_told = true;
+      told.insert(shared.begin(), shared.end());
+    }
+    if (record.kind == ModuleKind::output) {
+      outputs.insert(shared.begin(), shared.end());
+    }
+  }
+  graph_.told_queues = add_links({told.begin(), told.end()});
+  graph_.output_queues = add_links({outputs.begin(), outputs.end()});
+}
+
+std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
+  const auto next = static_cast<std::uint32_t>(graph_.queues.size());
+  const auto [found, is_new] = resources_.emplace(resource, next);
+  if (is_new) {
+    graph_.queues.push_back({1, true});
+  }
+  return found->second;
+}
+
+Numbers GraphCompiler::input_nodes(const Numbers& products) {
+  Numbers nodes;
+  for (const auto product : products) {
+    add_once(nodes, maker_node(product));
+  }
+  return nodes;
+}
+
+std::uint32_t GraphCompiler::maker_node(std::uint32_t product) {
+  const auto maker = graph_.products[product].module;
+  return maker == none ? column_node(product) : module_node(maker);
+}
+
+Numbers GraphCompiler::columns_among(const Numbers& products) const {
+  Numbers columns;
+  std::ranges::copy_if(products, std::back_inserter(columns), [this](auto product) {
+    return graph_.products[product].type->cpp_type == typeid(Column);
+  });
+  return columns;
+}
+
+std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
+  if (column_nodes_[product] == none) {
+    Node node;
+    node.kind = NodeKind::source_column;
+    node.source_column = graph_.products[product].source_column;
+    node.columns = node.products = add_links({product});
+    node.name = &graph_.products[product].name;  // Stays where it is when the graph is moved.
+    column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
+    graph_.nodes.push_back(node);
+    reaches_turn_.push_back(false);
+  }
+  return column_nodes_[product];
+}
+
+void GraphCompiler::add_path(const PathDescription& path) {
+  std::uint32_t gate = 0;
+  for (const auto& label : path.labels) {
+    const auto module = number_of(label);
+    if (job_.modules[module].kind == ModuleKind::filter) {
+      gate = next_gate(gate, module_node(module));
+    } else {
+      add_once(analyzer_gates_[module], gate);
+    }
+  }
+  path_ends_[path.name] = gate;
+}
+
+std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter) {
+  for (const auto child : gate_children_[gate]) {
+    if (graph_.gates[child].filter == filter) {
+      return child;
+    }
+  }
+  auto& filter_mask = graph_.nodes[filter].mask;
+  if (filter_mask == none) {
+    filter_mask = graph_.n_masks++;
+  }
+  const auto number = static_cast<std::uint32_t>(graph_.gates.size());
+  const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
+  graph_.gates.push_back({gate, filter, filter_mask, mask, {}, {}, {}});
+  gate_children_[gate].push_back(number);
+  gate_children_.emplace_back();
+  gate_analyzers_.emplace_back();
+  return number;
+}
+
+void GraphCompiler::add_analyzers() {
+  for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
+    if (job_.modules[module].kind != ModuleKind::analyzer) {
+      continue;
+    }
+    const auto node = module_node(module);
+    set_gates(node, analyzer_gates_[module]);
+    for (const auto gate : graph_.at(graph_.nodes[node].gates)) {
+      gate_analyzers_[gate].push_back(node);
+    }
+    graph_.analyzers.push_back(node);
+  }
+}
+
+void GraphCompiler::add_outputs() {
+  for (const auto& output : job_.outputs) {
+    Numbers gates;
+    for (const auto& path : output.paths) {
+      add_once(gates, path_ends_.at(path));
+    }
+    const auto node = module_node(number_of(output.label));
+    set_gates(node, std::move(gates));
+    graph_.outputs.push_back(node);
+  }
+}
+
+void GraphCompiler::set_gates(std::uint32_t node, Numbers gates) {
+  if (gates.empty()) {
+    gates.push_back(0);
+  }
+  graph_.nodes[node].mask = gates.size() == 1 ? graph_.gates[gates[0]].mask : graph_.n_masks++;
+  graph_.nodes[node].gates = add_links(gates);
+}
+
+void GraphCompiler::note_makers() {
+  graph_.makers.assign(graph_.products.size(), none);
+  for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
+    for (const auto product : graph_.at(graph_.nodes[node].products)) {
+      graph_.makers[product] = node;
+    }
+  }
+}
+
+LinkRange GraphCompiler::add_links(const Numbers& numbers) {
+  const LinkRange range{static_cast<std::uint32_t>(graph_.links.size()),
+                        static_cast<std::uint32_t>(numbers.size())};
+  graph_.links.insert(graph_.links.end(), numbers.begin(), numbers.end());
+  return range;
+}
+
+std::uint32_t GraphCompiler::number_of(const std::string& label) const {
+  const auto found = std::ranges::find(job_.modules, label, &ModuleRecord::label);
+  return static_cast<std::uint32_t>(found - job_.modules.begin());
+}
+
+}  // namespace
+
+Graph compile_graph(const JobDescription& job) { return GraphCompiler{job}.compile(); }
+
+}  // namespace forkrun

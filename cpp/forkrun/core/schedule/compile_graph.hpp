@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <forkrun/core/schedule/graph.hpp>
+#include <forkrun/core/schedule/module_record.hpp>
+#include <forkrun/core/schedule/product_table.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
+
+namespace forkrun {
+
+/// All that a job consists of, by number of its module.
+struct JobDescription {
+  std::vector<ModuleRecord> modules;
+  ProductTable products;
+  std::vector<PathDescription> paths;
+  std::vector<OutputDescription> outputs;
+};
+
+/// Everything that keeps the job from being compiled.
+[[nodiscard]] std::vector<std::string> find_problems(const JobDescription& job);
+
+/// Of a job without problems. The graph points to labels of `job.modules`, which must stay.
+[[nodiscard]] Graph compile_graph(const JobDescription& job);
+
+/// Part of it: finds the steps of gates, analyzers and outputs. `lazy`: nodes that modules ask for
+/// while they run.
+void add_steps(Graph& graph, const std::vector<std::uint32_t>& lazy);
+
+}  // namespace forkrun

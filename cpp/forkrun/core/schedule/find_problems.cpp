@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/core/schedule/compile_graph.hpp>
+
+namespace forkrun {
+
+namespace {
+
+std::vector<std::string> labels_of(const JobDescription& job) {
+  std::vector<std::string> labels;
+  labels.reserve(job.modules.size());
+  for (const auto& record : job.modules) {
+    labels.push_back(record.label);
+  }
+  return labels;
+}
+
+/// `module "dimuon"`, `output "events"`
+std::vector<std::string> descriptions_of(const JobDescription& job) {
+  std::vector<std::string> descriptions;
+  descriptions.reserve(job.modules.size());
+  for (const auto& record : job.modules) {
+    descriptions.push_back((record.kind == ModuleKind::output ? "output \"" : "module \"") +
+                           record.label + "\"");
+  }
+  return descriptions;
+}
+
+void check_unique(const std::string& what, const std::vector<std::string>& names,
+                  std::vector<std::string>& problems) {
+  std::set<std::string> seen;
+  for (const auto& name : names) {
+    if (!seen.insert(name).second) {
+      problems.push_back(std::string{"there are two "}.append(what).append(" \"" + name + "\""));
+    }
+  }
+}
+
+std::string check_path_label(const JobDescription& job, const PathDescription& path,
+                             const std::string& label) {
+  const auto start = "path \"" + path.name + "\" names \"" + label + "\"";
+  const auto found = std::ranges::find(job.modules, label, &ModuleRecord::label);
+  if (found == job.modules.end()) {
+    return start + ", which is no module" + nearest_name_hint(label, labels_of(job));
+  }
+  if (found->kind == ModuleKind::producer) {
+    return start +
+           ", a producer: a path has filters and analyzers, and what they consume is "
+           "made on demand";
+  }
+  if (found->kind == ModuleKind::output) {
+    return start + ", an output: say in the output which paths it writes";
+  }
+  return {};
+}
+
+void check_paths(const JobDescription& job, std::vector<std::string>& problems) {
+  for (const auto& path : job.paths) {
+    for (const auto& label : path.labels) {
+      auto problem = check_path_label(job, path, label);
+      if (!problem.empty()) {
+        problems.push_back(std::move(problem));
+      }
+    }
+  }
+}
+
+std::vector<std::string> names_of(const std::vector<PathDescription>& paths) {
+  std::vector<std::string> names;
+  names.reserve(paths.size());
+  for (const auto& path : paths) {
+    names.push_back(path.name);
+  }
+  return names;
+}
+
+void check_outputs(const JobDescription& job, std::vector<std::string>& problems) {
+  const auto paths = names_of(job.paths);
+  for (const auto& output : job.outputs) {
+    for (const auto& path : output.paths) {
+      if (std::ranges::find(paths, path) == paths.end()) {
+        problems.push_back("output \"" + output.label + "\" writes path \"" + path +
+                           "\", which there is not" + nearest_name_hint(path, paths));
+      }
+    }
+  }
+}
+
+void check_products_of(const JobDescription& job, std::uint32_t number,
+                       std::vector<std::string>& problems) {
+  const auto& record = job.modules[number];
+  const bool makes_products = std::ranges::any_of(
+      job.products.products(), [number](const Product& p) { return p.module == number; });
+  if (makes_products && record.kind != ModuleKind::producer) {
+    problems.push_back("module \"" + record.label + "\" declares products, but is no producer");
+  }
+}
+
+void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& problems) {
+  if (record.histograms.empty()) {
+    return;
+  }
+  const auto start = "module \"" + record.label + "\" books histograms, ";
+  if (record.kind != ModuleKind::analyzer) {
+    problems.push_back(start + "but is no analyzer");
+  } else if (record.concurrency() == Concurrency::reentrant) {
+    problems.push_back(start + "so it cannot be reentrant");
+  }
+}
+
+void check_instances_of(const ModuleRecord& record, std::vector<std::string>& problems) {
+  if (record.instances == Instances::shared) {
+    return;
+  }
+  const auto start = "module \"" + record.label + "\" is to have one object per block, but ";
+  if (!record.histograms.empty()) {
+    problems.push_back(start + "books histograms, which only one can fill");
+  } else if (record.kind == ModuleKind::output) {
+    problems.push_back(start + "is an output");
+  } else if (!record.module->clone()) {
+    problems.push_back(start + "has no clone()");
+  }
+}
+
+void check_external(const ModuleRecord& record, std::vector<std::string>& problems) {
+  const bool is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
+  if (is_external && record.kind != ModuleKind::producer && record.kind != ModuleKind::filter) {
+    problems.push_back("module \"" + record.label +
+                       "\" has work done outside, but is neither producer nor filter");
+  }
+}
+
+void check_kinds(const JobDescription& job, std::vector<std::string>& problems) {
+  for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
+    if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
+      check_products_of(job, number, problems);
+      check_histograms_of(job.modules[number], problems);
+      check_instances_of(job.modules[number], problems);
+      check_external(job.modules[number], problems);
+    }
+  }
+}
+
+/// Looks along the flow of products for a way back to where it began.
+class CycleSearch {
+ public:
+  explicit CycleSearch(const JobDescription& job)
+      : job_{job}, consumers_(job.modules.size()), states_(job.modules.size()) {
+    for (const auto& consumption : job.products.consumptions()) {
+      const auto maker = job.products.products()[consumption.product].module;
+      if (maker != none) {
+        consumers_[maker].insert(consumption.module);
+      }
+    }
+  }
+
+  std::vector<std::string> find() {
+    for (std::uint32_t module = 0; module < consumers_.size(); ++module) {
+      visit(module);
+    }
+    return std::move(cycles_);
+  }
+
+ private:
+  enum class State : std::uint8_t { unseen, on_the_way, done };
+
+  void visit(std::uint32_t module) {
+    if (states_[module] == State::on_the_way) {
+      report(module);
+    }
+    if (states_[module] != State::unseen) {
+      return;
+    }
+    states_[module] = State::on_the_way;
+    way_.push_back(module);
+    for (const auto consumer : consumers_[module]) {
+      visit(consumer);
+    }
+    way_.pop_back();
+    states_[module] = State::done;
+  }
+
+  void report(std::uint32_t module) {
+    std::string text = "cycle: ";
+    for (auto step = std::ranges::find(way_, module); step != way_.end(); ++step) {
+      text += job_.modules[*step].label + " → ";
+    }
+    cycles_.push_back(text + job_.modules[module].label +
+                      " (each consumes what the one before it makes)");
+  }
+
+  const JobDescription& job_;
+  std::vector<std::set<std::uint32_t>> consumers_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> way_;
+  std::vector<std::string> cycles_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_problems(const JobDescription& job) {
+  std::vector<std::string> problems;
+  check_unique("modules", labels_of(job), problems);
+  check_unique("paths", names_of(job.paths), problems);
+  std::ranges::move(job.products.problems(descriptions_of(job)), std::back_inserter(problems));
+  std::ranges::move(CycleSearch{job}.find(), std::back_inserter(problems));
+  check_kinds(job, problems);
+  check_paths(job, problems);
+  check_outputs(job, problems);
+  return problems;
+}
+
+}  // namespace forkrun

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module/conditions.hpp>
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/core/schedule/module_record.hpp>
+#include <forkrun/core/schedule/product_table.hpp>
+
+namespace forkrun {
+
+enum class NodeKind : std::uint8_t { source_column, producer, filter, analyzer, output };
+
+/// A piece of `Graph::links`, or of `Graph::steps`.
+struct LinkRange {
+  std::uint32_t first{};
+  std::uint32_t count{};
+};
+
+/// What is scheduled: the reading of a column of the input, or a module. Only what somebody needs
+/// has a node. Nodes are numbered after those that they depend on.
+struct Node {
+  NodeKind kind{};
+  Concurrency concurrency = Concurrency::reentrant;
+  bool in_order{};               ///< sees the blocks of a unit in their order
+  bool in_turn{};                ///< sees one unit after another: see UnitSequence
+  bool is_coroutine{};           ///< waits for products without a thread
+  bool asks{};                   ///< for products, while it runs
+  bool may_wait{};               ///< for them: they are not made before
+  bool is_external{};            ///< has part of its work done outside
+  const ModuleRecord* record{};  ///< null for a source column
+  std::uint32_t source_column = none;
+  std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
+  LinkRange inputs;           ///< nodes that make what this one consumes
+  LinkRange products;         ///< what this one makes
+  LinkRange columns;          ///< those of its products that are columns
+  LinkRange gates;            ///< of an analyzer or output: it sees the events that pass one
+  LinkRange queues;           ///< to be passed before it is called, in this order
+  LinkRange steps;            ///< of an analyzer or output: see Step
+  const std::string* name{};  ///< label of the module or name of the column
+};
+
+/// The beginning of a path: the events that its filters have left, with the last of them named.
+/// Paths that begin with the same filters share their gates. Gate 0 has no filter: all events.
+struct Gate {
+  std::uint32_t parent = none;  ///< the gate before the last filter; smaller than this one's number
+  std::uint32_t filter = none;  ///< node
+  std::uint32_t filter_mask{};
+  std::uint32_t mask{};  ///< the filter's own if the parent is gate 0
+  LinkRange children;    ///< gates
+  LinkRange analyzers;   ///< nodes
+  LinkRange steps;       ///< see Step
+};
+
+/// A queue before modules that cannot take every block at once.
+struct QueueDescription {
+  std::uint32_t limit = 1;  ///< blocks at a time
+  bool is_shared{};         ///< by several modules: left while one of them waits
+};
+
+/// One call of the serial course of a block, which tries gate after gate, then analyzer after
+/// analyzer, then output after output. Each of them has the calls of what it needs, in an order in
+/// which makers come before consumers, itself last; without those that were certainly made before.
+struct Step {
+  std::uint32_t node{};
+  bool may_be_called{};  ///< already: by another gate, or because a module has asked
+  bool is_noted{};       ///< others want to know that it was called
+  bool is_plain{};       ///< neither, and a producer of no columns that does not ask
+};
+
+/// A compiled job. Nodes, gates, masks and products are numbered; all lists are pieces of one flat
+/// array. Built once, before the fork; afterwards read by all threads.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<Gate> gates;  ///< parents before children
+  std::vector<std::uint32_t> links;
+  std::vector<std::uint32_t> analyzers;  ///< nodes, in the order of their modules
+  std::vector<std::uint32_t> outputs;    ///< nodes, in the order of their modules
+  std::vector<Product> products;
+  std::vector<std::uint32_t> makers;  ///< nodes, by product; none: nobody needs it
+  std::vector<QueueDescription> queues;
+  std::vector<Step> steps;
+  bool has_told{};            ///< modules with Transitions
+  LinkRange told_queues;      ///< to be passed before modules with Transitions are told
+  LinkRange output_queues;    ///< to be passed before outputs are opened or closed
+  std::uint32_t n_masks = 1;  ///< mask 0: all events
+  std::shared_ptr<const Conditions> conditions{};
+
+  [[nodiscard]] std::span<const std::uint32_t> at(LinkRange range) const {
+    return std::span{links}.subspan(range.first, range.count);
+  }
+  [[nodiscard]] std::span<const Step> steps_at(LinkRange range) const {
+    return std::span{steps}.subspan(range.first, range.count);
+  }
+};
+
+}  // namespace forkrun

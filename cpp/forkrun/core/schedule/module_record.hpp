@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module/module.hpp>
+
+namespace forkrun {
+
+enum class ModuleKind : std::uint8_t { unknown, producer, filter, analyzer, output };
+
+/// A module of the job with what it said while it was constructed. Modules are numbered in the
+/// order in which they were added.
+struct ModuleRecord {
+  std::string label;
+  ModuleKind kind = ModuleKind::unknown;
+  std::optional<Concurrency> wished_concurrency{};
+  std::uint32_t limit = 1;  ///< blocks at a time, of Concurrency::limited
+  Instances instances = Instances::shared;
+  std::set<std::string> resources{};
+  std::deque<Histogram> histograms{};  ///< a deque: modules hold references to its elements
+  std::unique_ptr<Module> module{};    ///< null if its constructor threw; destroyed before those
+  std::vector<std::unique_ptr<Module>> clones{};
+
+  [[nodiscard]] Concurrency concurrency() const {
+    return wished_concurrency.value_or(kind == ModuleKind::analyzer ? Concurrency::one
+                                                                    : Concurrency::reentrant);
+  }
+};
+
+}  // namespace forkrun

@@ -1,0 +1,112 @@
+#include <forkrun/core/schedule/schedule.hpp>
+
+#include <utility>
+
+#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+#include <forkrun/core/schedule/module_record.hpp>
+
+namespace forkrun {
+
+Schedule::Schedule(std::vector<ModuleRecord> modules, std::unique_ptr<Graph> graph)
+    : modules_{std::move(modules)}, graph_{std::move(graph)} {}
+
+Schedule::~Schedule() = default;
+
+template <typename Call>
+void Schedule::tell_all(const std::string& message, Call call) {
+  for (auto& record : modules_) {
+    try {
+      call(*record.module);
+      for (const auto& clone : record.clones) {
+        call(*clone);
+      }
+    } catch (...) {
+      rethrow_with_context("module \"" + record.label + "\" failed in " + message);
+    }
+  }
+}
+
+void Schedule::pre_fork() {
+  tell_all("pre_fork", [](Module& module) { module.pre_fork(); });
+}
+
+void Schedule::post_fork(int child) {
+  tell_all("post_fork", [child](Module& module) { module.post_fork(child); });
+}
+
+void Schedule::begin_job() {
+  tell_all("begin_job", [](Module& module) { module.begin_job(); });
+}
+
+void Schedule::end_job() {
+  tell_all("end_job", [](Module& module) { module.end_job(); });
+}
+
+template <typename Call>
+void Schedule::tell_transition(const std::string& message, Call call) {
+  tell_all(message, [&call](Module& module) {
+    if (auto* const told = dynamic_cast<Transitions*>(&module)) {
+      call(*told);
+    }
+  });
+}
+
+void Schedule::begin_iov(std::uint32_t iov) {
+  tell_transition("begin_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& told) { told.begin_iov(iov); });
+}
+
+void Schedule::end_iov(std::uint32_t iov) {
+  tell_transition("end_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& told) { told.end_iov(iov); });
+}
+
+void Schedule::begin_run(std::uint32_t run) {
+  tell_transition("begin_run of run " + std::to_string(run),
+                  [run](Transitions& told) { told.begin_run(run); });
+}
+
+void Schedule::end_run(std::uint32_t run) {
+  tell_transition("end_run of run " + std::to_string(run),
+                  [run](Transitions& told) { told.end_run(run); });
+}
+
+void Schedule::begin_lumi(LumiId lumi) {
+  tell_transition("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& told) { told.begin_lumi(lumi); });
+}
+
+void Schedule::end_lumi(LumiId lumi) {
+  tell_transition("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& told) { told.end_lumi(lumi); });
+}
+
+void Schedule::make_clones(std::size_t n_clones) {
+  for (auto& record : modules_) {
+    record.clones.clear();
+    for (std::size_t i = 0; record.instances == Instances::per_block && i < n_clones; ++i) {
+      record.clones.push_back(record.module->clone());
+    }
+  }
+}
+
+std::vector<BookedHistogram> Schedule::histograms() const {
+  std::vector<BookedHistogram> booked;
+  for (const auto& record : modules_) {
+    for (const auto& histogram : record.histograms) {
+      booked.push_back({&record.label, &histogram});
+    }
+  }
+  return booked;
+}
+
+void Schedule::clear_histograms() {
+  for (auto& record : modules_) {
+    for (auto& histogram : record.histograms) {
+      histogram.clear();
+    }
+  }
+}
+
+}  // namespace forkrun

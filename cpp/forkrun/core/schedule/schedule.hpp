@@ -1,0 +1,129 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/core/module/module.hpp>
+
+namespace forkrun {
+
+/// What a configuration says instead of the module itself.
+struct ConcurrencyOverride {
+  std::optional<Concurrency> concurrency{};
+  std::uint32_t limit = 1;  ///< of Concurrency::limited
+  std::optional<Instances> instances{};
+  std::vector<std::string> resources{};  ///< beside those that the module uses
+};
+
+struct ModuleDescription {
+  std::string label;
+  Parameters parameters;
+  ConcurrencyOverride instead{};
+};
+
+struct PathDescription {
+  std::string name;
+  std::vector<std::string> labels;  ///< filters and analyzers, in order
+};
+
+struct OutputDescription {
+  std::string label;
+  std::vector<std::string> paths;     ///< none: every event
+  std::vector<std::string> products;  ///< produced columns that it writes
+};
+
+struct Graph;
+struct ModuleRecord;
+
+/// A histogram with the label of the module that booked it.
+struct BookedHistogram {
+  const std::string* module{};
+  const Histogram* histogram{};
+};
+
+/// A checked job: its modules, and how they depend on each other. Made in the parent; the children
+/// drive blocks through it with a `Processor`.
+class Schedule {
+ public:
+  Schedule(std::vector<ModuleRecord> modules, std::unique_ptr<Graph> graph);
+  ~Schedule();
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  /// Messages to all modules, in the order in which they were added.
+  /// \throws Error naming the module that failed.
+  void pre_fork();
+  void post_fork(int child);
+  void begin_job();
+  void end_job();
+  /// Those below only to modules with Transitions.
+  void begin_iov(std::uint32_t iov);
+  void end_iov(std::uint32_t iov);
+  void begin_run(std::uint32_t run);
+  void end_run(std::uint32_t run);
+  void begin_lumi(LumiId lumi);
+  void end_lumi(LumiId lumi);
+
+  /// By module, in booking order; they change with every block.
+  [[nodiscard]] std::vector<BookedHistogram> histograms() const;
+  void clear_histograms();
+
+  /// So many further objects of each module that has one per concurrent block; they get the
+  /// messages from now on.
+  void make_clones(std::size_t n_clones);
+
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+
+ private:
+  template <typename Call>
+  void tell_all(const std::string& message, Call call);
+  template <typename Call>
+  void tell_transition(const std::string& message, Call call);
+
+  std::vector<ModuleRecord> modules_;
+  std::unique_ptr<Graph> graph_;
+};
+
+/// Collects the modules of a job and checks them against each other.
+class ScheduleBuilder {
+ public:
+  /// `source_columns`: what the input offers, in the order of `Source::columns()`. `seed`: of the
+  /// modules' random numbers. `conditions`: filled; null: the job has none.
+  explicit ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed = 0,
+                           std::shared_ptr<Conditions> conditions = nullptr);
+  ~ScheduleBuilder();
+  ScheduleBuilder(ScheduleBuilder&&) noexcept;
+  ScheduleBuilder& operator=(ScheduleBuilder&&) noexcept;
+
+  /// Constructs the module at once. What the constructor throws is kept as a problem of the module.
+  void add_module(const ModuleDescription& module,
+                  const std::function<std::unique_ptr<Module>(Construction&)>& make);
+  void add_path(const PathDescription& path);
+  /// `make` gets the products the output writes, by name and product number, through
+  /// `Construction`.
+  void add_output(const OutputDescription& output,
+                  const std::function<std::unique_ptr<OutputModule>(Construction&)>& make);
+
+  /// Name and type of every column that modules produce, sorted by name.
+  [[nodiscard]] std::vector<ColumnDescription> produced_columns() const;
+
+  /// Source columns that some module or output consumes (directly), sorted by name.
+  [[nodiscard]] std::vector<std::string> consumed_source_columns() const;
+
+  /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
+  /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
+  /// path; a producer on a path; parameters that no module asked for. The builder is empty
+  /// afterwards.
+  [[nodiscard]] std::unique_ptr<Schedule> compile();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace forkrun

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/schedule/compile_graph.hpp>
+#include <forkrun/core/schedule/construction.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
+
+namespace forkrun {
+
+namespace {
+
+ModuleKind kind_of(const Module& module) {
+  if (dynamic_cast<const Producer*>(&module) != nullptr ||
+      dynamic_cast<const CoroutineProducer*>(&module) != nullptr) {
+    return ModuleKind::producer;
+  }
+  if (dynamic_cast<const Filter*>(&module) != nullptr ||
+      dynamic_cast<const CoroutineFilter*>(&module) != nullptr) {
+    return ModuleKind::filter;
+  }
+  if (dynamic_cast<const Analyzer*>(&module) != nullptr) {
+    return ModuleKind::analyzer;
+  }
+  if (dynamic_cast<const OutputModule*>(&module) != nullptr) {
+    return ModuleKind::output;
+  }
+  throw Error{"is neither a producer nor a filter, an analyzer or an output"};
+}
+
+}  // namespace
+
+struct ScheduleBuilder::Impl {
+  JobDescription job;
+  std::uint64_t seed;
+  std::shared_ptr<Conditions> conditions;
+  std::vector<std::string> problems{};
+
+  template <typename Make>
+  void add(const ModuleDescription& module, const Make& make);
+};
+
+void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
+  if (instead.concurrency) {
+    record.wished_concurrency = instead.concurrency;
+    record.limit = instead.limit;
+  }
+  record.instances = instead.instances.value_or(record.instances);
+  record.resources.insert(instead.resources.begin(), instead.resources.end());
+}
+
+/// Constructs a module; what it throws becomes a problem.
+template <typename Make>
+void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
+  const auto& [label, parameters, instead] = description;
+  const auto number = static_cast<std::uint32_t>(job.modules.size());
+  auto& record = job.modules.emplace_back(ModuleRecord{label});
+  ModuleConstruction construction{number, record, parameters, job.products, seed, *conditions};
+  try {
+    auto module = make(construction);
+    if (!module) {
+      throw Error{"was not made"};
+    }
+    record.kind = kind_of(*module);
+    record.module = std::move(module);
+    apply(instead, record);
+    parameters.check_all_used();
+  } catch (const ScheduleError& error) {
+    std::ranges::copy(error.problems(), std::back_inserter(problems));
+  } catch (const std::exception& error) {
+    problems.push_back("module \"" + label + "\": " + error.what());
+  }
+}
+
+ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed,
+                                 std::shared_ptr<Conditions> conditions)
+    : impl_{std::make_unique<Impl>(
+          Impl{JobDescription{{}, ProductTable{std::move(source_columns)}, {}, {}}, seed,
+               conditions ? std::move(conditions) : std::make_shared<Conditions>(0)})} {}
+
+ScheduleBuilder::~ScheduleBuilder() = default;
+ScheduleBuilder::ScheduleBuilder(ScheduleBuilder&&) noexcept = default;
+ScheduleBuilder& ScheduleBuilder::operator=(ScheduleBuilder&&) noexcept = default;
+
+void ScheduleBuilder::add_module(
+    const ModuleDescription& module,
+    const std::function<std::unique_ptr<Module>(Construction&)>& make) {
+  impl_->add(module, make);
+}
+
+void ScheduleBuilder::add_path(const PathDescription& path) { impl_->job.paths.push_back(path); }
+
+void ScheduleBuilder::add_output(
+    const OutputDescription& output,
+    const std::function<std::unique_ptr<OutputModule>(Construction&)>& make) {
+  impl_->job.outputs.push_back(output);
+  impl_->add({output.label, {}}, [&](Construction& construction) {
+    for (const auto& product : output.products) {
+      construction.consume_any_column(product);
+    }
+    return std::unique_ptr<Module>{make(construction)};
+  });
+}
+
+std::vector<ColumnDescription> ScheduleBuilder::produced_columns() const {
+  std::vector<ColumnDescription> columns;
+  for (const auto& product : impl_->job.products.products()) {
+    const auto& type = product.type;
+    if (type && product.module != none && type->cpp_type == typeid(Column)) {
+      columns.push_back({product.name, type->column});
+    }
+  }
+  std::ranges::sort(columns, {}, &ColumnDescription::name);
+  return columns;
+}
+
+std::vector<std::string> ScheduleBuilder::consumed_source_columns() const {
+  const auto& table = impl_->job.products;
+  std::set<std::string> names;
+  for (const auto& consumption : table.consumptions()) {
+    const auto& product = table.products()[consumption.product];
+    if (product.source_column != none) {
+      names.insert(product.name);
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::unique_ptr<Schedule> ScheduleBuilder::compile() {
+  auto problems = std::move(impl_->problems);
+  std::ranges::move(find_problems(impl_->job), std::back_inserter(problems));
+  if (!problems.empty()) {
+    throw ScheduleError{std::move(problems)};
+  }
+  auto graph = std::make_unique<Graph>(compile_graph(impl_->job));
+  graph->conditions = impl_->conditions;
+  return std::make_unique<Schedule>(std::move(impl_->job.modules), std::move(graph));
+}
+
+}  // namespace forkrun

@@ -1,0 +1,209 @@
+#include <forkrun/core/schedule/schedule.hpp>
+
+#include <gtest/gtest.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/schedule/graph.hpp>
+#include <forkrun/core/testing/function_modules.hpp>
+
+namespace forkrun {
+namespace {
+
+using testing::FunctionAnalyzer;
+using testing::FunctionFilter;
+using testing::FunctionProducer;
+using testing::MemoryOutput;
+using Strings = std::vector<std::string>;
+
+class ScheduleTest : public ::testing::Test {
+ protected:
+  void producer(const std::string& label, const Strings& inputs, const Strings& products) {
+    builder.add_module({label, {}}, [&](Construction& construction) {
+      for (const auto& input : inputs) {
+        construction.consumes_scalar<float>(input);
+      }
+      for (const auto& product : products) {
+        construction.produces_scalar<float>(product);
+      }
+      return std::make_unique<FunctionProducer>([](const EventBlock&) {});
+    });
+  }
+
+  void filter(const std::string& label, const Strings& inputs = {}) {
+    builder.add_module({label, {}}, [&](Construction& construction) {
+      for (const auto& input : inputs) {
+        construction.consumes_scalar<float>(input);
+      }
+      return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
+    });
+  }
+
+  void output(const std::string& label, const Strings& paths, const Strings& products) {
+    builder.add_output({label, paths, products}, [this](Construction&) {
+      return std::make_unique<MemoryOutput>(record, std::vector<ScalarInput<std::int64_t>>{});
+    });
+  }
+
+  Strings problems() {
+    try {
+      (void)builder.compile();
+    } catch (const ScheduleError& error) {
+      return error.problems();
+    }
+    return {};
+  }
+
+  MemoryOutput::Record record;
+  ScheduleBuilder builder{{{"Muon_pt", ColumnType::parse("float32[]")},
+                           {"MET_pt", ColumnType::parse("float32")},
+                           {"run", ColumnType::parse("uint32")}}};
+};
+
+TEST_F(ScheduleTest, all_problems_are_reported_together) {
+  producer("a", {"MET_ptt"}, {"x"});
+  producer("b", {"Muon_pt"}, {"x"});
+  filter("f");
+  builder.add_path({"skim", {"ff", "a"}});
+  output("out", {"skin"}, {});
+  EXPECT_EQ(problems(),
+            (Strings{"product \"x\" is made twice: by module \"a\" and by module \"b\"",
+                     "module \"a\" consumes \"MET_ptt\", which nobody makes; did you mean "
+                     "\"MET_pt\"?",
+                     "module \"b\" consumes \"Muon_pt\" as float32, but the input makes it as "
+                     "float32[]",
+                     "path \"skim\" names \"ff\", which is no module; did you mean \"f\"?",
+                     "path \"skim\" names \"a\", a producer: a path has filters and analyzers, and "
+                     "what they consume is made on demand",
+                     "output \"out\" writes path \"skin\", which there is not; did you mean "
+                     "\"skim\"?"}));
+}
+
+TEST_F(ScheduleTest, cycle_is_written_along_the_flow_of_products) {
+  producer("a", {"z"}, {"x"});
+  producer("b", {"x"}, {"y"});
+  producer("c", {"y"}, {"z"});
+  EXPECT_EQ(problems(),
+            (Strings{"cycle: a → b → c → a (each consumes what the one before it makes)"}));
+}
+
+TEST_F(ScheduleTest, product_of_the_input_made_again_is_a_problem) {
+  producer("a", {}, {"MET_pt"});
+  EXPECT_EQ(problems(),
+            (Strings{"product \"MET_pt\" is made twice: by the input and by module \"a\""}));
+}
+
+TEST_F(ScheduleTest, type_mismatch_names_both_types_also_of_objects) {
+  builder.add_module({"a", {}}, [](Construction& construction) {
+    construction.produces<std::vector<int>>("list");
+    return std::make_unique<FunctionProducer>([](const EventBlock&) {});
+  });
+  producer("b", {"list"}, {});
+  output("out", {}, {"list"});
+  EXPECT_EQ(problems(),
+            (Strings{"module \"b\" consumes \"list\" as float32, but module \"a\" makes "
+                     "it as std::vector<int, std::allocator<int> >",
+                     "output \"out\" consumes \"list\" as a column, but module \"a\" "
+                     "makes it as std::vector<int, std::allocator<int> >"}));
+}
+
+TEST_F(ScheduleTest, constructor_that_throws_is_one_problem_among_others) {
+  builder.add_module({"a", {}}, [](Construction&) -> std::unique_ptr<Module> {
+    throw std::runtime_error{"no such calibration"};
+  });
+  filter("f", {"nothing"});
+  EXPECT_EQ(problems(), (Strings{"module \"a\": no such calibration",
+                                 "module \"f\" consumes \"nothing\", which nobody makes"}));
+}
+
+TEST_F(ScheduleTest, parameter_that_no_module_asked_for_is_a_problem) {
+  builder.add_module({"a", Parameters{"a", {{"pt_mim", 5.0}}}}, [](Construction& construction) {
+    (void)construction.parameters().get<double>("pt_min", 3.0);
+    return std::make_unique<FunctionProducer>([](const EventBlock&) {});
+  });
+  EXPECT_EQ(problems(), (Strings{"module \"a\" has no parameter \"pt_mim\"; did you mean "
+                                 "\"pt_min\"?"}));
+}
+
+TEST_F(ScheduleTest, labels_and_paths_are_unique) {
+  filter("f");
+  filter("f");
+  builder.add_path({"p", {"f"}});
+  builder.add_path({"p", {"f"}});
+  EXPECT_EQ(problems(), (Strings{"there are two modules \"f\"", "there are two paths \"p\""}));
+}
+
+TEST_F(ScheduleTest, only_analyzers_book_histograms_and_never_reentrantly) {
+  builder.add_module({"f", {}}, [](Construction& construction) {
+    construction.book("h", "", {{"x", 1, 0, 1}});
+    return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
+  });
+  builder.add_module({"a", {}}, [](Construction& construction) {
+    construction.set_concurrency(Concurrency::reentrant);
+    construction.book("h", "", {{"x", 1, 0, 1}});
+    return std::make_unique<FunctionAnalyzer>([](const EventBlock&, Mask) {});
+  });
+  EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is no analyzer",
+                                 "module \"a\" books histograms, so it cannot be reentrant"}));
+}
+
+TEST_F(ScheduleTest, filter_that_declares_a_product_is_a_problem) {
+  builder.add_module({"f", {}}, [](Construction& construction) {
+    construction.produces_scalar<float>("x");
+    return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
+  });
+  EXPECT_EQ(problems(), (Strings{"module \"f\" declares products, but is no producer"}));
+}
+
+TEST_F(ScheduleTest, columns_made_and_columns_read_are_known_before_compiling) {
+  producer("a", {"MET_pt"}, {"z", "b"});
+  output("out", {}, {"z", "run"});
+  const auto produced = builder.produced_columns();
+  ASSERT_EQ(produced.size(), 2U);
+  EXPECT_EQ(produced[0].name, "b");
+  EXPECT_EQ(produced[1].name, "z");
+  EXPECT_EQ(produced[1].type.name(), "float32");
+  EXPECT_EQ(builder.consumed_source_columns(), (Strings{"MET_pt", "run"}));
+}
+
+TEST_F(ScheduleTest, only_what_is_needed_has_a_node) {
+  producer("unneeded", {"MET_pt"}, {"y"});
+  producer("needed", {}, {"z"});
+  filter("f", {"z"});
+  filter("off_path");
+  builder.add_path({"p", {"f"}});
+  const auto schedule = builder.compile();
+  Strings names;
+  for (const auto& node : schedule->graph().nodes) {
+    names.push_back(*node.name);
+  }
+  EXPECT_EQ(names, (Strings{"needed", "f"}));
+}
+
+TEST_F(ScheduleTest, paths_that_begin_alike_share_their_gates) {
+  filter("f");
+  filter("g");
+  filter("h");
+  builder.add_path({"p", {"f", "g"}});
+  builder.add_path({"q", {"f", "h"}});
+  builder.add_path({"r", {"f", "g"}});
+  const auto schedule = builder.compile();
+  EXPECT_EQ(schedule->graph().gates.size(), 4U);
+}
+
+TEST_F(ScheduleTest, message_that_fails_names_the_module) {
+  class Broken final : public Producer, public Transitions {
+    void produce(const EventBlock&) override {}
+    void begin_lumi(LumiId) override { throw std::runtime_error{"no table"}; }
+  };
+  builder.add_module({"tables", {}}, [](Construction&) { return std::make_unique<Broken>(); });
+  const auto schedule = builder.compile();
+  try {
+    schedule->begin_lumi({1, 5});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "module \"tables\" failed in begin_lumi of 1:5: no table");
+  }
+}
+
+}  // namespace
+}  // namespace forkrun

@@ -1,0 +1,6 @@
+#pragma once
+
+/// What a module needs: `#include <forkrun/module.hpp>` is enough for producers, filters,
+/// analyzers.
+
+#include <forkrun/core/module/module.hpp>

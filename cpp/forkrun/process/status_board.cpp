@@ -1,0 +1,23 @@
+#include <forkrun/process/status_board.hpp>
+
+#include <time.h>
+
+#include <string>
+
+namespace forkrun {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+              "processes share these: a lock would be private to each");
+
+std::int64_t note_heartbeat(StatusSlot& slot) {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const auto now_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  slot.heartbeat_ns.store(now_ns, std::memory_order_relaxed);  // People read it, nobody acts on it.
+  return now_ns;
+}
+
+StatusBoard::StatusBoard(std::size_t n_children)
+    : slots_{n_children, "the status of " + std::to_string(n_children) + " children"} {}
+
+}  // namespace forkrun

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <forkrun/process/shared_memory.hpp>
+
+namespace forkrun {
+
+/// What one child is doing, in memory shared with the parent. The child writes, the parent reads;
+/// each field is atomic by itself, together they are a snapshot good enough for people.
+struct alignas(64) StatusSlot {
+  std::atomic<std::uint64_t> n_events_done{};
+  std::atomic<std::uint64_t> n_units_done{};
+  std::atomic<std::uint64_t> unit{};  ///< number of the unit in work
+  std::atomic<std::uint32_t> run{};
+  std::atomic<std::uint32_t> lumi{};
+  std::atomic<std::uint64_t>
+      first_event{};  ///< event number of the first event of the last block begun
+  std::atomic<std::uint64_t> last_event{};  ///< and of its last event
+  std::atomic<std::int64_t>
+      heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
+  std::atomic<std::uint32_t> state{};  ///< ChildState
+  std::atomic<std::uint32_t> order{};  ///< Order; the parent writes
+};
+
+enum class ChildState : std::uint8_t { not_started, starting, processing, finishing, done, failed };
+
+/// What the parent wants of a child; a larger one is more urgent.
+enum class Order : std::uint8_t { go_on, end_after_unit, end_after_block };
+
+/// Notes the time, and gives it. As of the kernel's last tick (milliseconds), which costs a few
+/// nanoseconds.
+std::int64_t note_heartbeat(StatusSlot& slot);
+
+/// An anonymous shared mapping with one slot per child, made by the parent before the fork.
+class StatusBoard {
+ public:
+  explicit StatusBoard(std::size_t n_children);
+
+  [[nodiscard]] std::size_t size() const { return slots_.size(); }
+  [[nodiscard]] StatusSlot& operator[](std::size_t child) { return slots_[child]; }
+
+ private:
+  SharedArray<StatusSlot> slots_;
+};
+
+}  // namespace forkrun

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <forkrun/process/shared_memory.hpp>
+
+namespace forkrun {
+
+/// Hands out 0, 1, … n - 1, each once, to processes that share it, without messages or locks, and
+/// remembers who took which. What a process took that dies is known; between the two writes of
+/// `take` it may be lost, so that whoever needs every number looks for those not done in the end.
+class UnitCounter {
+ public:
+  explicit UnitCounter(std::size_t n);
+
+  /// The next number for this child; none when all are taken.
+  [[nodiscard]] std::optional<std::uint64_t> take(std::uint32_t child);
+  /// All that this child has taken, in order.
+  [[nodiscard]] std::vector<std::uint64_t> taken_by(std::uint32_t child) const;
+  /// So many have been taken.
+  [[nodiscard]] std::uint64_t n_taken() const;
+  /// Numbers from here on are not handed out.
+  void end_at(std::uint64_t n);
+  [[nodiscard]] std::uint64_t end() const { return state_[0].end; }
+
+ private:
+  struct alignas(64) State {
+    std::atomic<std::uint64_t> next;
+    std::atomic<std::uint64_t> end;
+  };
+
+  SharedArray<State> state_;
+  SharedArray<std::atomic<std::uint32_t>> owners_;  ///< child + 1; 0: nobody yet
+};
+
+}  // namespace forkrun

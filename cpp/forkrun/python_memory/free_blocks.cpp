@@ -1,0 +1,91 @@
+#include <forkrun/python_memory/free_blocks.hpp>
+
+#include <Python.h>
+
+#include <malloc.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include <forkrun/python_memory/page_sizes.hpp>
+
+namespace forkrun::python_memory {
+
+namespace {
+
+// Of CPython's obmalloc.c on 64 bits, from 3.10 on.
+constexpr std::size_t pool_bytes = 16384;
+constexpr std::size_t pool_header_bytes = 48;
+constexpr std::size_t alignment_bytes = 16;
+constexpr std::size_t largest_block_bytes = 512;
+constexpr std::size_t most_bytes_per_size = std::size_t{1} << 30;  // should the layout be another
+
+bool is_known_allocator() {
+#if defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030F0000
+  return false;
+#else
+  PyMemAllocatorEx objects{};
+  PyMemAllocatorEx raw{};
+  PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &objects);
+  PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+  return sizeof(void*) == 8 && objects.malloc != raw.malloc;
+#endif
+}
+
+/// Pools with free blocks are used up before a new one is begun; so when all blocks of one pool
+/// have come in a row, no other has a free one.
+std::size_t take_blocks_of(std::size_t size) {
+  const auto per_pool = (pool_bytes - pool_header_bytes) / size;
+  std::uintptr_t pool = 0;
+  std::size_t in_a_row = 0;
+  std::size_t taken = 0;
+  while (in_a_row < per_pool && taken < most_bytes_per_size) {
+    const auto block = reinterpret_cast<std::uintptr_t>(PyObject_Malloc(size));
+    in_a_row = block / pool_bytes == pool ? in_a_row + 1 : 1;
+    pool = block / pool_bytes;
+    taken += size;
+  }
+  return taken;
+}
+
+constexpr std::size_t smallest_place_bytes = 32;  // of malloc, with its header of 8
+
+/// When places come one behind the other for more than a page, they are cut from a whole one.
+std::size_t take_places_of(std::size_t size) {
+  std::uintptr_t next = 0;
+  std::size_t in_a_row = 0;
+  std::size_t taken = 0;
+  while (in_a_row <= page_bytes && taken < most_bytes_per_size) {
+    const auto place = reinterpret_cast<std::uintptr_t>(std::malloc(size - sizeof(std::size_t)));
+    in_a_row = place == next ? in_a_row + size : size;
+    next = place + size;
+    taken += size;
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::size_t take_free_places() {
+  std::size_t taken = 0;
+#ifdef __GLIBC__
+  for (auto size = page_bytes; size >= smallest_place_bytes; size -= alignment_bytes) {
+    taken += take_places_of(size);
+  }
+#endif
+  return taken;
+}
+
+std::size_t take_free_blocks() {
+  std::size_t taken = 0;
+  if (is_known_allocator()) {
+    for (auto size = alignment_bytes; size <= largest_block_bytes; size += alignment_bytes) {
+      taken += take_blocks_of(size);
+    }
+  }
+  return taken;
+}
+
+void trim_heap() { malloc_trim(0); }
+
+}  // namespace forkrun::python_memory

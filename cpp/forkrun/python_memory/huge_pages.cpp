@@ -1,0 +1,89 @@
+#include <forkrun/python_memory/huge_pages.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <forkrun/python_memory/page_sizes.hpp>
+
+namespace forkrun::python_memory {
+
+namespace {
+
+constexpr std::size_t pages_per_huge_page = huge_page_bytes / page_bytes;
+constexpr std::ptrdiff_t wanted_pages = pages_per_huge_page * 9 / 10;
+constexpr int madv_collapse = 25;  // newer than the C library's headers
+
+struct Range {
+  std::uintptr_t first;
+  std::uintptr_t last;
+};
+
+/// Memory that is mapped for writing and not shared: "7f00-7f40 rw-p 00000000 00:00 0 [heap]". The
+/// stack grows, and is left alone.
+std::vector<Range> own_memory() {
+  std::vector<Range> ranges;
+  std::ifstream maps{"/proc/self/maps"};
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream fields{line};
+    Range range{};
+    char dash = 0;
+    std::string access, offset, device, inode, name;
+    fields >> std::hex >> range.first >> dash >> range.last >> access >> offset >> device >> inode;
+    fields >> name;
+    if (access == "rw-p" && inode == "0" && name != "[stack]") {
+      ranges.push_back(range);
+    }
+  }
+  return ranges;
+}
+
+/// /proc/self/pagemap: eight bytes for each page, to be read in whole ones.
+class PageMap {
+ public:
+  PageMap() : file_{open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)} {}
+  ~PageMap() { close(file_); }
+  PageMap(const PageMap&) = delete;
+  PageMap& operator=(const PageMap&) = delete;
+
+  /// Whether nearly all pages of a huge page are in memory: joining them fills the others in.
+  [[nodiscard]] bool is_in_use(std::uintptr_t first) const {
+    constexpr std::uint64_t present = std::uint64_t{1} << 63;
+    std::array<std::uint64_t, pages_per_huge_page> entries{};
+    const auto place = static_cast<off_t>(first / page_bytes * sizeof(std::uint64_t));
+    const auto n_read = pread(file_, entries.data(), sizeof(entries), place);
+    const auto n_present =
+        std::ranges::count_if(entries, [](auto entry) { return (entry & present) != 0; });
+    return n_read == sizeof(entries) && n_present >= wanted_pages;
+  }
+
+ private:
+  int file_;
+};
+
+}  // namespace
+
+std::size_t join_pages() {
+  const PageMap pages;
+  std::size_t joined = 0;
+  for (const auto& range : own_memory()) {
+    auto first = huge_page_from(range.first);
+    for (; first + huge_page_bytes <= range.last; first += huge_page_bytes) {
+      if (pages.is_in_use(first) &&
+          madvise(reinterpret_cast<void*>(first), huge_page_bytes, madv_collapse) == 0) {
+        joined += huge_page_bytes;
+      }
+    }
+  }
+  return joined;
+}
+
+}  // namespace forkrun::python_memory

@@ -1,0 +1,100 @@
+"""Numbers with units: how they are printed, and how people write them."""
+
+from __future__ import annotations
+
+import re
+
+DASH = "-"
+SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
+_SIZES = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}  # fmt: skip
+_TIMES_S = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
+THIN_SPACE = " "
+
+
+def count(n: int | float | None) -> str:
+    """`1 234 567`; a dash for None."""
+    return DASH if n is None else f"{round(n):,}".replace(",", THIN_SPACE)
+
+
+def plural(n: int | None, word: str) -> str:
+    """`1 lumi`, `2 lumis`."""
+    return f"{count(n)} {word}" + ("" if n == 1 else "s")
+
+
+def size(n_bytes: float | None) -> str:
+    """Three digits and a unit, of powers of 1000: `1.21 GB`, `345 MB`."""
+    if n_bytes is None:
+        return DASH
+    value, unit = float(n_bytes), 0
+    while abs(value) >= 999.5 and unit < len(SIZE_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    digits = 0 if unit == 0 or abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:.{digits}f} {SIZE_UNITS[unit]}"
+
+
+def seconds(value_s: float | None) -> str:
+    """`0.012`, `1.23`, `123.4`: at least milliseconds, without a unit."""
+    if value_s is None:
+        return DASH
+    return f"{value_s:.{3 if abs(value_s) < 1 else 2 if abs(value_s) < 100 else 1}f}"
+
+
+def megabytes(n_bytes: float) -> str:
+    """`700.0 MB`, for tables of one unit; three decimals below 10."""
+    value = n_bytes / 1e6
+    return f"{value:,.{3 if abs(value) < 10 else 1}f} MB"
+
+
+def duration(time_s: float) -> str:
+    """Three digits and a unit: `12.3 µs`, `1.5 s`."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if time_s >= factor:
+            return f"{time_s / factor:.3g} {unit}"
+    return f"{time_s / 1e-9:.3g} ns"
+
+
+def percent(fraction: float | None, digits: int = 1) -> str:
+    """`97.3 %`."""
+    return DASH if fraction is None else f"{100 * fraction:.{digits}f} %"
+
+
+def bar(fraction: float, width: int) -> str:
+    """`████▌   `: a fraction of `width` characters, to an eighth of one."""
+    eighths = round(max(0.0, min(fraction, 1.0)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + " ▏▎▍▌▋▊▉"[rest] * (rest > 0)).ljust(width)
+
+
+def parse_size(value: object) -> object:
+    """`"2 GB"`, `"500 MiB"` or a number of bytes → bytes. Raises ValueError."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", value)
+    if not match or match[2] not in _SIZES:
+        raise ValueError('write a size as "2 GB", "500 MiB" or a number of bytes')
+    return round(float(match[1]) * _SIZES[match[2]])
+
+
+def parse_duration(value: object) -> object:
+    """`"90 s"`, `"1h30m"`, `"HH:MM:SS"` or a number of seconds → seconds. Raises ValueError."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace(" ", "")
+    if re.fullmatch(r"[0-9.]+", text):
+        return float(text)
+    if re.fullmatch(r"(\d+-)?\d+:\d\d(:\d\d)?", text):
+        return _clock(text)
+    parts = re.findall(r"([0-9.]+)(min|[smhd])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError('write a time as "90 s", "1h30m", "HH:MM:SS" or a number of seconds')
+    return float(sum(float(number) * _TIMES_S[unit] for number, unit in parts))
+
+
+def _clock(text: str) -> float:
+    """`D-HH:MM:SS`, `HH:MM:SS` or `MM:SS`, as Slurm writes them."""
+    days, _, clock = text.rpartition("-")
+    seconds = 0
+    for part in clock.split(":"):
+        seconds = 60 * seconds + int(part)
+    return float(86400 * int(days or 0) + seconds)

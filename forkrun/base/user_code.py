@@ -1,0 +1,113 @@
+"""A user's own Python: files and modules are imported, parameters are fitted to what takes them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pydantic
+
+from forkrun.base.nearest import suggestion
+from forkrun.errors import ConfigError
+
+_FORKRUN = Path(__file__).resolve().parents[1]
+
+
+def import_home(home: str, where: str) -> ModuleType:
+    """A file or an importable module. Raises ConfigError, which begins with `where`."""
+    try:
+        return _import_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
+    except FileNotFoundError:
+        raise ConfigError(f"{where}: there is no file {home}") from None
+    except Exception as error:
+        raise ConfigError(f"{where}: {home} cannot be imported: {in_user_code(error)}") from None
+
+
+def _import_file(path: Path) -> ModuleType:
+    """The file under a name of its own, so that two files may have one name; its folder is on the
+    import path while it is read, so that it can import its siblings."""
+    path = path.resolve(strict=True)
+    unique = f"forkrun_user_{hashlib.sha1(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    if unique in sys.modules:
+        return sys.modules[unique]
+    spec = importlib.util.spec_from_file_location(unique, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[unique] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[unique]
+        raise
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def bind_parameters(
+    target: Callable[..., Any], params: Mapping[str, Any], where: str, n_given: int = 0
+) -> dict[str, Any]:
+    """Parameters checked against the annotations of a class's `__init__` or a function, whose first
+    `n_given` parameters are given otherwise. Raises ConfigError with everything that is wrong."""
+    function = target.__init__ if inspect.isclass(target) else target
+    name = getattr(target, "__name__", str(target))
+    named = _parameters(function)[n_given + inspect.isclass(target) :]
+    wanted = {p.name: p for p in named if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    takes_any = any(p.kind == p.VAR_KEYWORD for p in named)
+    problems = [
+        f"{where}: {name} has no parameter {given!r}{suggestion(given, list(wanted))}"
+        for given in params
+        if given not in wanted and not takes_any
+    ]
+    problems += [
+        f"{where}: {name} needs the parameter {needed!r}"
+        for needed, p in wanted.items()
+        if p.default is p.empty and needed not in params
+    ]
+    values, wrong = _validated(function, params, f"{where}: parameter {{!r}} of {name}: ")
+    if problems + wrong:
+        raise ConfigError(problems + wrong)
+    return values
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    if function is object.__init__:
+        return []
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:  # written in C, and it does not say
+        return [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
+
+
+def _validated(
+    function: Callable[..., Any], params: Mapping[str, Any], what: str
+) -> tuple[dict[str, Any], list[str]]:
+    hints = inspect.get_annotations(function, eval_str=True)
+    values, problems = dict(params), []
+    for name in [name for name in values if name in hints]:
+        try:
+            values[name] = pydantic.TypeAdapter(hints[name]).validate_python(params[name])
+        except pydantic.ValidationError as error:
+            problems.append(what.format(name) + error.errors()[0]["msg"])
+    return values, problems
+
+
+def in_user_code(error: BaseException) -> str:
+    """Type, message and the last line of the user's own code."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith("<frozen") or Path(filename).is_relative_to(_FORKRUN)

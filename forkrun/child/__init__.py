@@ -1,0 +1,1 @@
+"""A child: the loop over its units, and how each is committed."""

@@ -1,0 +1,62 @@
+"""Commits a unit of work: its outputs are on disk under their final names, then in the ledger."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.child.assignment import BadEvent
+from forkrun.child.work import Work
+from forkrun.plan import Unit
+from forkrun.rundir.ledger import Commit, SkippedEvent
+
+_NO_EVENTS = _core.EventDigest().hex
+
+
+def commit_unit(
+    work: Work,
+    child: int,
+    number: int,
+    left_out: tuple[BadEvent, ...],
+    result: _core.UnitResult,
+    start_s: float,
+) -> Commit:
+    """One unit, with its outputs under their final names when this returns."""
+    unit = work.plan.units[number]
+    folder = work.files.folder(number)
+    histograms = work.files.write_histograms(folder, work.schedule.take_histograms())
+    work.chaos.strike("before_rename", number, folder)
+    work.files.publish(folder)
+    work.chaos.strike("after_rename", number, folder)
+    return Commit(
+        unit=number,
+        child=child,
+        pid=os.getpid(),
+        run=unit.run,
+        lumi=unit.lumi,
+        n_events=result.read.count,
+        digest=result.read.hex,
+        skipped=tuple(
+            SkippedEvent(e.event, work.plan.files[e.file], e.entry, e.cause) for e in left_out
+        ),
+        skipped_digest=_digest_of(unit, left_out),
+        outputs={o.label: work.files.part(folder, o) for o in result.outputs},
+        histograms=histograms,
+        start_s=start_s,
+        end_s=time.time(),
+        wall_s=result.wall_s,
+        cpu_s=result.cpu_s,
+        read_calls=result.read_calls,
+        read_bytes=result.read_bytes,
+    )
+
+
+def _digest_of(unit: Unit, left_out: tuple[BadEvent, ...]) -> str:
+    if not left_out:
+        return _NO_EVENTS
+    digest = _core.EventDigest()
+    digest.add(unit.run, unit.lumi, np.array([e.event for e in left_out], dtype=np.uint64))
+    return digest.hex

@@ -1,0 +1,74 @@
+"""What one child does: units of the plan, one by one, without a word to anybody."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import sys
+import traceback
+from collections.abc import Callable
+
+from forkrun import _core
+from forkrun.child.affinity import bind
+from forkrun.child.assignment import Assignment, Purpose
+from forkrun.child.probe import probe
+from forkrun.child.processor import begin
+from forkrun.child.units import ChildUnits
+from forkrun.child.work import Work
+from forkrun.fork.failure import as_forkrun_error
+from forkrun.fork.signals import PYTHON_STACKS
+from forkrun.monitoring import sample_self
+from forkrun.monitoring.timing.record import write_timing
+from forkrun.rundir.ledger_writer import Ledger
+
+
+def run_child(work: Work, child: int, assignment: Assignment) -> int:
+    """The body of a forked child. Gives its exit code; an error is left in its note."""
+    try:
+        work.board.obey_only(child, os.getppid())
+        faulthandler.register(PYTHON_STACKS, file=sys.stderr, all_threads=True)
+        if work.config.forking.cpu_affinity:
+            bind(child, work.config.threads.per_child)
+        if assignment.purpose is Purpose.PROBE:
+            probe(work, child, assignment)
+        else:
+            process_units(work, child, assignment)
+        return 0
+    except Exception as error:
+        work.board.set_state(child, "failed")
+        told = as_forkrun_error(error)
+        work.failures[child].write(told)
+        with contextlib.suppress(OSError):  # its log may be on the disk that is full
+            traceback.print_exc(file=sys.stderr)
+        return told.exit_code
+
+
+def process_units(
+    work: Work, child: int, assignment: Assignment, tick: Callable[[], None] = lambda: None
+) -> None:
+    """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
+    called after each."""
+    work.timeline.record("child_started", child=child, pid=os.getpid())
+    ledger = Ledger(work.files.ledgers, child)
+    processor = begin(work, child, work.config)
+    work.timeline.record("child_first_event", child=child, pid=os.getpid())
+    units = ChildUnits(work, child, assignment, processor, ledger, tick)
+    try:  # noqa: SIM105 -- a context manager is one more thing of Python that every child copies
+        processor.run(units.next, units.commit)
+    except _core.Stopped:
+        pass
+    _end(work, child, processor)
+    ledger.close()
+    if work.config.forking.children:
+        sample_self(work.folder.path, child, work.board.read(child).n_events_done)
+
+
+def _end(work: Work, child: int, processor: _core.Processor) -> None:
+    work.board.set_state(child, "finishing")
+    processor.finish()
+    if work.config.monitoring.timing or work.config.monitoring.trace:
+        write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
+    work.schedule.core.end_job()
+    work.guard.check()
+    work.board.set_state(child, "done")

@@ -1,0 +1,35 @@
+"""Looks for the event of a unit that crashes the child: event by event, and nothing is kept."""
+
+from __future__ import annotations
+
+import shutil
+
+from forkrun import _core
+from forkrun.child.assignment import Assignment
+from forkrun.child.processor import begin
+from forkrun.child.work import Work
+from forkrun.config import Executor
+
+
+def probe(work: Work, child: int, assignment: Assignment) -> None:
+    """Processes entries of a unit event by event and keeps nothing. The status board tells how far
+    it came."""
+    (number,) = assignment.first
+    threads = work.config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
+    monitoring = work.config.monitoring.model_copy(update={"timing": False, "trace": False})
+    config = work.config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    processor = begin(work, child, config)
+    folder = work.files.probe_folder(number, child)
+    try:
+        unit = work.plan.units[number]._replace(ranges=assignment.entries)
+        work.chaos.strike("begin", number, folder)
+        places = work.files.places(folder)
+        iov = work.schedule.conditions.enter_unit(number)
+        processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)
+        processor.finish()
+        work.schedule.core.end_job()
+    except _core.Stopped:
+        return
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    work.board.set_state(child, "done")

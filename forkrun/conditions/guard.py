@@ -1,0 +1,85 @@
+"""Conditions stay as the parent loaded them: who changes one is told so.
+
+Arrays are read-only, and a write to one is an error at once. Sets, attributes and what else cannot
+be locked are compared with what they were before the fork."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from forkrun import _core
+from forkrun.conditions.places import place_of
+from forkrun.config import CheckConditions
+from forkrun.errors import JobError
+
+_METHODS = (
+    "produce", "filter", "analyze", "begin_job", "end_job", "begin_run", "end_run", "begin_lumi",
+    "end_lumi",
+)  # fmt: skip
+
+
+class ConditionGuard:
+    """Remembers, in the parent, what conditions hold; compares in the children. What two conditions
+    have in common counts as the first one's."""
+
+    def __init__(self, values: Iterable[tuple[str, object]], when: CheckConditions) -> None:
+        """`values`: (label, value) of all that is loaded; a label may have several values."""
+        self._values = list(values)
+        self._when = when
+        self._is_first_unit = True
+        self._snapshot: _core.ContainerSnapshot | None = None
+
+    def remember(self, modules: Mapping[str, object]) -> None:
+        """The last thing before the fork. `modules`: those in Python, by label."""
+        if self._when is CheckConditions.NEVER:
+            return
+        self._snapshot = _core.ContainerSnapshot(self._values)
+        if self._when is CheckConditions.CALL:
+            for label, module in modules.items():
+                self._watch(label, module)
+
+    def _watch(self, label: str, module: object) -> None:
+        """Compares after every call of a module."""
+        for name in _METHODS:
+            if method := getattr(module, name, None):
+                setattr(module, name, self._watched(label, method))
+
+    def _watched(self, label: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            result = method(*arguments)
+            self.check(f'module "{label}"')
+            return result
+
+        return call
+
+    def after_unit(self) -> None:
+        """Before the unit is committed. Raises JobError. A module that changes conditions mostly
+        does so from the beginning: the first unit is compared in any case."""
+        if self._is_first_unit or self._when is not CheckConditions.CHILD:
+            self.check()
+        self._is_first_unit = False
+
+    def check(self, who: str = "a module") -> None:
+        """Raises JobError if a condition is not as the parent loaded it."""
+        change = self._snapshot.first_change() if self._snapshot else None
+        if change:
+            label, container = change
+            raise JobError(_explain(who, label, self._place(label, container), self._when))
+
+    def _place(self, label: str, container: object) -> str:
+        name = f'conditions["{label}"]'
+        places = (place_of(container, v, name) for owner, v in self._values if owner == label)
+        found = next(filter(None, places), name)
+        return f"{found} ({type(container).__name__})"
+
+
+def _explain(who: str, label: str, place: str, when: CheckConditions) -> str:
+    text = (
+        f'condition "{label}": {who} changed {place}; conditions are shared by all children and'
+        " stay as the parent loaded them: change a copy (copy.deepcopy), and fill caches where the"
+        " condition is made"
+    )
+    if when is not CheckConditions.CALL:
+        text += "; --set memory.check_conditions=call names the module"
+    return text

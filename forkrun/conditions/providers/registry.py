@@ -1,0 +1,74 @@
+"""From the `type` of a condition to the class of its provider."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forkrun.base.nearest import suggestion
+from forkrun.base.user_code import bind_parameters, import_home
+from forkrun.conditions.provider import ConditionsProvider
+from forkrun.conditions.providers.functions import FunctionProvider
+from forkrun.errors import ConfigError
+
+_HOMES = {
+    "npy": ("arrays", "NpyProvider"),
+    "npz": ("arrays", "NpzProvider"),
+    "json": ("objects", "JsonProvider"),
+    "toml": ("objects", "TomlProvider"),
+    "pickle": ("objects", "PickleProvider"),
+    "parquet": ("arrow_tables", "ParquetProvider"),
+    "arrow": ("arrow_tables", "ArrowProvider"),
+    "root": ("root_histograms", "RootHistogramProvider"),
+    "correctionlib": ("correctionlib_files", "CorrectionlibProvider"),
+    "onnx": ("onnx_models", "OnnxProvider"),
+}
+
+
+def find_provider(kind: str, where: str) -> type[ConditionsProvider] | Callable[..., Any]:
+    """A class of providers or a user's function. Raises ConfigError, which begins with `where`, if
+    there is none or a package that it needs is not installed."""
+    if kind.startswith("python:"):
+        return _find_user_code(kind, where)
+    home, name = _HOMES[kind]
+    provider: type[ConditionsProvider] = getattr(
+        importlib.import_module(f"forkrun.conditions.providers.{home}"), name
+    )
+    if provider.requires and importlib.util.find_spec(provider.requires) is None:
+        raise ConfigError(
+            f'{where}: type "{kind}" needs the package {provider.requires}, which is not installed;'
+            " pip install 'forkrun[conditions]'"
+        )
+    return provider
+
+
+def _find_user_code(kind: str, where: str) -> type[ConditionsProvider] | Callable[..., Any]:
+    _, home, name = kind.split(":")
+    source = import_home(home, where)
+    found: Callable[..., Any] | None = getattr(source, name, None)
+    if not callable(found):
+        what = f'{where}: {home} has no function or class "{name}"'
+        callables = [n for n, v in vars(source).items() if callable(v)]
+        raise ConfigError(what + suggestion(name, callables))
+    if inspect.isclass(found) and not issubclass(found, ConditionsProvider):
+        raise ConfigError(
+            f"{where}: {name} is neither a function nor a forkrun.ConditionsProvider; derive it"
+            " from that one"
+        )
+    return found
+
+
+def make_provider(
+    found: type[ConditionsProvider] | Callable[..., Any],
+    params: Mapping[str, Any],
+    has_file: bool,
+    where: str,
+) -> ConditionsProvider:
+    """With its parameters. Raises ConfigError if these do not fit."""
+    if isinstance(found, type):
+        provider: ConditionsProvider = found(**bind_parameters(found, params, where))
+        return provider
+    return FunctionProvider(found, bind_parameters(found, params, where, n_given=int(has_file)))

@@ -1,0 +1,1 @@
+"""Forking: safety before it, signals and supervision after it, memory that stays shared."""

@@ -1,0 +1,81 @@
+"""An error on its way from one process to another."""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+from pathlib import Path
+from typing import Any
+
+from forkrun import errors
+from forkrun.errors import ForkrunError, JobError, OutputError, StoppedError
+
+_END = b"\0"  # is in no JSON text
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
+
+def as_forkrun_error(error: Exception) -> ForkrunError:
+    """The error of a person's module, input or disk, with the right exit code."""
+    if isinstance(error, ForkrunError):
+        return error
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return OutputError(f"cannot write: {error}; free space, or choose another place with -o")
+    return JobError(f"{type(error).__name__}: {error}")
+
+
+def to_record(error: ForkrunError) -> dict[str, Any]:
+    """JSON-ready."""
+    return {
+        "error": type(error).__name__,
+        "message": str(error),
+        "signal": getattr(error, "signal_number", None),
+    }
+
+
+def from_record(record: dict[str, Any]) -> ForkrunError:
+    """The same class with the same text."""
+    if record["error"] == StoppedError.__name__:
+        return StoppedError(record["message"], record["signal"])
+    kind = getattr(errors, record["error"], ForkrunError)
+    error: ForkrunError = kind(record["message"])
+    return error
+
+
+class FailureNote:
+    """Memory shared with a forked process, for the error it ends by: a disk may be full. Make it
+    before the fork."""
+
+    SIZE_BYTES = 1 << 16
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, self.SIZE_BYTES)
+
+    def write(self, error: ForkrunError) -> None:
+        """In the process that fails. A very long text is cut."""
+        record = to_record(error)
+        record["message"] = record["message"][: self.SIZE_BYTES // 16]
+        text = json.dumps(record).encode() + _END
+        self._memory[: len(text)] = text
+
+    def clear(self) -> None:
+        """For the next process."""
+        self._memory[:1] = _END
+
+    def read(self) -> ForkrunError | None:
+        """In the process that waits; None if the other one ended without an error of ours."""
+        text = self._memory[: self._memory.find(_END)]
+        return from_record(json.loads(text)) if text else None
+
+
+def write_failure(path: Path, error: ForkrunError) -> None:
+    """Leaves the error for the process that waits."""
+    path.write_text(json.dumps(to_record(error)), encoding="utf-8")
+
+
+def read_failure(path: Path) -> ForkrunError | None:
+    """What a process left, None if it ended without an error of ours."""
+    try:
+        return from_record(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,105 @@
+"""Signals as a queue: a handler does nothing, its number waits to be read."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Any
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LUMI_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
+PYTHON_STACKS = signal.SIGRTMIN + 4
+"""A child that gets it writes the Python stacks of all its threads to its log."""
+
+
+class _Handlers:
+    """One handler for these signals, and a pipe that gets their numbers, until `restore`. They come
+    also if they were blocked when this process began. For the main thread."""
+
+    def __init__(self, numbers: Iterable[int], handler: Callable[[int, Any], None]) -> None:
+        self.read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._before = {number: signal.signal(number, handler) for number in numbers}
+        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
+
+    def pending(self) -> bytes:
+        """Numbers that came since the last call."""
+        try:
+            return os.read(self.read, 4096)
+        except BlockingIOError:
+            return b""
+
+    def restore(self) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self.read)
+        os.close(self._write)
+
+
+class SignalQueue:
+    """While open, these signals and ends of children are queued. For the main thread."""
+
+    def __init__(self, numbers: Sequence[signal.Signals] = STOP_SIGNALS) -> None:
+        self._numbers = numbers
+
+    def __enter__(self) -> SignalQueue:
+        wanted = [number for number in self._numbers if not _ignored(number)]
+        self._handlers = _Handlers((*wanted, signal.SIGCHLD), _do_nothing)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._handlers.restore()
+
+    def wait(self, timeout_s: float) -> list[int]:
+        """Numbers that came, at once if there are some, else within `timeout_s`. SIGCHLD only ends
+        the wait."""
+        select.select([self._handlers.read], [], [], timeout_s)
+        return [number for number in self._handlers.pending() if number != signal.SIGCHLD]
+
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """The wakeup descriptor has the number already."""
+
+
+def _ignored(number: int) -> bool:
+    """As whoever started this process wished: `nohup forkrun …` goes on after a hang-up."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+class StopFlag:
+    """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none. Only
+    the main thread can be asked; while it is busy in C++, `look` notes it from any thread."""
+
+    def __init__(self, then: Callable[[], None], *numbers: int) -> None:
+        """`then` is called when it happens."""
+        self.number = 0
+        self._then = then
+        self._numbers = numbers
+        is_main = threading.current_thread() is threading.main_thread()
+        self._handlers = _Handlers(numbers, self._note) if is_main else None
+
+    def _note(self, number: int, _frame: object) -> None:
+        self.number = number
+        self._then()
+
+    def look(self) -> None:
+        """Whether a signal has come that its handler has not told of yet."""
+        for number in self._handlers.pending() if self._handlers else b"":
+            if number in self._numbers:
+                self._note(number, None)
+
+    def restore(self) -> None:
+        """Back to the handlers before."""
+        if self._handlers:
+            self._handlers.restore()

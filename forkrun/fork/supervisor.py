@@ -1,0 +1,89 @@
+"""Starts processes, waits for them, hands on signals. What is to be done is decided by a crew."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from forkrun.fork.forking import Process, fork_processes
+from forkrun.fork.signals import STOP_SIGNALS, SignalQueue
+
+_INTERVAL_S = 0.1
+
+
+class Crew(Protocol):
+    """Who is to run, and what is done about what happens."""
+
+    def due(self) -> Sequence[int]:
+        """Children to be started now."""
+
+    def started(self, child: int, pid: int) -> None:
+        """After the fork, in the parent."""
+
+    def ended(self, child: int, pid: int, exit_code: int) -> None:
+        """After the wait; negative: the signal that killed it."""
+
+    def signalled(self, number: int) -> None:
+        """The parent got this signal."""
+
+    def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
+        """Several times per second. `running`: pid by child. Gives signals to send, by child."""
+
+
+class Supervisor:
+    """`process_of(child)`: what a child that is due runs."""
+
+    def __init__(
+        self,
+        process_of: Callable[[int], Process],
+        crew: Crew,
+        signals: Sequence[signal.Signals] = STOP_SIGNALS,
+    ) -> None:
+        self._process_of = process_of
+        self._crew = crew
+        self._signals = signals
+        self._running: dict[int, int] = {}
+
+    def run(self) -> None:
+        """Returns when nobody runs and nobody is due."""
+        with SignalQueue(self._signals) as signals:
+            try:
+                self._start_due()
+                while self._running:
+                    for number in signals.wait(_INTERVAL_S):
+                        self._crew.signalled(number)
+                    self._reap()
+                    self._send(self._crew.tick(self._running))
+                    self._start_due()
+            finally:
+                self._kill_all()
+
+    def _start_due(self) -> None:
+        due = self._crew.due()
+        if not due:
+            return
+        pids = fork_processes([self._process_of(child) for child in due])
+        self._running.update(zip(due, pids, strict=True))
+        for child, pid in zip(due, pids, strict=True):
+            self._crew.started(child, pid)
+
+    def _reap(self) -> None:
+        for child, pid in list(self._running.items()):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                del self._running[child]
+                self._crew.ended(child, pid, os.waitstatus_to_exitcode(status))
+
+    def _send(self, signals: Mapping[int, int]) -> None:
+        for child, number in signals.items():
+            os.kill(self._running[child], number)
+
+    def _kill_all(self) -> None:
+        """Nobody is left behind, whatever went wrong in the loop."""
+        for pid in self._running.values():
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._running.values():
+            os.waitpid(pid, 0)
+        self._running.clear()

@@ -1,0 +1,1 @@
+"""Modules in Python: the classes that users derive from, how they are loaded, random numbers."""

@@ -1,0 +1,251 @@
+"""Modules in Python: the classes a user derives from, and what they see of an event block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import awkward as ak
+import hist
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.modules.columns import jagged_array
+from forkrun.modules.random import BlockRandom
+
+T = TypeVar("T")
+H = TypeVar("H", bound=hist.BaseHist)
+Kind = Literal["producer", "filter", "analyzer"]
+Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
+
+
+class EventBlock:
+    """Consecutive events of one lumi. `block["Muon_pt"]` is a column that the module consumes: a
+    NumPy array (n_events,) or, where events have any number of values, an Awkward Array
+    (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
+    they are held. Columns can only be asked for while the module is called."""
+
+    def __init__(self, core: _core.Block) -> None:
+        self._core = core
+        self._columns: dict[str, Column] = {}
+        self._selected: SelectedEvents | None = None
+        self._random: BlockRandom | None = None
+
+    def __len__(self) -> int:
+        return self._core.n_events
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._columns:
+            self._columns[name] = _as_array(self._core.column(name))
+        return self._columns[name]
+
+    @property
+    def run(self) -> int:
+        return self._core.run
+
+    @property
+    def lumi(self) -> int:
+        return self._core.lumi
+
+    @property
+    def iov(self) -> int:
+        """Number of the interval of validity of the conditions that the lumi belongs to."""
+        return self._core.iov
+
+    @property
+    def n_events(self) -> int:
+        return self._core.n_events
+
+    @property
+    def events(self) -> npt.NDArray[np.uint64]:
+        """(n_events,) event numbers."""
+        return self._core.events
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """(n_events,) events that the filters before an analyzer on its path have left."""
+        return self._core.mask
+
+    @property
+    def selected(self) -> SelectedEvents:
+        """Columns of the events in `mask` only: `block.selected["Muon_pt"]`."""
+        if self._selected is None:
+            self._selected = SelectedEvents(self)
+        return self._selected
+
+    @property
+    def random(self) -> BlockRandom:
+        """Random numbers for the events: `block.random.normal(0, 1)`."""
+        if self._random is None:
+            self._random = BlockRandom(self._core.random())
+        return self._random
+
+
+class SelectedEvents:
+    """The events of a block that an analyzer's path has left; columns are copies."""
+
+    def __init__(self, block: EventBlock) -> None:
+        self._block = block
+        self.mask = block.mask
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.mask))
+
+    def __getitem__(self, name: str) -> Column:
+        return self._block[name][self.mask]
+
+
+class Module:
+    """What producers, filters and analyzers have in common. A module declares the columns that it
+    `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of
+    the configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
+    end_job(), begin_iov(iov), end_iov(iov), begin_run(run), end_run(run), begin_lumi(run, lumi),
+    end_lumi(run, lumi)."""
+
+    consumes: Sequence[str] = ()
+    random_name: str = ""
+    """Modules that give the same name get the same random numbers; "": the module's own."""
+    conditions: Any = None
+    """Of a class: the labels of the conditions that it reads, if it declares them. Of a module: the
+    conditions by label, read-only; those that are valid for the events that it is called with."""
+
+
+class Producer(Module):
+    """Makes columns. `produces`: their types by name, such as {"Dimuon_mass": "float32"} for one
+    value per event or {"GoodMuon_pt": "float32[]"} for any number."""
+
+    produces: Mapping[str, str] = MappingProxyType({})
+
+    def produce(self, block: EventBlock) -> Mapping[str, Any]:
+        """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
+        raise NotImplementedError(f"{type(self).__name__} has no method produce(block)")
+
+
+class Filter(Module):
+    """Accepts or refuses events."""
+
+    def filter(self, block: EventBlock) -> Any:
+        """(n_events,) bool: the events to accept."""
+        raise NotImplementedError(f"{type(self).__name__} has no method filter(block)")
+
+
+class Analyzer(Module):
+    """Reads, and fills histograms. Is given the blocks of a unit of work in their order."""
+
+    def analyze(self, block: EventBlock) -> None:
+        """`block.mask` says which events the path has left."""
+        raise NotImplementedError(f"{type(self).__name__} has no method analyze(block)")
+
+    def book(self, name: str, histogram: H) -> H:
+        """A histogram of the job: written with every unit of work, which empties it, and summed in
+        the merge. Returns it."""
+        booked = self.booked()
+        if name in booked:
+            raise ValueError(f"a histogram {name!r} is booked already")
+        booked[name] = histogram
+        return histogram
+
+    def booked(self) -> dict[str, hist.BaseHist]:
+        """All booked histograms by name."""
+        booked: dict[str, hist.BaseHist] = self.__dict__.setdefault("_booked", {})
+        return booked
+
+
+OF_JOB = {"pre_fork", "post_fork", "begin_job", "end_job"}
+MESSAGES = OF_JOB | {"begin_iov", "end_iov", "begin_run", "end_run", "begin_lumi", "end_lumi"}
+KINDS: tuple[tuple[Kind, type[Module]], ...] = (
+    ("producer", Producer),
+    ("filter", Filter),
+    ("analyzer", Analyzer),
+)
+
+
+class PythonModule:
+    """A user's module as the core calls it: with the core's blocks, returning plain arrays. The
+    module sees the conditions of the events that it is called with."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._conditions = module.conditions
+        if not isinstance(self._conditions, ModuleConditions):
+            self._conditions = ModuleConditions(Conditions.of_values({}))
+        self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
+        self.consumes = list(module.consumes)
+        self.produces = dict(module.produces) if isinstance(module, Producer) else {}
+        self.random_name = module.random_name
+
+    def __getattr__(self, name: str) -> Any:
+        """Messages, where the user's module has them."""
+        method = getattr(self.module, name)
+        return partial(self._tell, name, method) if name in MESSAGES else method
+
+    def enter_iov(self, iov: int) -> None:
+        """The next message is of a run or lumi in this IOV, or of the IOV itself."""
+        self._conditions.enter_iov(iov)
+
+    def _tell(self, message: str, method: Callable[..., None], *arguments: int) -> None:
+        if message in OF_JOB:
+            self._conditions.leave()
+        try:
+            method(*arguments)
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
+
+    def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
+        self._conditions.enter_iov(block.iov)
+        try:
+            return method(EventBlock(block))
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
+
+    def produce(self, block: _core.Block) -> dict[str, Any]:
+        assert isinstance(self.module, Producer)
+        columns = self._call(self.module.produce, block)
+        if not isinstance(columns, Mapping):
+            what = type(columns).__name__
+            raise TypeError(f"produce() returns a dict of columns, not {what}")
+        return {name: self._plain(name, column) for name, column in columns.items()}
+
+    def filter(self, block: _core.Block) -> npt.NDArray[Any]:
+        assert isinstance(self.module, Filter)
+        return np.asarray(self._call(self.module.filter, block))
+
+    def analyze(self, block: _core.Block) -> None:
+        assert isinstance(self.module, Analyzer)
+        self._call(self.module.analyze, block)
+
+    def histograms(self) -> dict[str, hist.BaseHist]:
+        return self.module.booked() if isinstance(self.module, Analyzer) else {}
+
+    def clear(self) -> None:
+        """Empties all histograms."""
+        for histogram in self.histograms().values():
+            histogram.reset()
+
+    def _plain(self, name: str, column: Any) -> Any:
+        """Values, or (offsets, values) for a jagged column."""
+        if not self.produces.get(name, "").endswith("[]"):
+            return ak.to_numpy(column) if isinstance(column, ak.Array) else np.asarray(column)
+        return _offsets_and_values(ak.Array(column), name)
+
+
+def _as_array(column: Any) -> Column:
+    if not isinstance(column, tuple):
+        return column
+    return jagged_array(*column)
+
+
+def _offsets_and_values(array: ak.Array, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    if array.ndim != 2:
+        raise ValueError(f"column {name!r}: wanted lists of values, one list per event")
+    layout = ak.to_packed(ak.from_regular(array)).layout
+    if not isinstance(layout, ak.contents.ListOffsetArray):
+        raise ValueError(f"column {name!r}: wanted lists of numbers, got {array.type}")
+    values = ak.to_numpy(layout.content, allow_missing=False)
+    return np.asarray(layout.offsets, dtype=np.int64), values

@@ -1,0 +1,1 @@
+"""The parent: the job from preparation to outcome."""

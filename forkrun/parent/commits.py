@@ -1,0 +1,52 @@
+"""What has been committed, as the parent learns it from the children's ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
+
+
+class Commits:
+    """`is_done` : (n_units,) bool. `before`: from an earlier run of the same job."""
+
+    def __init__(self, folder: RunDirectory, n_units: int, before: Iterable[Commit] = ()) -> None:
+        self.is_done = np.zeros(n_units, dtype=np.bool_)
+        self.n_events = 0
+        self.n_bytes = 0
+        self.longest_unit_s = 0.0
+        self.events_by_child: dict[int, int] = {}
+        self._folder = folder
+        self._read_bytes: dict[Path, int] = {
+            file: file.stat().st_size for file in folder.ledger.glob("child-*.jsonl")
+        }
+        for commit in before:
+            self._note(commit)
+
+    def read_new(self, child: int) -> list[int]:
+        """Units that a child has committed since this was last asked."""
+        commits = [c for file in self._folder.child_ledgers(child) for c in self._new_lines(file)]
+        for commit in commits:
+            self._note(commit)
+            done = self.events_by_child.get(child, 0)
+            self.events_by_child[child] = done + commit.n_events
+        return [commit.unit for commit in commits]
+
+    def _note(self, commit: Commit) -> None:
+        self.is_done[commit.unit] = True
+        self.n_events += commit.n_events
+        self.n_bytes += sum(part.n_bytes for part in commit.outputs.values())
+        self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)
+
+    def _new_lines(self, file: Path) -> Iterator[Commit]:
+        with file.open("rb") as stream:
+            stream.seek(self._read_bytes.get(file, 0))
+            lines = stream.read().splitlines(keepends=True)
+        for line in lines:
+            if line.endswith(b"\n"):
+                self._read_bytes[file] = self._read_bytes.get(file, 0) + len(line)
+                yield Commit.from_line(line.decode())

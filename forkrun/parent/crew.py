@@ -1,0 +1,218 @@
+"""The children of a job: who is forked for what, until every unit is committed or the job has to
+end.
+
+What a child has done is read from its ledger, never believed: units that it took and did not commit
+are owed, and the next child that is forked does them first. Before the job ends, units that nobody
+committed are looked for once more.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.base.wait_status import describe_status
+from forkrun.child.assignment import Assignment, Purpose
+from forkrun.child.work import Work
+from forkrun.parent.commits import Commits
+from forkrun.parent.ending import Ending
+from forkrun.parent.hang_watch import HangWatch
+from forkrun.parent.memory_guard import Demand, MemoryGuard, Relief, find_limit
+from forkrun.parent.observer import RunObserver
+from forkrun.parent.recovery import Death, HopelessError, Recovery
+
+_READ_EVERY_S = 1.0
+_IDLE_ENDS = 3
+"""Times that a child may end well without having done anything although there was work."""
+
+
+def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
+    """By the child that has just ended; None if it had not begun any."""
+    return status.n_events_done - n_before if status.heartbeat_ns else None
+
+
+class JobCrew:
+    """Made before the first fork, in the parent. `assignments`: by child, read by the one that is
+    forked."""
+
+    def __init__(self, work: Work, commits: Commits, ending: Ending, observer: RunObserver) -> None:
+        settings = work.config.recovery
+        self._hand_out, self._board, self._failures = work.hand_out, work.board, work.failures
+        self._commits, self._ending, self._observer = commits, ending, observer
+        self._recovery = Recovery(settings, work.plan.units)
+        self._hangs = HangWatch(work.board, settings.hang_timeout, settings.grace)
+        self._guard = MemoryGuard(find_limit(work.config.limits.memory), os.getpid())
+        self._to_do = ~commits.is_done
+        self._read_at_s = 0.0
+        self._fork_s = 0.0
+
+        self._free = work.plan.busy_children()
+        self._at_work: set[int] = set()
+        self.assignments: dict[int, Assignment] = {}
+        self._ended_by_us: dict[int, str] = {}
+        self._n_settled: Counter[int] = Counter()
+        self._n_done: Counter[int] = Counter()
+        self._n_idle_ends = 0
+
+    # --- who is forked ----------------------------------------------------------------------------
+
+    def due(self) -> list[int]:
+        """Children to be forked now; their assignments are made."""
+        if words := self._ending.look_at_clock():
+            self._observer.say(words)
+        if not self._ending.may_fork:
+            return []
+        self._look_for_lost_units()
+        due: list[int] = []
+        for child in list(self._free):
+            if self._recovery.is_busy or self._has_work(child, len(due)):
+                self._assign(child)
+                due.append(child)
+        self._fork_s = time.time()
+        return due
+
+    def _has_work(self, child: int, n_due: int) -> bool:
+        """Of children that share a queue, no more are forked than it has units."""
+        queue = self._hand_out.queue(child)
+        return queue.n_left > (n_due if self._hand_out.is_shared else 0)
+
+    def _assign(self, child: int) -> None:
+        self.assignments[child] = self._recovery.assignment()
+        self._board.reset(child, self._commits.events_by_child.get(child, 0))
+        self._failures[child].clear()
+        self._n_done[child] = 0
+        self._free.remove(child)
+        self._at_work.add(child)
+
+    def _look_for_lost_units(self) -> None:
+        """When nobody works and nobody would: units that were taken in the instant of a death may
+        be known to nobody."""
+        if self._at_work or self._recovery.is_busy or self._hand_out.n_left:
+            return
+        if not self._ending.signal_number:
+            self._recovery.owe(np.flatnonzero(self._to_do & ~self._commits.is_done).tolist())
+
+    def started(self, child: int, pid: int) -> None:
+        self._observer.started(child, pid, self._fork_s)
+        self._hangs.started(child, time.monotonic())
+
+    # --- how they end -----------------------------------------------------------------------------
+
+    def ended(self, child: int, pid: int, exit_code: int) -> None:
+        self._observer.ended(child, pid, exit_code)
+        self._at_work.remove(child)
+        words = self._ended_by_us.pop(child, None)
+        if words is None or not words.startswith("memory"):
+            self._free.append(child)
+        self._read_ledger(child)
+        lost = self._lost_units(child)
+        if not self._ending.may_fork:
+            return
+        death = self._death(child, exit_code, lost, words) if exit_code else None
+        try:
+            self._answer(child, lost, death)
+        except HopelessError as error:
+            self._ending.give_up(error)
+
+    def _read_ledger(self, child: int) -> None:
+        n_done = len(self._commits.read_new(child))
+        self._n_done[child] += n_done
+        if n_done:
+            self._recovery.progressed()
+            self._n_idle_ends = 0
+
+    def _lost_units(self, child: int) -> list[int]:
+        """What it was to do or took since it was forked, and did not commit."""
+        assignment = self.assignments[child]
+        if assignment.purpose is Purpose.PROBE:
+            return []
+        taken = self._hand_out.queue(child).taken_by(child)
+        units = [*assignment.first, *taken[self._n_settled[child] :]]
+        self._n_settled[child] = len(taken)
+        return [unit for unit in units if not self._commits.is_done[unit]]
+
+    def _death(self, child: int, exit_code: int, lost: list[int], words: str | None) -> Death:
+        status, assignment = self._board.read(child), self.assignments[child]
+        if assignment.purpose is Purpose.PROBE:
+            lost = list(assignment.first)
+        return Death(
+            child,
+            lost[0] if lost else None,  # or one begun behind it: the next child does each alone
+            words or describe_status(exit_code),
+            self._failures[child].read(),
+            _n_events_done(status, self._commits.events_by_child.get(child, 0)),
+            status.first_event,
+            exit_code,
+        )
+
+    def _answer(self, child: int, lost: list[int], death: Death | None) -> None:
+        if self.assignments[child].purpose is Purpose.PROBE:
+            (unit,) = self.assignments[child].first
+            self._tell(child, death, self._recovery.probed(unit, death))
+            return
+        self._recovery.owe(unit for unit in lost if death is None or unit != death.unit)
+        if death:
+            self._tell(child, death, self._recovery.died(death))
+        elif not self._n_done[child] and self._hand_out.queue(child).n_left:
+            self._count_idle_end(child)
+
+    def _count_idle_end(self, child: int) -> None:
+        self._n_idle_ends += 1
+        if self._n_idle_ends >= _IDLE_ENDS * len(self._board):
+            why = "children end without having done any of the units that are left"
+            raise HopelessError(why, Death(child, None, "exit code 0"))
+
+    def _tell(self, child: int, death: Death | None, answer: str) -> None:
+        what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
+        self._observer.recovered(child, death, f"{what}: {answer}")
+
+    # --- meanwhile --------------------------------------------------------------------------------
+
+    def signalled(self, number: int) -> None:
+        self._observer.say(self._ending.signalled(number))
+
+    def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
+        self._observer.tick()
+        self._look_at_ledgers(running)
+        if signals := self._ending.tick(running):
+            return signals
+        return {**self._end_hanging(running), **self._relieve_memory(running)}
+
+    def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
+        """How fast units are, and how large, decides when a deadline is near."""
+        now_s = time.monotonic()
+        if self._ending.has_deadline and now_s > self._read_at_s:
+            for child in running:
+                self._read_ledger(child)
+            self._read_at_s = now_s + _READ_EVERY_S + 20 * (time.monotonic() - now_s)
+
+    def _end_hanging(self, running: Mapping[int, int]) -> dict[int, int]:
+        signals = self._hangs.tick(running, time.monotonic())
+        for child, number in signals.items():
+            if number == signal.SIGTERM:
+                words = self._hangs.words
+                self._ended_by_us[child] = words
+                self._observer.say(f"child {child}: {words}; its stacks are in its log")
+        return signals
+
+    def _relieve_memory(self, running: Mapping[int, int]) -> dict[int, int]:
+        demand = self._guard.look(running)
+        if demand is None:
+            return {}
+        if demand.relief is Relief.KILL:
+            return self._retire(demand)
+        self._board.give_order(demand.child, "end_after_unit")
+        self._observer.say(f"{demand.words}; it is forked again after its unit")
+        return {}
+
+    def _retire(self, demand: Demand) -> dict[int, int]:
+        self._ended_by_us[demand.child] = f"memory: {demand.words}"
+        left = len(self._at_work) + len(self._free) - 1
+        self._observer.say(f"{demand.words}; it is ended, {left} children go on")
+        return {demand.child: signal.SIGKILL}

@@ -1,0 +1,64 @@
+"""How long a job may take, and when it has to begin to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forkrun.base.quantities import parse_duration
+
+_SPARE_S = 10.0
+"""For what nobody foresees."""
+_MERGED_BYTES_PER_S = 100e6
+"""A slow disk's share of what benchmarks show."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """`at_s`: on the monotonic clock; `why`: who says so."""
+
+    at_s: float
+    why: str
+
+
+def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
+    """The earlier of the job's own limit, which counts from `start_s`, and that of the Slurm
+    allocation it runs in. Monotonic clock."""
+    deadlines = []
+    if walltime_s is not None:
+        deadlines.append(Deadline(start_s + walltime_s, f"limits.walltime = {walltime_s:g} s"))
+    left_s = slurm_time_left_s(os.environ)
+    if left_s is not None:
+        why = f"the allocation of Slurm job {os.environ['SLURM_JOB_ID']}"
+        deadlines.append(Deadline(time.monotonic() + left_s, why))
+    return min(deadlines, key=lambda deadline: deadline.at_s, default=None)
+
+
+def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
+    """Of the allocation this process is in; None outside, or if Slurm does not tell."""
+    job = environment.get("SLURM_JOB_ID")
+    if not job:
+        return None
+    end = environment.get("SLURM_JOB_END_TIME", "")
+    if end.isdecimal():
+        return int(end) - time.time()
+    command = ["squeue", "--noheader", "--jobs", job, "--format", "%L"]
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        left = parse_duration(asked.stdout.strip())
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    return left if isinstance(left, float) else None
+
+
+def time_to_merge_s(n_bytes: int) -> float:
+    """A careful guess for temporary outputs of this size."""
+    return _SPARE_S + n_bytes / _MERGED_BYTES_PER_S
+
+
+def time_for_units_s(longest_unit_s: float) -> float:
+    """To finish those in work."""
+    return 1.2 * longest_unit_s

@@ -1,0 +1,70 @@
+"""Notices children that make no progress: their stacks go to their logs, then they are ended."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from forkrun import _core
+from forkrun.fork.signals import PYTHON_STACKS
+
+
+class HangWatch:
+    """`timeout_s`: without progress, 0 for ever; `grace_s`: from SIGTERM to SIGKILL."""
+
+    def __init__(self, board: _core.StatusBoard, timeout_s: float, grace_s: float) -> None:
+        self._board = board
+        self._timeout_s = timeout_s
+        self._grace_s = grace_s
+        self._seen: dict[int, tuple[tuple[int, int], float]] = {}
+        self._shown: set[int] = set()
+        self._asked_s: dict[int, float] = {}
+
+    def started(self, child: int, now_s: float) -> None:
+        """It counts from here."""
+        self._note(child, self._progress(child), now_s)
+
+    def _note(self, child: int, progress: tuple[int, int], now_s: float) -> None:
+        self._seen[child] = (progress, now_s)
+        self._shown.discard(child)
+        self._asked_s.pop(child, None)
+
+    @property
+    def words(self) -> str:
+        """Why a child was asked to end."""
+        return f"it made no progress for {self._timeout_s:.0f} s and was ended"
+
+    def tick(self, running: Mapping[int, int], now_s: float) -> dict[int, int]:
+        """Signals to send, by child."""
+        if not self._timeout_s:
+            return {}
+        signals = {child: self._look_at(child, pid, now_s) for child, pid in running.items()}
+        return {child: number for child, number in signals.items() if number}
+
+    def _look_at(self, child: int, pid: int, now_s: float) -> int:
+        progress = self._progress(child)
+        before, since_s = self._seen[child]
+        if progress != before:
+            self._note(child, progress, now_s)
+            return 0
+        if child in self._asked_s:
+            return signal.SIGKILL if now_s - self._asked_s[child] > self._grace_s else 0
+        if now_s - since_s < self._timeout_s:
+            return 0
+        if child not in self._shown:  # both kinds at once would be written into each other
+            self._shown.add(child)
+            return PYTHON_STACKS
+        self._asked_s[child] = now_s
+        ask_for_stacks(pid)
+        return signal.SIGTERM
+
+    def _progress(self, child: int) -> tuple[int, int]:
+        status = self._board.read(child)
+        return status.heartbeat_ns, status.n_events_done
+
+
+def ask_for_stacks(pid: int) -> None:
+    """Of all threads of a child, in C++, into its log."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        _core.ask_for_stack(pid, int(thread.name))

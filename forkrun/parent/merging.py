@@ -1,0 +1,142 @@
+"""Merges a run in a short-lived process: what ROOT opens and keeps for it ends there, and the
+parent stays a clean template to fork from."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import struct
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from forkrun.base.progress import ProgressDisplay, make_progress
+from forkrun.base.wait_status import describe_status
+from forkrun.config import JobConfig
+from forkrun.errors import ForkrunError, JobError, StoppedError
+from forkrun.fork.failure import FailureNote, as_forkrun_error
+from forkrun.fork.forking import Process
+from forkrun.fork.once_crew import OnceCrew
+from forkrun.fork.supervisor import Supervisor
+from forkrun.merge import Planned, merge_run
+from forkrun.monitoring import Timeline
+from forkrun.plan import Plan
+from forkrun.rundir.directory import RunDirectory, write_json
+from forkrun.rundir.ledger import read_ledgers
+
+
+class _Counter:
+    """A number in memory shared with the merging process."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, 8)
+
+    @property
+    def value(self) -> int:
+        number: int = struct.unpack("q", self._memory[:])[0]
+        return number
+
+    def set(self, value: int) -> None:
+        self._memory[:] = struct.pack("q", value)
+
+
+def merge(
+    folder: RunDirectory,
+    config: JobConfig,
+    plan: Plan,
+    timeline: Timeline,
+    quiet: bool,
+    *,
+    is_whole: bool = True,
+) -> None:
+    """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
+    there is, and the temporary outputs stay. Raises what went wrong."""
+    timeline.record("merge_start", pid=os.getpid())
+    progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
+    try:
+        if config.forking.children:
+            _merge_in_child(folder, config, plan, is_whole, progress)
+        else:
+            _merge_here(folder, config, plan, is_whole, progress.update)
+    finally:
+        progress.close()
+    end_merge(folder, config, timeline, is_whole=is_whole)
+
+
+def end_merge(
+    folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
+) -> None:
+    """What follows a merge that left its summary; does no harm if it is done twice."""
+    summary = json.loads(_summary(folder, is_whole).read_bytes())
+    outputs = {output.pop("label"): output for output in summary["outputs"]}
+    timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
+    if is_whole and not config.merge.keep_temporary:
+        shutil.rmtree(folder.units, ignore_errors=True)
+
+
+def _summary(folder: RunDirectory, is_whole: bool) -> Path:
+    whole = folder.merge_summary
+    return whole if is_whole else whole.with_name("partial-merge.json")
+
+
+def _merge_here(
+    folder: RunDirectory,
+    config: JobConfig,
+    plan: Plan,
+    is_whole: bool,
+    progress: Callable[[int], None],
+) -> None:
+    """`progress` gets the number of temporary outputs that have been merged."""
+    done: dict[str, int] = {}
+
+    def note(label: str, n_parts: int) -> None:
+        done[label] = n_parts
+        progress(sum(done.values()))
+
+    try:
+        commits = read_ledgers(folder.ledger)
+        planned = Planned(plan.units, plan.files, plan.n_events, plan.digest, is_whole)
+        summary = merge_run(folder.path, config, planned, commits, note)
+    except Exception as error:
+        raise as_forkrun_error(error) from error
+    write_json(_summary(folder, is_whole), asdict(summary))
+
+
+def _merge_in_child(
+    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
+) -> None:
+    """In a new one if the first ones are killed."""
+    for last in (False, False, True):
+        crew, failure = _merge_once(folder, config, plan, is_whole, progress)
+        if crew.signal_number:
+            what = f"stopped while merging; forkrun merge {folder.path} does it again"
+            raise StoppedError(what, crew.signal_number)
+        if not crew.failed:
+            return
+        if failure or last:
+            status, log = describe_status(crew.failed[1]), folder.log("merge", os.getpid())
+            raise failure or JobError(f"the merging process ended: {status}; its log: {log}")
+
+
+def _merge_once(
+    folder: RunDirectory, config: JobConfig, plan: Plan, is_whole: bool, progress: ProgressDisplay
+) -> tuple[OnceCrew, ForkrunError | None]:
+    counter, failure = _Counter(), FailureNote()
+    log = folder.log("merge", os.getpid())
+
+    def body() -> int:
+        try:
+            _merge_here(folder, config, plan, is_whole, counter.set)
+            return 0
+        except ForkrunError as error:
+            traceback.print_exc(file=sys.stderr)
+            failure.write(error)
+            return error.exit_code
+
+    crew = OnceCrew([0], lambda: progress.update(counter.value))
+    Supervisor(lambda _: Process(body, log), crew).run()
+    return crew, failure.read()

@@ -1,0 +1,106 @@
+"""What the parent does beside waiting: samples, timeline, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from forkrun import _core
+from forkrun.base.progress import ProgressDisplay
+from forkrun.base.wait_status import describe_status
+from forkrun.config import MonitoringConfig
+from forkrun.monitoring import Sampler, SamplerSettings, Timeline
+from forkrun.parent.messages import Messages
+from forkrun.parent.recovery import Death
+from forkrun.rundir.directory import RunDirectory
+
+
+class RunObserver:
+    """Ticked by the supervisor's loop; has no thread. What goes wrong in writing down how the job
+    goes is told at the end and does not end it: what children write decides."""
+
+    def __init__(
+        self,
+        folder: RunDirectory,
+        timeline: Timeline,
+        board: _core.StatusBoard,
+        progress: ProgressDisplay,
+        messages: Messages,
+        n_events_before: int = 0,
+        tick_also: Callable[[], None] = lambda: None,
+        monitoring: MonitoringConfig | None = None,
+    ) -> None:
+        self._tick_also = tick_also
+        self._n_events_before = n_events_before
+        self._board = board
+        self._timeline = timeline
+        self._progress = progress
+        self._messages = messages
+        self._sampler = Sampler(folder.path, _sampler_settings(monitoring or MonitoringConfig()))
+        self._trouble: OSError | None = None
+
+    @contextlib.contextmanager
+    def _noting_trouble(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._trouble = self._trouble or error
+
+    def started(self, child: int, pid: int, fork_s: float) -> None:
+        """`fork_s`: when the fork began, in seconds since the epoch."""
+        with self._noting_trouble():
+            self._timeline.record("fork", child=child, pid=pid, time_s=fork_s)
+            self._sampler.add_child(child, pid)
+
+    def ended(self, child: int, pid: int, exit_code: int) -> None:
+        status = describe_status(exit_code)
+        with self._noting_trouble():
+            self._sampler.remove_child(child)
+            self._timeline.record(
+                "child_exit", child=child, pid=pid, exit_code=exit_code, status=status
+            )
+
+    def say(self, text: str) -> None:
+        """To the person who waits."""
+        with self._noting_trouble():
+            self._messages.say(text)
+
+    def recovered(self, child: int, death: Death | None, text: str) -> None:
+        """Something was done about a child that ended badly."""
+        self.say(text)
+        with self._noting_trouble():
+            self._timeline.record(
+                "recovery",
+                child=child,
+                unit=death.unit if death else None,
+                cause=death.cause if death else None,
+                text=text,
+            )
+
+    def tick(self) -> None:
+        done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}
+        self._tick_also()
+        with self._noting_trouble():
+            self._sampler.tick(time.time(), done)
+        self._progress.update(self._n_events_before + sum(done.values()))
+
+    def close(self) -> None:
+        """The children have ended."""
+        self._progress.close()
+        with self._noting_trouble():
+            self._sampler.close()
+        if self._trouble:
+            print(f"forkrun: the job could not be watched: {self._trouble}", file=sys.stderr)
+
+
+def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
+    exact = monitoring.exact_pss
+    return SamplerSettings(
+        min_interval_s=monitoring.sampling_interval_s,
+        max_cost=monitoring.sampling_cost,
+        slice_s=math.inf if exact else SamplerSettings.slice_s,
+        max_stop_s=math.inf if exact else SamplerSettings.max_stop_s,
+    )

@@ -1,0 +1,89 @@
+"""Says how a job ended badly: who, by what, where, and what is kept."""
+
+from __future__ import annotations
+
+import signal
+
+from forkrun import _core
+from forkrun.base.wait_status import describe_status
+from forkrun.child.assignment import BadEvent
+from forkrun.errors import JobError, OutOfTimeError, StoppedError
+from forkrun.parent.commits import Commits
+from forkrun.parent.deadline import Deadline
+from forkrun.parent.ending import Ending
+from forkrun.parent.recovery import HopelessError
+from forkrun.plan import Plan
+from forkrun.rundir.directory import RunDirectory
+
+
+def raise_for(
+    ending: Ending,
+    folder: RunDirectory,
+    board: _core.StatusBoard,
+    commits: Commits,
+    plan: Plan,
+) -> None:
+    """Raises what the job could not get over, or that it was stopped with units left."""
+    if ending.hopeless:
+        raise _failed(ending.hopeless, folder, board, plan) from None
+    if commits.is_done.all():
+        return
+    if ending.signal_number:
+        raise stopped(ending.signal_number, folder)
+    if ending.reached:
+        raise out_of_time(ending.reached, folder)
+    n_left = int((~commits.is_done).sum())
+    raise JobError(f"{n_left} units were not done, and nobody knows why; {_kept(folder)}")
+
+
+def _failed(
+    error: HopelessError, folder: RunDirectory, board: _core.StatusBoard, plan: Plan
+) -> Exception:
+    death = error.death
+    lines = [f"child {death.child} failed: {describe_status(death.exit_code)}; {error}"]
+    lines += [str(death.error)] if death.error else []
+    if death.words != describe_status(death.exit_code):
+        lines.append(death.words)
+    if error.bad_event:
+        lines += about(error.bad_event, plan, folder)
+    elif death.child >= 0:
+        lines.append(last_events(board.read(death.child)))
+    logs = folder.logs_of(death.child)
+    lines += [f"its log: {logs[-1]}"] if logs else []
+    lines.append(_kept(folder))
+    return (type(death.error) if death.error else JobError)("\n".join(lines))
+
+
+def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
+    """Where an event is, and how it is tried again."""
+    return [
+        f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
+        f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",
+        f'go on without it: forkrun resume {folder.path} --set recovery.on_bad_event="skip"',
+    ]
+
+
+def stopped(number: int, folder: RunDirectory) -> StoppedError:
+    """For a job that ended early because of a signal."""
+    name = signal.Signals(number).name
+    return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
+
+
+def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
+    """For a job that ended early so as to end well."""
+    return OutOfTimeError(f"out of time ({deadline.why}); {_kept(folder)}")
+
+
+def last_events(status: _core.ChildStatus) -> str:
+    """Where a child was when it was last heard of."""
+    if not status.heartbeat_ns:
+        return f"it had begun no event (state: {status.state})"
+    return (
+        f"last events begun: {status.run}:{status.lumi}:{status.first_event}"
+        f" to {status.run}:{status.lumi}:{status.last_event}"
+        f" (unit {status.unit}; {status.n_events_done} events done)"
+    )
+
+
+def _kept(folder: RunDirectory) -> str:
+    return f"committed units are kept in {folder.units}; the same command again goes on from there"

@@ -1,0 +1,149 @@
+"""Watches which pages become private in children, and after what.
+
+Before the children are forked, one process is forked that walks the Python objects and notes on
+which pages they lie, and another one that sleeps: it keeps the pages as they were at the fork, so
+that a page that only one process maps is certainly a copy of its own. Children look at their own
+page tables after every call of a module, as long as `N_WATCHED_CALLS` last, and between units of
+work."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.base.wait_status import describe_status
+from forkrun.child.work import Work
+from forkrun.errors import JobError
+from forkrun.fork.forking import Process, fork_processes
+from forkrun.rundir.directory import RunDirectory, output_errors, write_json
+
+INTERPRETER = "(Python itself)"
+
+
+@dataclass(frozen=True)
+class UnsharedFiles:
+    """In RUNDIR/monitoring: pages of children, objects on pages, names, mappings of the parent."""
+
+    run_dir: Path
+
+    @property
+    def pages(self) -> Path:
+        return self.run_dir / "monitoring" / "unshared-pages.npz"
+
+    @property
+    def objects(self) -> Path:
+        return self.run_dir / "monitoring" / "unshared-objects.npz"
+
+    @property
+    def names(self) -> Path:
+        return self.run_dir / "monitoring" / "unshared-names.json"
+
+    @property
+    def maps(self) -> Path:
+        return self.run_dir / "monitoring" / "unshared-maps.txt"
+
+
+@contextlib.contextmanager
+def watching(work: Work) -> Iterator[Work]:
+    """Work whose children are watched, if the configuration asks for it; then their pages are
+    written when they have ended. Raises JobError where the kernel does not show page tables."""
+    if not work.config.monitoring.unshared:
+        yield work
+        return
+    check_page_tables()
+    files = UnsharedFiles(work.folder.path)
+    _walk_in_child(work, files)
+    watch = _core.PageWatch(len(work.board))
+    with _sleeping_process(work.folder):
+        yield replace(work, schedule=replace(work.schedule, watch=watch))
+    _write_pages(watch, work, files)
+
+
+def check_page_tables() -> None:
+    """Raises JobError where /proc/PID/pagemap cannot be read, or says of no page of this process
+    that it is its own."""
+    try:
+        counts = _core.count_pages()
+    except OSError as error:
+        raise JobError(
+            "measure unshared: /proc/self/pagemap cannot be read here"
+            f" ({error.strerror}): it needs Linux 4.2 or newer with CONFIG_PROC_PAGE_MONITOR, and a"
+            " container that shows all of /proc; forkrun measure memory works without it"
+        ) from error
+    if counts.anonymous_private == 0:
+        raise JobError(
+            "measure unshared: this kernel does not say which pages are private (bit 56 of"
+            " /proc/PID/pagemap is always 0), as some sandboxes do; run it on a plain Linux host,"
+            " or use forkrun measure memory"
+        )
+
+
+def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
+    """Objects on pages, by a process whose own memory does not matter."""
+    log = work.folder.log("walk", os.getpid())
+    (pid,) = fork_processes([Process(lambda: _walk(work, files), log)])
+    _, status = os.waitpid(pid, 0)
+    if status:
+        raise JobError(
+            f"measure unshared: looking at the Python objects failed:"
+            f" {describe_status(os.waitstatus_to_exitcode(status))}; see {log}"
+        )
+
+
+def _walk(work: Work, files: UnsharedFiles) -> int:
+    files.maps.write_text(Path("/proc/self/maps").read_text())
+    pages = _core.ObjectPages()
+    modules = {label: module.module for label, module in work.schedule.modules.items()}
+    for label, value in work.schedule.conditions.loaded():
+        pages.walk(f"condition {label}", value)
+    for label, module in modules.items():
+        pages.walk(f"module {label}", module)
+    gc.unfreeze()
+    pages.walk(INTERPRETER, gc.get_objects(), everything=True)
+    np.savez(files.objects, parts=pages.parts())
+    names = {
+        "owners": pages.owners,
+        "types": pages.types,
+        "nodes": work.schedule.core.node_labels(),
+    }
+    write_json(files.names, names)
+    return 0
+
+
+@contextlib.contextmanager
+def _sleeping_process(folder: RunDirectory) -> Iterator[None]:
+    """Keeps the pages of this process as they are now."""
+    (pid,) = fork_processes([Process(_sleep, folder.log("sleep", os.getpid()))])
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _sleep() -> int:
+    while True:
+        signal.pause()
+
+
+def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> None:
+    children = work.plan.busy_children()
+    found = {f"child_{child}": watch.found(child) for child in children}
+    at_fork = watch.pages_at_fork()
+    with output_errors(files.pages):
+        np.savez_compressed(files.pages, allow_pickle=False, at_fork=at_fork, **found)
+
+
+def read_names(files: UnsharedFiles) -> Mapping[str, Sequence[str]]:
+    """Owners and types by their numbers, and labels of the schedule's nodes."""
+    names: Mapping[str, Sequence[str]] = json.loads(files.names.read_bytes())
+    return names

@@ -1,0 +1,152 @@
+"""Processes the units of a job, in children that are forked from this process, or here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from forkrun import _core
+from forkrun.base.progress import make_progress
+from forkrun.child.assignment import Assignment
+from forkrun.child.fault_injection import Chaos
+from forkrun.child.hand_out import HandOut
+from forkrun.child.loop import process_units, run_child
+from forkrun.child.work import Work
+from forkrun.conditions.guard import ConditionGuard
+from forkrun.errors import JobError
+from forkrun.fork.failure import FailureNote, as_forkrun_error
+from forkrun.fork.forking import Process
+from forkrun.fork.memory import prepare_memory
+from forkrun.fork.safety import check_safe_to_fork
+from forkrun.fork.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
+from forkrun.fork.steps import step
+from forkrun.fork.supervisor import Supervisor
+from forkrun.monitoring import Timeline
+from forkrun.parent.commits import Commits
+from forkrun.parent.crew import JobCrew
+from forkrun.parent.deadline import Deadline
+from forkrun.parent.ending import Ending
+from forkrun.parent.messages import Messages
+from forkrun.parent.observer import RunObserver
+from forkrun.parent.outcome import raise_for, stopped
+from forkrun.parent.page_watch import watching
+from forkrun.parent.preparation import PreparedJob
+from forkrun.parent.warm_up import rehearse
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.unit_files import UnitFiles
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the steps of a run share. `deadline`: None if there is time without end; `tick_also`:
+    done several times per second."""
+
+    folder: RunDirectory
+    job: PreparedJob
+    timeline: Timeline
+    messages: Messages
+    deadline: Deadline | None
+    chaos: Chaos
+    quiet: bool
+    tick_also: Callable[[], None]
+
+
+def process(run: Run, before: Sequence[Commit]) -> None:
+    """All units that are not committed yet. Raises what went wrong, or that the job was stopped."""
+    plan, config = run.job.plan, run.job.config
+    commits = Commits(run.folder, len(plan.units), before)
+    if commits.is_done.all():
+        return
+    hand_out = HandOut(plan, ~commits.is_done)
+    board = _core.StatusBoard(max(config.forking.children, 1))
+    failures = [FailureNote() for _ in range(len(board))]
+    schedule, chaos = run.job.schedule, run.chaos
+    guard = ConditionGuard(schedule.conditions.loaded(), config.memory.check_conditions)
+    files = UnitFiles(run.folder, config.outputs)
+    work = Work(
+        run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard, files,
+        run.timeline,
+    )  # fmt: skip
+    progress = make_progress(plan.n_events, "events", run.quiet)
+    observer = RunObserver(
+        run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also,
+        config.monitoring,
+    )  # fmt: skip
+    try:
+        if config.forking.children:
+            _process_in_children(run, work, commits, observer)
+        else:
+            _process_here(run, work, observer)
+    finally:
+        observer.close()
+
+
+def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:
+    idle = work.config.forking.children - len(run.job.plan.busy_children())
+    if idle:
+        run.messages.say(f"{idle} of the children would have no unit of work and are not started")
+    _get_ready_to_fork(run, work)
+    parent = os.getpid()
+    ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
+    crew = JobCrew(work, commits, ending, observer)
+
+    def process_of(child: int) -> Process:
+        log = run.folder.log(f"child-{child:03d}", parent)
+        assignment = crew.assignments[child]
+        return Process(lambda: run_child(watched, child, assignment), log)
+
+    try:
+        with watching(work) as watched:
+            Supervisor(process_of, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
+    except OSError as error:
+        raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
+    raise_for(ending, run.folder, work.board, commits, run.job.plan)
+
+
+def _get_ready_to_fork(run: Run, work: Work) -> None:
+    """From here on the parent's memory stays as it is."""
+    schedule, settings = work.schedule, work.config.memory
+    if settings.warm_up:
+        with step("libraries were warmed up"):
+            rehearse(with_python=bool(schedule.modules))
+    _core.write_stacks_on_signal()
+    with step("modules got pre_fork()"):
+        schedule.core.pre_fork()
+    check_safe_to_fork()
+    work.guard.remember(schedule.modules)
+    conditions = [value for _, value in schedule.conditions.loaded()]
+    shared = [*conditions, *schedule.modules.values()]
+    warning = prepare_memory(settings, shared, run.job.plan.children).warning()
+    if warning:
+        run.messages.say(warning)
+
+
+def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
+    """children = 0: no fork, and nobody to take the place of a process that dies."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
+    try:
+        if work.config.memory.warm_up:
+            rehearse(with_python=bool(work.schedule.modules))
+        work.schedule.core.pre_fork()
+        work.guard.remember(work.schedule.modules)
+        _core.trim_heap()
+        observer.tick()  # What children would share is there now.
+        process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
+    except Exception as error:
+        raise as_forkrun_error(error) from error
+    finally:
+        stop.restore()
+    if stop.number:
+        raise stopped(stop.number, run.folder)
+
+
+def _tick_here(run: Run, work: Work, observer: RunObserver, stop: StopFlag) -> None:
+    stop.look()
+    observer.tick()
+    if run.deadline and time.monotonic() > run.deadline.at_s:
+        work.hand_out.close()

@@ -1,0 +1,144 @@
+"""A job in miniature, done in the parent by the code that children run: what every child would
+load, look up and fill at its first units is then there, and shared. Python adapts the code that it
+runs, in place; after some repetitions it leaves it as it is."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.child.assignment import Assignment
+from forkrun.child.fault_injection import Chaos
+from forkrun.child.hand_out import HandOut
+from forkrun.child.loop import process_units
+from forkrun.child.work import Work
+from forkrun.conditions import prefetch_conditions
+from forkrun.conditions.guard import ConditionGuard
+from forkrun.config import JobConfig, validate
+from forkrun.errors import OutputError
+from forkrun.index import FileIndex, IdBranches
+from forkrun.monitoring import Timeline
+from forkrun.plan import Plan, make_plan
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.unit_files import UnitFiles
+from forkrun.schedule.build import build_schedule
+
+# Of every kind. ROOT numbers the classes of leaves in the order of their first use and writes them
+# in that order; so it must be the same for all jobs.
+_COLUMNS = [
+    ("run", "uint32"),
+    ("luminosityBlock", "uint32"),
+    ("event", "uint64"),
+    ("Muon_pt", "float32[]"),
+    ("Muon_charge", "int32[]"),
+    ("MET_pt", "float32"),
+    ("MET_sum", "float64"),
+    ("MET_n", "int64"),
+    ("PV_n", "int32"),
+    ("PV_type", "int16"),
+    ("PV_sort", "uint16"),
+    ("Flag_a", "int8"),
+    ("Flag_b", "uint8"),
+    ("HLT_Mu", "bool"),
+]
+_N_EVENTS = 4  # in as many lumis
+_N_REPETITIONS = 3
+_MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
+_PREFIX = "forkrun-rehearsal-"
+_OLD_S = 3600  # a rehearsal takes a tenth of a second
+
+
+def rehearse(with_python: bool) -> None:
+    """Loads ROOT's libraries, dictionaries and interpreter, and does some small jobs;
+    `with_python`: with modules that use Awkward Arrays and histograms as users do. Starts no thread
+    and leaves nothing open. Where nothing can be written, children do all that themselves."""
+    _core.warm_up()
+    with contextlib.suppress(OSError, OutputError):
+        place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        _remove_old(place)
+        with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder:
+            _rehearse(Path(folder), with_python)
+
+
+def _remove_old(place: Path) -> None:
+    """What parents that were killed have left."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or somebody else was faster
+            if time.time() - folder.stat().st_mtime > _OLD_S:
+                shutil.rmtree(folder)
+
+
+def _rehearse(folder: Path, with_python: bool) -> None:
+    file = folder / "input.root"
+    _write(file)
+    work = _prepare(_config(file, with_python), RunDirectory(folder / "run"))
+    if not _core.HAS_IMMORTAL_OBJECTS:
+        sys._clear_type_cache()  # an entry that is replaced counts references of its name, too
+    for _ in range(_N_REPETITIONS):
+        process_units(_again(work), 0, Assignment())
+    work.timeline.close()
+
+
+def _write(file: Path) -> None:
+    writer = _core.TreeWriter(str(file), "Events", _COLUMNS, "zstd:1")
+    offsets = np.array([0, 2, 3, 3, 6], dtype=np.int64)
+    columns: dict[str, Any] = {
+        name: (offsets, np.arange(6, dtype=kind.removesuffix("[]")))
+        if kind.endswith("[]")
+        else np.ones(_N_EVENTS, dtype=kind)
+        for name, kind in _COLUMNS
+    }
+    columns["event"] = np.arange(_N_EVENTS, dtype=np.uint64)
+    columns["luminosityBlock"] = np.arange(_N_EVENTS, dtype=np.uint32)
+    writer.write(columns)
+    writer.close()
+
+
+def _config(file: Path, with_python: bool) -> JobConfig:
+    home = "python:forkrun.parent.warm_up.modules"
+    modules = ["Select", "Make", "Fill"] if with_python else []
+    job = {
+        "source": {"files": [str(file)]},
+        "forking": {"children": 1, "distribution": "lumi"},
+        "threads": {"executor": "serial"},
+        "modules": [{"label": name, "type": f"{home}:{name}"} for name in modules],
+        "paths": {"path": ["Select", "Fill"]} if with_python else {},
+        "outputs": [{"label": "output", "compression": "zstd:1"}],
+    }
+    return validate(job, "the rehearsal")
+
+
+def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
+    folder.create()
+    (file,) = config.source.files
+    index = _core.index_tree(path=file, file_number=0, **IdBranches.of(config.source)._asdict())
+    files = [FileIndex.from_json(file, index)]
+    plan = make_plan(config, files)
+    conditions = prefetch_conditions([], config.prefetch, plan.units, 1, quiet=True)
+    schedule = build_schedule(config, files, conditions)
+    guard = ConditionGuard([], config.memory.check_conditions)
+    guard.remember(schedule.modules)
+    board = _core.StatusBoard(1)
+    unit_files = UnitFiles(folder, config.outputs)
+    hand_out, timeline = _all_of(plan), Timeline(folder.path)
+    return Work(
+        folder, config, plan, schedule, hand_out, board, [], Chaos(), guard, unit_files, timeline
+    )
+
+
+def _again(work: Work) -> Work:
+    return replace(work, hand_out=_all_of(work.plan))
+
+
+def _all_of(plan: Plan) -> HandOut:
+    return HandOut(plan, np.ones(len(plan.units), dtype=bool))

@@ -1,0 +1,116 @@
+"""What the outputs of a job depend on. A run directory is continued only by the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import forkrun
+from forkrun import _core
+from forkrun.base.nested import leaves
+from forkrun.config import JobConfig
+from forkrun.config.anchor import is_url
+from forkrun.index import FileIndex, LumiRanges
+from forkrun.plan import Plan
+
+_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
+"""Sections that may change: what of them matters is in the plan."""
+
+Fingerprint = dict[str, Any]
+"""JSON-ready: by part, a digest, or digests by name."""
+
+
+def fingerprint(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    ranges: LumiRanges,
+    plan: Plan,
+    plugins: Sequence[str],
+    payloads: Sequence[str] = (),
+) -> Fingerprint:
+    """Of a job whose modules have been loaded. `ranges`: of the index; `plugins`: paths of their
+    libraries; `payloads`: files of conditions, also of those that are named in index files."""
+    described = config.model_dump(mode="json", exclude=_FREE)
+    return {
+        "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
+        "configuration": {name: _digest(part) for name, part in described.items()},
+        "threads.block_size": config.threads.block_size,
+        "input": input_digests(index, ranges),
+        "units of work": plan.borders_digest(),
+        "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))},
+        "conditions": {
+            path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
+        },
+    }
+
+
+def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
+    """By path, of what identifies a file and of its ranges."""
+    return {
+        file.path: _input_digest(file, held)
+        for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
+    }
+
+
+def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
+    """What has changed, in words."""
+    return [text for part in now for text in _differences(part, before.get(part), now[part])]
+
+
+def _differences(part: str, before: Any, now: Any) -> Iterator[str]:
+    if before == now:
+        return
+    if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
+        yield part
+        return
+    for name in {**before, **now}:
+        if before.get(name) != now.get(name):
+            yield f"{part}: {name}"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _input_digest(file: FileIndex, held: memoryview) -> str:
+    """Of what the file is, and `held`, its ranges."""
+    size = None if is_url(file.path) else os.stat(file.path).st_size
+    digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
+    digest.update(held)
+    return digest.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
+    """Libraries of C++ modules; the files of Python modules, and what was imported from beside
+    them."""
+    yield from (Path(plugin).resolve() for plugin in plugins if Path(plugin).exists())
+    types = [*(m.type for m in config.modules), *(c.type for c in config.conditions)]
+    folders = {_home(kind.split(":")[1]).parent for kind in types if kind.startswith("python:")}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and Path(file).suffix == ".py" and Path(file).resolve().parent in folders:
+            yield Path(file).resolve()
+
+
+def _home(name: str) -> Path:
+    """`name`: FILE.py or package.module, imported already."""
+    if name.endswith(".py"):
+        return Path(name).resolve()
+    return Path(str(sys.modules[name].__file__)).resolve()
+
+
+def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:
+    """Every local file that a condition names, wherever in its description."""
+    values = leaves(described.get("conditions", []))
+    seen = dict.fromkeys([*(value for value in values if isinstance(value, str)), *payloads])
+    yield from (text for text in seen if not is_url(text) and Path(text).is_file())

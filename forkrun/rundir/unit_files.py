@@ -1,0 +1,86 @@
+"""The files that a child writes for a unit of work: beside their names, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Sequence
+
+from forkrun import _core
+from forkrun.config import OutputConfig
+from forkrun.merge.histograms import Named
+from forkrun.rundir.directory import RunDirectory, output_errors
+from forkrun.rundir.ledger import HistogramPart, OutputPart
+
+
+class UnitFiles:
+    """Made in the parent. Paths are texts here: `pathlib` for every unit would cost each child time
+    and memory of its own. `ledgers`: the folder of the ledgers."""
+
+    def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
+        self._run = f"{run.path}/"
+        self._units = str(run.units)
+        self._labels = [output.label for output in outputs]
+        self.ledgers = str(run.ledger)
+
+    def folder(self, number: int) -> str:
+        """Of a unit."""
+        return f"{self._units}/{number:06d}"
+
+    def probe_folder(self, number: int, child: int) -> str:
+        """For what a probe of a unit writes; nothing of it is kept."""
+        return f"{self.folder(number)}-probe-{child:03d}"
+
+    def places(self, folder: str) -> dict[str, str]:
+        """By label, where outputs are written; the folder is made."""
+        with output_errors(folder):
+            if not os.path.isdir(folder):
+                os.mkdir(folder)
+        return {label: f"{folder}/{label}.root.part" for label in self._labels}
+
+    def write_histograms(self, folder: str, histograms: Sequence[Named]) -> HistogramPart | None:
+        """Under their final name when this returns; None if there are none."""
+        if not histograms:
+            return None
+        name = f"{folder}/histograms.pkl"
+        with output_errors(name), open(f"{name}.part", "wb") as file:
+            pickle.dump(histograms, file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.flush()
+            os.fsync(file.fileno())
+        _publish(name)
+        return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
+
+    def publish(self, folder: str) -> None:
+        """All outputs, which are on disk: whoever wrote them has synced them."""
+        for label in self._labels:
+            _publish(f"{folder}/{label}.root")
+        _sync(folder)
+
+    def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
+        """Of an output that is published."""
+        name, written = f"{folder}/{output.label}.root", output.written
+        checksum = _core.file_checksum(name)
+        return OutputPart(
+            self._relative(name), written.count, written.hex, _n_bytes(name), checksum
+        )
+
+    def _relative(self, name: str) -> str:
+        return name.removeprefix(self._run)
+
+
+def _publish(name: str) -> None:
+    with output_errors(name):
+        os.replace(f"{name}.part", name)
+
+
+def _n_bytes(name: str) -> int:
+    return os.stat(name).st_size
+
+
+def _sync(folder: str) -> None:
+    with output_errors(folder):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,1 @@
+"""From modules and configuration to the core's compiled schedule."""

@@ -1,0 +1,91 @@
+"""Which branches and produced columns an output keeps, and whether all files have them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from forkrun.base.nearest import suggestion
+from forkrun.config import OutputConfig
+from forkrun.index import Branch, FileIndex
+
+_SHOWN = 5
+
+
+def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
+    """Every branch of the input by name, in order of first appearance; of files with events, or of
+    all if none has any."""
+    files = [file for file in index if file.n_entries] or index
+    branches: dict[str, Branch] = {}
+    for file in files:
+        for branch in file.branches:
+            branches.setdefault(branch.name, branch)
+    return branches
+
+
+def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
+    """Those that match a keep pattern and no drop pattern; in the same order."""
+    return [
+        name
+        for name in names
+        if any(fnmatchcase(name, p) for p in output.keep)
+        and not any(fnmatchcase(name, p) for p in output.drop)
+    ]
+
+
+def pattern_problems(output: OutputConfig, names: Sequence[str]) -> list[str]:
+    """Exact names in keep that do not exist, and outputs of which nothing is left."""
+    where = f'outputs "{output.label}"'
+    problems = [
+        f'{where}: keep: neither the input nor a module has "{name}"' + suggestion(name, names)
+        for name in output.keep
+        if not set(name) & set("*?[") and name not in names
+    ]
+    if not problems and not kept(names, output):
+        problems.append(f"{where}: keep and drop leave nothing to write")
+    return problems
+
+
+def with_counters(names: Iterable[str], branches: dict[str, Branch]) -> list[str]:
+    """`names` and the counting branches that jagged ones among them need, in input order."""
+    wanted = set(names)
+    wanted |= {branches[name].counter for name in wanted if branches[name].counter}
+    return [name for name in branches if name in wanted]
+
+
+def disagreements(index: Sequence[FileIndex], used: Iterable[str]) -> list[str]:
+    """Used branches that some file lacks or has with another type, one line per file, with what to
+    do. Files without events are not looked at."""
+    files = [file for file in index if file.n_entries]
+    branches = all_branches(index)
+    names = [name for name in branches if name in set(used)]
+    return [problem for file in files for problem in _of_file(file, names, branches)]
+
+
+def _of_file(file: FileIndex, names: Sequence[str], branches: dict[str, Branch]) -> list[str]:
+    own = {branch.name: branch for branch in file.branches}
+    missing = [name for name in names if name not in own]
+    other = [n for n in names if n in own and own[n].type != branches[n].type]
+    problems = []
+    if missing:
+        problems.append(
+            f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
+            f" reads or keeps; leave it out of the outputs: drop = {_quoted(missing)}"
+        )
+    if other:
+        name = other[0]
+        problems.append(
+            f'{file.path}: branch "{name}" is {own[name].type}, but {branches[name].type} in other'
+            f" files; leave it out of the outputs: drop = {_quoted(other)}"
+        )
+    return problems
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ", ".join(names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"branch{'es' if len(names) > 1 else ''} {text}{more}"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"

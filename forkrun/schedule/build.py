@@ -1,0 +1,236 @@
+"""From a configuration and an index to a compiled schedule, or everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forkrun import _core
+from forkrun.conditions import Conditions
+from forkrun.config import (
+    Executor,
+    JobConfig,
+    ModuleConfig,
+    OutputConfig,
+    SourceConfig,
+    ThreadsConfig,
+)
+from forkrun.errors import ConfigError, InputError, JobError
+from forkrun.fork.steps import step
+from forkrun.index import Branch, FileIndex
+from forkrun.merge.histograms import BookedHistogram, Named
+from forkrun.schedule.branches import (
+    all_branches,
+    disagreements,
+    kept,
+    pattern_problems,
+    with_counters,
+)
+from forkrun.schedule.page_watch import WatchedProcessor
+
+if TYPE_CHECKING:
+    from forkrun.modules.base import PythonModule
+
+
+@dataclass(frozen=True)
+class JobSchedule:
+    """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
+    `watch`: finds out which pages become private in children."""
+
+    core: _core.Schedule
+    source: _core.TreeSource
+    modules: Mapping[str, PythonModule]
+    consumed: Sequence[str]
+    conditions: Conditions
+    watch: _core.PageWatch | None = None
+
+    def make_processor(
+        self, config: JobConfig, board: _core.StatusBoard, child: int
+    ) -> _core.Processor:
+        """Starts threads: call it in the child."""
+        threads, monitoring = config.threads, config.monitoring
+        n_threads, lanes, units, iovs = in_work(threads)
+        settings = _core.ProcessorSettings(
+            executor=threads.executor.value,
+            threads=n_threads,
+            concurrent_blocks=lanes,
+            block_size=threads.block_size,
+            concurrent_units=units,
+            concurrent_iovs=iovs,
+            timing=monitoring.timing or monitoring.trace,
+            n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
+        )
+        if self.watch is not None:
+            return WatchedProcessor(self.core, self.source, settings, board, child, self.watch)
+        return _core.Processor(self.core, self.source, settings, board, child)
+
+    def take_histograms(self) -> list[Named]:
+        """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
+        taken: list[Named] = [
+            (h.module, h.name, BookedHistogram(h.title, h.axes, h.values, h.variances))
+            for h in self.core.histograms()
+        ]
+        for label, module in self.modules.items():
+            taken += [(label, name, h.copy()) for name, h in module.histograms().items()]
+        self.clear_histograms()
+        return taken
+
+    def clear_histograms(self) -> None:
+        """Empties all."""
+        self.core.clear_histograms()
+        for module in self.modules.values():
+            module.clear()
+
+
+def in_work(threads: ThreadsConfig) -> tuple[int, int, int, int]:
+    """Threads of a child, and blocks, units and IOVs that it has in work at the same time."""
+    if threads.executor is Executor.SERIAL:
+        return 1, 1, 1, 1
+    blocks = threads.concurrent_blocks or threads.per_child
+    units = threads.concurrent_lumis or blocks
+    return threads.per_child, blocks, units, threads.concurrent_iovs or units
+
+
+def build_schedule(
+    config: JobConfig, index: Sequence[FileIndex], conditions: Conditions
+) -> JobSchedule:
+    """Constructs all modules and checks them against each other and against the input. Raises
+    ConfigError with every problem; InputError if files disagree about branches that are used."""
+    branches = all_branches(index)
+    columns = [(b.name, b.type) for b in branches.values() if b.readable]
+    builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
+    problems = _load_plugins(config)
+    modules, module_problems = _add_modules(builder, config, conditions)
+    problems += module_problems
+    failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
+    for name, labels in config.paths.items():
+        builder.add_path(name, [label for label in labels if label not in failed])
+    for output in config.outputs:
+        problems += _add_output(builder, config.source.tree, output, branches)
+    consumed = builder.consumed_source_columns()
+    core = _compile(builder, problems)
+    _check_files(config, index, consumed, branches)
+    return JobSchedule(core, _source(config.source, index, columns), modules, consumed, conditions)
+
+
+def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
+    try:
+        core = builder.compile()
+    except ConfigError as error:
+        raise ConfigError([*problems, *error.problems]) from None
+    if problems:
+        raise ConfigError(problems)
+    return core
+
+
+def _load_plugins(config: JobConfig) -> list[str]:
+    problems = []
+    for plugin in config.job.plugins:
+        try:
+            with step(f'plugin "{plugin}" was loaded'):
+                _core.load_plugin(plugin_path(plugin))
+        except JobError as error:
+            problems.append(f"job.plugins: {error}")
+    return problems
+
+
+def plugin_paths(config: JobConfig) -> list[str]:
+    """Of the libraries of C++ modules."""
+    return [plugin_path(plugin) for plugin in config.job.plugins]
+
+
+def plugin_path(plugin: str) -> str:
+    """A bare name: of one that comes with forkrun."""
+    shipped = Path(__file__).parents[1] / "lib" / f"lib{plugin}.so"
+    return str(shipped) if "/" not in plugin and shipped.exists() else plugin
+
+
+def _add_modules(
+    builder: _core.ScheduleBuilder, config: JobConfig, conditions: Conditions
+) -> tuple[dict[str, PythonModule], list[str]]:
+    modules: dict[str, PythonModule] = {}
+    problems: list[str] = []
+    for entry in config.modules:
+        if entry.type.startswith("cpp:"):
+            with step(f'module "{entry.label}" was constructed'):
+                problems += _add_cpp_module(builder, entry)
+            continue
+        with step("Awkward Array and hist were imported"):  # slow, and C++ needs neither
+            from forkrun.modules.loading import load_module
+
+        try:
+            with step(f'module "{entry.label}" was constructed'):
+                module = load_module(
+                    entry.label, entry.type.removeprefix("python:"), entry.params, conditions
+                )
+        except ConfigError as error:
+            problems += error.problems
+            continue
+        modules[entry.label] = module
+        builder.add_python_module(
+            entry.label, module.kind, module, module.consumes, module.produces, module.random_name
+        )
+    return modules, problems
+
+
+def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:
+    limit = entry.concurrency if isinstance(entry.concurrency, int) else None
+    word = entry.concurrency if isinstance(entry.concurrency, str) else ""
+    try:
+        builder.add_cpp_module(
+            entry.label,
+            entry.type.removeprefix("cpp:"),
+            entry.params,
+            "limited" if limit else word,
+            limit or 1,
+            entry.instances or "",
+            entry.resources,
+        )
+    except TypeError:
+        kinds = "true or false, numbers, strings and lists of one of them"
+        return [f'module "{entry.label}": parameters of C++ modules are {kinds}']
+    return []
+
+
+def _add_output(
+    builder: _core.ScheduleBuilder, tree: str, output: OutputConfig, branches: dict[str, Branch]
+) -> list[str]:
+    produced = [name for name, _ in builder.produced_columns()]
+    problems = pattern_problems(output, [*branches, *produced])
+    builder.add_output(
+        output.label,
+        output.paths,
+        with_counters(kept(branches, output), branches),
+        kept(produced, output),
+        output.compression,
+        tree,
+    )
+    return problems
+
+
+def _check_files(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    consumed: Sequence[str],
+    branches: Mapping[str, Branch],
+) -> None:
+    used = set(consumed).union(*(kept(branches, output) for output in config.outputs))
+    problems = disagreements(index, used)
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _source(
+    source: SourceConfig, index: Sequence[FileIndex], columns: Sequence[tuple[str, str]]
+) -> _core.TreeSource:
+    return _core.TreeSource(
+        [file.path for file in index],
+        source.tree,
+        source.run_branch,
+        source.lumi_branch,
+        source.event_branch,
+        columns,
+        [file.clusters for file in index],
+    )

@@ -1,0 +1,1 @@
+"""Studies: they use the runner and are not used by it."""

@@ -1,0 +1,140 @@
+"""Who needs what, how long it takes, and what may run together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.errors import ConfigError
+from forkrun.monitoring.timing import ModuleTiming, Timing
+from forkrun.studies.replay import Kind, ReplayJob
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """What the times come from: blocks of events, and the wall time of units, summed over
+    children."""
+
+    n_blocks: int
+    n_events: int
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class EstimateGraph:
+    """Modules by number. One is called when it is asked for and its `inputs` are made; asking for
+    it asks for them. `first` : asked for when an event begins; `then[i]` : when i has ended;
+    `last` : when all that was asked for has ended. What nobody asks for is not called.
+
+    `times_s` : (n_modules, n_events) [s]. `concurrency` : "reentrant", "one" (event at a time),
+    "unsafe" (never together with another unsafe module). `run` : where the times were measured;
+    each event of the graph is then a block of the run."""
+
+    name: str
+    labels: tuple[str, ...]
+    concurrency: tuple[str, ...]
+    inputs: tuple[tuple[int, ...], ...]
+    first: tuple[int, ...]
+    then: Mapping[int, tuple[int, ...]]
+    last: tuple[int, ...]
+    times_s: npt.NDArray[np.float64]
+    run: MeasuredRun | None = None
+
+    @property
+    def unit(self) -> str:
+        """What an event of the graph is: an "event" of a replay file or a "block" of a run."""
+        return "event" if self.run is None else "block"
+
+    @property
+    def events_per_block(self) -> float:
+        """On average."""
+        return 1.0 if self.run is None else self.run.n_events / self.run.n_blocks
+
+    @property
+    def n_events(self) -> int:
+        """Events with times of their own."""
+        return int(self.times_s.shape[1])
+
+    def needed(self) -> list[int]:
+        """Modules that are called, if every filter accepts."""
+        left = [*self.first, *self.last]
+        seen: set[int] = set()
+        while left:
+            module = left.pop()
+            if module not in seen:
+                seen.add(module)
+                left += [*self.inputs[module], *self.then.get(module, ())]
+        return sorted(seen)
+
+
+def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGraph:
+    """Of a replay file: as many events as its longest list of times has, or `n_events`."""
+    modules = job.modules
+    numbers = {module.label: i for i, module in enumerate(modules)}
+    n_events = n_events or max(len(module.event_times_s) for module in modules)
+    first, then = _paths([[numbers[label] for label in path.filters] for path in job.paths])
+    return EstimateGraph(
+        name=job.name,
+        labels=tuple(module.label for module in modules),
+        concurrency=tuple(module.concurrency.value for module in modules),
+        inputs=tuple(tuple({numbers[p.label]: None for p in m.consumes}) for m in modules),
+        first=first,
+        then=then,
+        last=(),
+        times_s=np.array([np.resize(module.event_times_s, n_events) for module in modules]),
+    )
+
+
+def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
+    """Of a measured job. The times of its one event are those of the average block."""
+    modules = timing.modules
+    n_blocks = max((module.count for module in modules), default=0)
+    if n_blocks == 0:
+        raise ConfigError(f"{name}: no module was called: there is nothing to estimate")
+    numbers = {module.label: i for i, module in enumerate(modules)}
+    paths = [
+        [numbers[label] for label in path if label in numbers] for path in timing.paths.values()
+    ]
+    first, then = _paths(paths, [module.kind == Kind.FILTER.value for module in modules])
+    on_paths = {i for path in paths for i in path}
+    free = [i for i, m in enumerate(modules) if m.kind == "analyzer" and i not in on_paths]
+    graph = EstimateGraph(
+        name=name,
+        labels=tuple(module.label for module in modules),
+        concurrency=tuple(_concurrency(module) for module in modules),
+        inputs=tuple(tuple(numbers[label] for label in module.inputs) for module in modules),
+        first=(*first, *free),
+        then=then,
+        last=tuple(i for i, module in enumerate(modules) if module.kind == "output"),
+        times_s=np.array([[module.total_s / n_blocks] for module in modules]),
+        run=MeasuredRun(n_blocks, timing.n_events, timing.wall_s),
+    )
+    return _with_asked(graph, [i for i, module in enumerate(modules) if module.count])
+
+
+def _concurrency(module: ModuleTiming) -> str:
+    """Outputs take the blocks in their order, so one at a time."""
+    return "one" if module.kind == "output" else module.concurrency
+
+
+def _with_asked(graph: EstimateGraph, called: Iterable[int]) -> EstimateGraph:
+    """What was called because a module asked for it while it ran: here, when the event begins."""
+    asked = set(called).difference(graph.needed())
+    return replace(graph, first=(*graph.first, *sorted(asked)))
+
+
+def _paths(
+    paths: Sequence[Sequence[int]], is_filter: Sequence[bool] | None = None
+) -> tuple[tuple[int, ...], dict[int, tuple[int, ...]]]:
+    """`first` and `then`: a module on a path is asked for when the filter before it has ended."""
+    first: dict[int, None] = {}
+    then: dict[int, dict[int, None]] = {}
+    for path in paths:
+        before: int | None = None
+        for module in path:
+            (first if before is None else then.setdefault(before, {}))[module] = None
+            before = module if is_filter is None or is_filter[module] else before
+    return tuple(first), {module: tuple(after) for module, after in then.items()}

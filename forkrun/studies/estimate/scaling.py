@@ -1,0 +1,94 @@
+"""Events per second against threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from forkrun.studies.estimate.graph import EstimateGraph
+from forkrun.studies.estimate.parallelism import Parallelism
+from forkrun.studies.estimate.steady_state import SteadyState, steady_state
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """`speedup` : over one thread, in the steady state of the list-scheduling simulation, with its
+    standard `error`; `efficiency` : per thread. `most` : the tightest limit of the speed-up, and
+    `set_by` whom. `simple_speedup` : of one event at a time, scaled as in the literature."""
+
+    n_threads: int
+    in_flight: int
+    events_per_s: float
+    speedup: float
+    error: float
+    efficiency: float
+    most: float
+    set_by: str
+    simple_speedup: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Events/s that cannot be surpassed with any number of threads and events in flight: `slowest`
+    module that takes one event at a time, with its label, and all `unsafe` modules together; None
+    where there are none."""
+
+    slowest: float | None
+    slowest_label: str | None
+    unsafe: float | None
+
+
+def scale(
+    graph: EstimateGraph,
+    parallelism: Parallelism,
+    threads: Sequence[int],
+    in_flight: int | None = None,
+) -> list[Scaling]:
+    """For each number of threads, with as many events in flight, or with `in_flight`."""
+    return [_scale(graph, parallelism, n_threads, in_flight or n_threads) for n_threads in threads]
+
+
+def _scale(
+    graph: EstimateGraph, parallelism: Parallelism, n_threads: int, in_flight: int
+) -> Scaling:
+    work_s = parallelism.total_s
+    found = steady_state(graph, n_threads, in_flight) if work_s else SteadyState(1.0, 0.0)
+    bounds = [(float(n_threads), "threads"), *_bounds(graph, work_s)]
+    speedup = min(found.n_running, *(most for most, _ in bounds))
+    bounds.append((in_flight * parallelism.speedup, f"{graph.unit}s in flight"))
+    most, set_by = min(bounds, key=lambda bound: bound[0])
+    return Scaling(
+        n_threads=n_threads,
+        in_flight=in_flight,
+        events_per_s=speedup / work_s * graph.events_per_block if work_s else 0.0,
+        speedup=speedup,
+        error=found.error,
+        efficiency=speedup / n_threads,
+        most=most,
+        set_by=set_by,
+        simple_speedup=parallelism.simple_speedup(n_threads),
+    )
+
+
+def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
+    """Of the speed-up, whatever the number of threads, and who sets them."""
+    found = limits(graph)
+    block_s = work_s / graph.events_per_block
+    if found.slowest is not None:
+        yield found.slowest * block_s, str(found.slowest_label)
+    if found.unsafe is not None:
+        yield found.unsafe * block_s, "unsafe"
+
+
+def limits(graph: EstimateGraph) -> Limits:
+    """Of modules that are called."""
+    mean_s = graph.times_s.mean(axis=1) / graph.events_per_block
+    needed = graph.needed()
+    ones = [i for i in needed if graph.concurrency[i] == "one" and mean_s[i] > 0]
+    unsafe_s = float(sum(mean_s[i] for i in needed if graph.concurrency[i] == "unsafe"))
+    slowest = max(ones, key=lambda i: mean_s[i], default=None)
+    return Limits(
+        slowest=None if slowest is None else float(1 / mean_s[slowest]),
+        slowest_label=None if slowest is None else graph.labels[slowest],
+        unsafe=1 / unsafe_s if unsafe_s else None,
+    )

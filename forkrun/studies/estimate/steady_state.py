@@ -1,0 +1,64 @@
+"""The middle of a long run, where neither the filling at its begin nor the emptying at its end
+counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.studies.estimate.graph import EstimateGraph
+from forkrun.studies.estimate.simulate import Simulation
+
+ENOUGH = 1e-3
+"""Relative standard error at which a simulation ends."""
+_BATCHES = 6
+_BATCH_CALLS = 20_000
+_MOST_CALLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class SteadyState:
+    """`n_running` : modules that run, on average. `error` : its standard error, from the batches of
+    the simulation."""
+
+    n_running: float
+    error: float
+
+
+def steady_state(graph: EstimateGraph, n_threads: int, in_flight: int) -> SteadyState:
+    """Of a graph whose modules take time. Batches are simulated until the mean is known well
+    enough, or the calls are many. The first third of them is left out: what remains of the filling
+    shrinks with each batch."""
+    simulation = Simulation(graph, n_threads, in_flight)
+    n_events = _batch_events(graph, in_flight)
+    marks = [(0.0, 0.0)]
+    while True:
+        simulation.run(simulation.n_ended + n_events)
+        marks.append((simulation.now_s, simulation.busy_s))
+        n_batches = len(marks) - 1
+        if n_batches < _BATCHES:
+            continue
+        found = _mean(np.diff(marks[n_batches // 3 :], axis=0))
+        if found.error <= ENOUGH * found.n_running or simulation.n_calls >= _MOST_CALLS:
+            return found
+
+
+def _batch_events(graph: EstimateGraph, in_flight: int) -> int:
+    """Of one batch: all events of the graph, some times, so that batches differ by chance alone;
+    where these are too many, as many as there are calls for. Each event in flight is followed by
+    another at least twice."""
+    n_modules = len(graph.needed())
+    at_least = max(2 * in_flight, -(-_BATCH_CALLS // n_modules))
+    n_rounds = -(-at_least // graph.n_events)
+    return min(n_rounds * graph.n_events, max(at_least, _MOST_CALLS // _BATCHES // n_modules))
+
+
+def _mean(batches: npt.NDArray[np.float64]) -> SteadyState:
+    """Of a ratio of sums. `batches` : (n, 2) its length and what its calls took [s]."""
+    length_s, busy_s = batches.T
+    n_running = busy_s.sum() / length_s.sum()
+    deviations = (busy_s - n_running * length_s) / length_s.mean()
+    error = deviations.std(ddof=1) / np.sqrt(len(batches))
+    return SteadyState(float(n_running), float(error))

@@ -1,0 +1,72 @@
+"""The reference case as a job: conditions of a given size, which every child reads all of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from forkrun.config import JobConfig, validate
+from forkrun.rundir.directory import output_errors
+from forkrun.studies.sample import SampleSettings, write_sample
+
+N_LUMIS_PER_CHILD = 4
+_LOOK_S_PER_BYTE = 1.5e-10
+_HERE = "python:forkrun.studies.measure.synthetic"
+
+
+class Kind(StrEnum):
+    """What the synthetic conditions are."""
+
+    ARRAYS = "arrays"
+    OBJECTS = "objects"
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Sizes in MB (1e6 bytes) as published for a reconstruction job of 2010: 700 MB of conditions,
+    and 375 MB that each child needs for itself."""
+
+    kind: Kind = Kind.ARRAYS
+    conditions_mb: int = 700
+    private_mb: int = 375
+    n_children: int = 32
+
+    @property
+    def pause_s(self) -> float:
+        """In every lumi: long enough to look at all children, on a busy machine, too."""
+        n_bytes = 1e6 * (self.conditions_mb + self.private_mb) * self.n_children
+        return 0.5 + _LOOK_S_PER_BYTE * n_bytes
+
+
+def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
+    """Writes input and description of the conditions to `folder`; gives the job. Raises
+    OutputError."""
+    sizes, sample = folder / "conditions.toml", folder / "sample.root"
+    with output_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        sizes.write_text(f"megabytes = {settings.conditions_mb}\n", encoding="utf-8")
+    n_lumis = N_LUMIS_PER_CHILD * settings.n_children
+    write_sample(sample, SampleSettings(n_events=n_lumis, n_runs=1, lumis_per_run=n_lumis))
+    return validate(_job(settings, sizes, sample), "the reference case")
+
+
+def _job(settings: ReferenceSettings, sizes: Path, sample: Path) -> dict[str, Any]:
+    params = {
+        "private_mb": settings.private_mb,
+        "n_children": settings.n_children,
+        "pause_s": settings.pause_s,
+    }
+    kind = f"{_HERE}:{settings.kind.value}"
+    return {
+        "job": {"name": "reference"},
+        "source": {"files": [str(sample)]},
+        "forking": {"children": settings.n_children, "distribution": "contiguous"},
+        "threads": {"executor": "serial"},
+        "conditions": [{"label": "calibrations", "type": kind, "file": str(sizes)}],
+        "modules": [
+            {"label": "read_conditions", "type": f"{_HERE}:ReadConditions", "params": params}
+        ],
+        "paths": {"all": ["read_conditions"]},
+    }

@@ -1,0 +1,112 @@
+"""The cores and the memory that this process may use: those of the machine, less what affinity, a
+control group or a batch system leave of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from forkrun.base.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
+
+MB = 1 << 20  # Slurm's
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An upper limit: cores (may be a fraction) or bytes, and whose it is."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The smallest limits, and all that were found."""
+
+    cores: Limit
+    memory: Limit
+    all_cores: tuple[Limit, ...]
+    all_memory: tuple[Limit, ...]
+
+    @property
+    def n_cores(self) -> int:
+        """Whole cores, at least one."""
+        return max(int(self.cores.value), 1)
+
+
+def find_slot(
+    *,
+    cores: float | None = None,
+    memory_bytes: float | None = None,
+    environment: Mapping[str, str] | None = None,
+    proc: Path = PROC,
+    cgroups: Path = CGROUPS,
+) -> Slot:
+    """Of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc and of
+    the control groups are arguments, so that tests read recorded ones."""
+    words = os.environ if environment is None else environment
+    n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
+    n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]
+    memory = [*_machine_memory(proc), *_slurm_memory(words)]
+    memory += _of_groups(memory_limits(proc, cgroups))
+    return Slot(
+        _asked(cores) or min(n_cores, key=lambda limit: limit.value),
+        _asked(memory_bytes) or min(memory, key=lambda limit: limit.value),
+        tuple(n_cores),
+        tuple(memory),
+    )
+
+
+def available_memory_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
+    """What is left for new memory, of the machine and of the control group; None: not known."""
+    left = [kib * 1024 for kib in [_meminfo(proc).get("MemAvailable")] if kib is not None]
+    for limit, file in memory_limits(proc, cgroups):
+        used = used_bytes(file.parent)
+        if used is not None:
+            left.append(max(limit - used, 0))
+    return min(left, default=None)
+
+
+def _asked(value: float | None) -> Limit | None:
+    return None if value is None else Limit(value, "asked for")
+
+
+def _machine_memory(proc: Path) -> Iterator[Limit]:
+    total = _meminfo(proc).get("MemTotal")
+    if total:
+        yield Limit(total * 1024, "memory of the machine")
+
+
+def _slurm_cores(environment: Mapping[str, str]) -> Iterator[Limit]:
+    for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
+        if environment.get(name, "").isdigit():
+            yield Limit(int(environment[name]), name)
+            return  # The job's own task counts, not all of its node.
+
+
+def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
+    """In MB; 0 is all of the node."""
+    per_node = environment.get("SLURM_MEM_PER_NODE", "")
+    per_cpu = environment.get("SLURM_MEM_PER_CPU", "")
+    if per_node.isdigit() and int(per_node):
+        yield Limit(int(per_node) * MB, "SLURM_MEM_PER_NODE")
+    elif per_cpu.isdigit() and int(per_cpu):
+        for cores in _slurm_cores(environment):
+            value = int(per_cpu) * MB * cores.value
+            yield Limit(value, f"SLURM_MEM_PER_CPU × {cores.source}")
+
+
+def _of_groups(limits: Iterable[tuple[float, Path]]) -> Iterator[Limit]:
+    return (Limit(value, str(file)) for value, file in limits)
+
+
+def _meminfo(proc: Path) -> dict[str, int]:
+    """In KiB; empty where it is not known."""
+    try:
+        lines = (proc / "meminfo").read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in lines)
+    return {name: int(value.split()[0]) for name, _, value in pairs if value.strip()}

@@ -1,0 +1,124 @@
+"""Which memory became private in a run's children, and after what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.errors import InputError
+from forkrun.parent.page_watch import INTERPRETER, UnsharedFiles, read_names
+from forkrun.schedule.page_watch import Border
+from forkrun.studies.measure.attribution import Objects, Unshared, attribute, parse_maps
+
+_BORDERS: dict[int, str] = {
+    Border.START: "start of the child",
+    Border.BETWEEN_UNITS: "between units of work",
+    Border.LATER: "later",
+    Border.END: "end of the job",
+    Border.CORE: "the core, between modules",
+}
+
+
+@dataclass(frozen=True)
+class Owner:
+    """All memory of one condition, one module, Python itself, or of nobody (""). Bytes; private:
+    the mean over the children."""
+
+    owner: str
+    at_fork_bytes: float
+    private_bytes: float
+    after: str
+
+
+@dataclass(frozen=True)
+class UnsharedMemory:
+    """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over
+    the children; `by_child_bytes`: of each."""
+
+    n_children: int
+    at_fork_bytes: int
+    private_bytes: float
+    by_child_bytes: Mapping[int, int]
+    rows: Sequence[Unshared]
+
+    @property
+    def owners(self) -> list[Owner]:
+        """Sums over types and places; largest private memory first."""
+        found = [
+            Owner(name, *_sums(row for row in self.rows if row.owner == name))
+            for name in dict.fromkeys(row.owner for row in self.rows)
+        ]
+        return sorted(found, key=lambda owner: -owner.private_bytes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Sizes in bytes."""
+        return {
+            "n_children": self.n_children,
+            "at_fork_bytes": self.at_fork_bytes,
+            "private_bytes_per_child": self.private_bytes,
+            "private_bytes_by_child": dict(self.by_child_bytes),
+            "owners": [asdict(owner) for owner in self.owners],
+            "rows": [{**asdict(row), "why": why(row)} for row in self.rows],
+        }
+
+
+def _sums(rows: Iterable[Unshared]) -> tuple[float, float, str]:
+    rows = list(rows)
+    after: dict[str, float] = {}
+    for row in rows:
+        for border, n_bytes in row.after.items():
+            after[border] = after.get(border, 0.0) + n_bytes
+    first = max(after, key=lambda border: after[border], default="")
+    return sum(r.at_fork_bytes for r in rows), sum(r.private_bytes for r in rows), first
+
+
+def read_unshared(run_dir: Path) -> UnsharedMemory:
+    """Of a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
+    files = UnsharedFiles(run_dir)
+    if not files.pages.exists():
+        raise InputError(
+            f"{run_dir}: this run was not watched; run it with --set monitoring.unshared=true, or"
+            " give measure unshared the configuration"
+        )
+    names, page_size = read_names(files), _core.page_size()
+    with np.load(files.pages) as pages, np.load(files.objects) as objects:
+        at_fork = pages["at_fork"]
+        children = {int(k.removeprefix("child_")): pages[k] for k in pages if k != "at_fork"}
+        rows = attribute(
+            at_fork,
+            list(children.values()),
+            parse_maps(files.maps.read_text(encoding="utf-8")),
+            Objects.of(objects["parts"]),
+            names,
+            {**_BORDERS, **{Border.FIRST_NODE + i: n for i, n in enumerate(names["nodes"])}},
+            page_size,
+        )
+    return UnsharedMemory(
+        n_children=len(children),
+        at_fork_bytes=len(at_fork) * page_size,
+        private_bytes=sum(row.private_bytes for row in rows),
+        by_child_bytes={child: len(found) * page_size for child, found in children.items()},
+        rows=rows,
+    )
+
+
+def why(row: Unshared) -> str:
+    """The usual reason for memory of this kind, in a word or two."""
+    if row.where == "stack":
+        return "local variables"
+    if row.where.startswith("data of"):
+        return "variables of a library"
+    if row.type.startswith("array of"):
+        return "written to, or beside what was"
+    if row.owner == INTERPRETER:
+        return "counts of references"
+    if row.owner:
+        return "counts of references"
+    if row.where == "pymalloc arena":
+        return "new objects in free places"
+    return "malloc in free places; C++ that writes"

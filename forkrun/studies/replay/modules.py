@@ -1,0 +1,104 @@
+"""One module of a replay file."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.base.nearest import suggestion
+from forkrun.studies.replay.model import Concurrency, Kind, Product, ReplayModule, ReplayOptions
+from forkrun.studies.replay.table import Json, Table, as_number, say_type
+from forkrun.studies.replay.types import MODULE_TYPES, PREFIX, THREAD_TYPES, ModuleType, Times
+
+_UNKNOWN = {kind: ModuleType(kind, MODULE_TYPES["FastProducer"].work, Times.FIXED) for kind in Kind}
+
+
+def read_module(table: Table, kind: Kind, options: ReplayOptions) -> ReplayModule:
+    """A producer or filter. What is wrong is noted in the table's problems."""
+    label = table.text("@label")
+    table.name(f'{table.place} (label "{label}")' if label else table.place)
+    name = table.text("@type")
+    spec = _type(table, name, kind)
+    return ReplayModule(
+        label=label,
+        kind=kind,
+        type=name,
+        concurrency=spec.concurrency or _concurrency(table),
+        work=spec.work,
+        blocking_get=spec.blocking_get,
+        event_times_s=_times(table, spec, options),
+        consumes=_consumes(table) if spec.consumes else (),
+        produces=_produces(table, spec),
+    )
+
+
+def _type(table: Table, name: str, kind: Kind) -> ModuleType:
+    spec = MODULE_TYPES.get(name.removeprefix(PREFIX))
+    if spec is not None and spec.kind is kind:
+        return spec
+    known = [PREFIX + key for key, value in MODULE_TYPES.items() if value.kind is kind]
+    if spec is not None:
+        table.report("@type", f'"{name}" is a {spec.kind.value}: move it to {spec.kind.value}s')
+    elif name:
+        what = f'there is no {kind.value} type "{name}" that can be replayed'
+        table.report("@type", what + suggestion(name, known))
+    return _UNKNOWN[kind]
+
+
+def _concurrency(table: Table) -> Concurrency:
+    name = table.text("threadType")
+    if name and name not in THREAD_TYPES:
+        table.report(
+            "threadType", f'there is no thread type "{name}"{suggestion(name, THREAD_TYPES)}'
+        )
+    return THREAD_TYPES.get(name, Concurrency.UNSAFE)
+
+
+def _times(table: Table, spec: ModuleType, options: ReplayOptions) -> npt.NDArray[np.float64]:
+    if spec.times is Times.PER_EVENT:
+        values = _event_times(table)
+    elif spec.times is Times.AVERAGE:
+        values = [_average_time(table)]
+    else:
+        values = [spec.n_steps / options.busy_wait_scale_factor]
+    times = np.array(values, dtype=np.float64)
+    times.flags.writeable = False
+    return times
+
+
+def _event_times(table: Table) -> list[float]:
+    items = table.items("eventTimes")
+    if table.is_empty_list("eventTimes"):
+        table.report("eventTimes", "at least one time in seconds is needed; [0] takes none")
+    for i, item in enumerate(items):
+        number = as_number(item)
+        if number is None or number < 0:
+            what = f"a time in seconds, 0 or more, is needed, not {_shown(item)}"
+            table.report(f"eventTimes[{i}]", what)
+            return [0.0]  # one problem of a list is enough
+    return [float(item) for item in items] or [0.0]
+
+
+def _average_time(table: Table) -> float:
+    if table.number("maxTime", 0.0) > 0:
+        what = "times that vary at random cannot be replayed; use a type with eventTimes, or remove"
+        table.report("maxTime", f"{what} minTime and maxTime")
+    return table.number("averageTime")
+
+
+def _shown(value: Json) -> str:
+    return f'"{value}"' if isinstance(value, str) else say_type(value)
+
+
+def _consumes(table: Table) -> tuple[Product, ...]:
+    products = []
+    for i, item in enumerate(table.items("toGet")):
+        entry = table.entry(f"toGet[{i}]", item)
+        products.append(Product(entry.text("label"), entry.text("product", "")))
+    return tuple(dict.fromkeys(products))
+
+
+def _produces(table: Table, spec: ModuleType) -> tuple[str, ...]:
+    if spec.names_product:
+        return (table.text("productLabel", ""),)
+    return ("",) if spec.kind is Kind.PRODUCER else ()

@@ -1,0 +1,86 @@
+"""Reads a replay file, or says everything that is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forkrun.base.nearest import suggestion
+from forkrun.errors import ConfigError
+from forkrun.studies.replay.check import reference_problems
+from forkrun.studies.replay.load import load_json
+from forkrun.studies.replay.model import Kind, ReplayJob, ReplayOptions, ReplayPath, ReplaySource
+from forkrun.studies.replay.modules import read_module
+from forkrun.studies.replay.table import Json, Table, say_type
+from forkrun.studies.replay.types import PREFIX, SOURCE_TYPES
+
+MAX_PROBLEMS_SHOWN = 20
+
+
+def read_replay(file: Path | str) -> ReplayJob:
+    """The job in a file as the public toy framework reads it: JSON, plain or compressed with gzip.
+    Keys that the toy framework does not know are left alone, as it does. Raises ConfigError with
+    every problem found."""
+    return parse_replay(load_json(Path(file)), str(file))
+
+
+def parse_replay(raw: Json, file: str) -> ReplayJob:
+    """The job in a JSON value; `file` names it in messages."""
+    problems: list[str] = []
+    process = Table(raw, "", problems).table("process")
+    if not problems:
+        job = _job(process, problems)
+    if not problems:
+        problems = list(reference_problems(job))
+    if problems:
+        raise ConfigError([f"{file}: {problem}" for problem in _first_ones(problems)])
+    return job
+
+
+def _first_ones(problems: list[str]) -> list[str]:
+    n_more = len(problems) - MAX_PROBLEMS_SHOWN
+    return problems[:MAX_PROBLEMS_SHOWN] + [f"and {n_more} more problems"] * (n_more > 0)
+
+
+def _job(process: Table, problems: list[str]) -> ReplayJob:
+    options = _options(process.table("options", optional=True))
+    modules = [
+        read_module(Table(item, process.at(f"{section}[{i}]"), problems), kind, options)
+        for section, kind in (("producers", Kind.PRODUCER), ("filters", Kind.FILTER))
+        for i, item in enumerate(process.items(section))
+    ]
+    return ReplayJob(
+        process.text("label", ""),
+        options,
+        _source(process.table("source")),
+        tuple(modules),
+        _paths(process.table("paths")),
+    )
+
+
+def _options(table: Table) -> ReplayOptions:
+    n_threads = table.count("nThreads", 0)
+    factor = table.number("busyWaitScaleFactor", 2.2e7)
+    if factor == 0:
+        table.report("busyWaitScaleFactor", "a number above 0 is needed")
+    return ReplayOptions(
+        table.count("nSimultaneousEvents", 1, least=1), n_threads or None, factor or 1.0
+    )
+
+
+def _source(table: Table) -> ReplaySource:
+    kind = table.text("@type")
+    if kind and kind.removeprefix(PREFIX) not in SOURCE_TYPES:
+        known = [PREFIX + name for name in SOURCE_TYPES]
+        table.report("@type", f'there is no source type "{kind}"{suggestion(kind, known)}')
+    return ReplaySource(kind, table.count("iterations"))
+
+
+def _paths(table: Table) -> tuple[ReplayPath, ...]:
+    paths = []
+    for name, _ in table.pairs():
+        labels = table.items(name)
+        for i, label in enumerate(labels):
+            if not isinstance(label, str):
+                table.report(f"{name}[{i}]", f"a filter's label is needed, not {say_type(label)}")
+        paths.append(ReplayPath(name, tuple(str(label) for label in labels)))
+    return tuple(paths)

@@ -1,0 +1,74 @@
+"""How a replay file is run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from forkrun.errors import ConfigError
+from forkrun.studies.replay.model import ReplayJob, Work
+
+Mode = Literal["busywait", "sleep", "async", "none"]
+Get = Literal["prefetch", "blocking", "coroutine"]
+ExecutorName = Literal["serial", "tbb", "dispatch", "thread"]
+
+_MODES: dict[Work, Mode] = {
+    Work.BUSY_WAIT: "busywait",
+    Work.SLEEP: "sleep",
+    Work.EXTERNAL: "async",
+    Work.NONE: "none",
+}
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """What None is in the file, or follows from the machine. `time_scale` : factor of all times.
+    `always_tasks` : no plain calls, also where they are quicker."""
+
+    n_events: int | None = None
+    events_in_flight: int | None = None
+    n_threads: int | None = None
+    executor: ExecutorName = "tbb"
+    mode: Mode | None = None
+    get: Get | None = None
+    time_scale: float = 1.0
+    n_children: int = 1
+    block_size: int = 1
+    always_tasks: bool = False
+
+    def __post_init__(self) -> None:
+        counts = {
+            "iterations": self.n_events,
+            "events in flight": self.events_in_flight,
+            "threads": self.n_threads,
+            "children": self.n_children,
+            "block size": self.block_size,
+        }
+        problems = [
+            f"replay: {name}: at least 1 is needed, not {count}"
+            for name, count in counts.items()
+            if count is not None and count < 1
+        ]
+        if not 0 <= self.time_scale < float("inf"):
+            problems.append(f"replay: time scale: a number from 0 on, not {self.time_scale}")
+        if problems:
+            raise ConfigError(problems)
+
+    def completed(self, job: ReplayJob) -> ReplaySettings:
+        """With everything that the file or the machine says; `mode` and `get` stay None where each
+        module has its own."""
+        is_serial = self.executor == "serial"
+        n_threads = self.n_threads or job.options.n_threads or len(os.sched_getaffinity(0))
+        in_flight = self.events_in_flight or job.options.events_in_flight
+        return replace(
+            self,
+            n_events=self.n_events or job.source.n_events,
+            events_in_flight=1 if is_serial else in_flight,
+            n_threads=1 if is_serial else n_threads,
+        )
+
+
+def mode_of(work: Work) -> Mode:
+    """The name of a kind of work on the command line."""
+    return _MODES[work]

@@ -1,0 +1,7 @@
+"""NanoAOD-like samples of any size: something to try everything on, offline."""
+
+from forkrun.studies.sample.events import clusters, make_cluster
+from forkrun.studies.sample.settings import SampleSettings
+from forkrun.studies.sample.write import column_types, write_sample
+
+__all__ = ["SampleSettings", "clusters", "column_types", "make_cluster", "write_sample"]

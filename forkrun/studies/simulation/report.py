@@ -1,0 +1,103 @@
+"""A simulation for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from forkrun.base.quantities import DASH, plural
+from forkrun.studies.simulation.compare import Simulated
+from forkrun.studies.simulation.layout import Layout
+
+_COLUMNS = (
+    "",
+    "utili-\nzation",
+    "disper-\nsion",
+    "wall\n\\[s]",
+    "effi-\nciency",
+    "units",
+    "entries\n/ read",
+    "cluster\nreads",
+)
+_WORDS = """\
+utilization: mean over longest busy time, overhead included; dispersion: their
+standard deviation over their mean; efficiency: ideal over actual wall time;
+cluster reads: units that read a cluster, each time anew"""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Rows by distribution, then by number of children."""
+
+    input: str
+    costs: str
+    overhead_s: float
+    rows: tuple[Simulated, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Times in s."""
+        return {
+            "input": self.input,
+            "costs": self.costs,
+            "overhead_s": self.overhead_s,
+            "rows": [{**asdict(row), "efficiency": row.efficiency} for row in self.rows],
+        }
+
+
+def describe_input(layout: Layout) -> str:
+    """Entries, lumis and files, in words."""
+    n_lumis = len(np.unique(layout.lumi_key))
+    entries = plural(layout.n_entries, "event")
+    return f"{entries} in {plural(n_lumis, 'lumi')} of {plural(len(layout.file) - 1, 'file')}"
+
+
+def print_simulation(simulation: Simulation) -> None:
+    """A table, and what its words mean."""
+    console = Console(highlight=False)
+    console.print(simulation.input)
+    overhead = f"{1e3 * simulation.overhead_s:.3g} ms per unit"
+    console.print(f"costs: {simulation.costs}; {overhead}", end="\n\n")
+    console.print(_table(simulation))
+    console.print(f"\n{_WORDS}")
+
+
+def _table(simulation: Simulation) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), show_edge=False, pad_edge=False)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
+    rows = sorted(simulation.rows, key=lambda row: row.children)  # stable
+    for children, group in groupby(rows, key=lambda row: row.children):
+        members = list(group)
+        ideal = ("1.000", "0.000", _time(members[0].ideal_s), "1.000")
+        table.add_row(f"{children} children, ideal", *ideal, style="dim")
+        for row in members:
+            table.add_row(*_cells(row), end_section=row is members[-1])
+    return table
+
+
+def _cells(row: Simulated) -> tuple[str, ...]:
+    entries = f"{row.mean_read_entries:,.{1 if row.mean_read_entries < 100 else 0}f}"
+    return (
+        f"  {row.distribution}",
+        _fraction(row.utilization),
+        _fraction(row.relative_std),
+        _time(row.wall_s),
+        _fraction(row.efficiency),
+        f"{row.n_units:,}",
+        entries,
+        f"{row.cluster_reads:.1f}",
+    )
+
+
+def _fraction(value: float | None) -> str:
+    return DASH if value is None else f"{value:.3f}"
+
+
+def _time(time_s: float) -> str:
+    return f"{time_s:#.3g}" if time_s < 100 else f"{time_s:,.0f}"

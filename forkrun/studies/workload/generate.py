@@ -1,0 +1,186 @@
+"""From statistics to a replay file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.errors import ConfigError
+from forkrun.studies.workload.statistics import Statistics, draw
+
+_THREAD_TYPES = {
+    "reentrant": "ThreadSafeBetweenInstances",
+    "one": "ThreadSafeBetweenModules",
+    "unsafe": "ThreadUnsafe",
+}
+_SPREAD_AT_MOST = 2.5
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a file is to have; None: as many as the statistics have. `n_events` : with times of
+    their own. `concurrency` None: in the statistics' shares. `scale` : factor of all times."""
+
+    n_modules: int | None = None
+    n_filters: int | None = None
+    n_events: int = 100
+    iterations: int | None = None
+    in_flight: int = 1
+    seed: int = 1
+    concurrency: Literal["reentrant", "one", "unsafe"] | None = None
+    mode: Literal["busywait", "sleep"] = "busywait"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        counts = (self.n_modules, self.n_filters, self.n_events, self.iterations, self.in_flight)
+        if any(count is not None and count < 1 for count in counts):
+            raise ConfigError("workload: numbers of modules, filters and events begin with 1")
+        if not 0 < self.scale < float("inf"):
+            raise ConfigError(f"workload: --scale: a number above 0 is needed, not {self.scale}")
+
+
+def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
+    """The content of a replay file; the same for the same wishes. Every producer is needed, by
+    another one or by a filter."""
+    random = np.random.default_rng(wishes.seed)
+    n_filters = wishes.n_filters or statistics.n_filters
+    n_modules = wishes.n_modules or statistics.n_modules
+    n_producers = max(n_modules - n_filters, 1)
+    levels = _levels(statistics, n_producers, random)
+    inputs = _inputs(statistics, levels, random)
+    times = _times(statistics, levels, n_filters, wishes, random)
+    kinds = _concurrency(statistics, n_producers + n_filters, wishes, random)
+    labels = [f"producer{i:0{len(str(n_producers))}d}" for i in range(n_producers)]
+    wanted = _filter_inputs(statistics, inputs, n_filters, random)
+    names = [f"filter{i}" for i in range(n_filters)]
+    rows = zip([*labels, *names], [*inputs, *wanted], times.tolist(), kinds, strict=True)
+    modules = [
+        _module(row, labels, wishes.mode, "Producer" if i < n_producers else "PassFilter")
+        for i, row in enumerate(rows)
+    ]
+    return {
+        "process": {
+            "label": "WORKLOAD",
+            "options": {"nSimultaneousEvents": wishes.in_flight},
+            "source": {
+                "@type": "demo::SimpleSource",
+                "iterations": wishes.iterations or wishes.n_events,
+            },
+            "producers": modules[:n_producers],
+            "filters": modules[n_producers:],
+            "paths": {f"path{i}": [name] for i, name in enumerate(names)},
+        }
+    }
+
+
+def _levels(statistics: Statistics, n: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
+    """(n,) level of each producer, ascending. The first on each level is part of the spine."""
+    n_levels = min(statistics.n_levels, n)
+    drawn = np.rint(draw(statistics.level_quantiles, n - n_levels, random) * (n_levels - 1))
+    return np.sort(np.concatenate([np.arange(n_levels), drawn.astype(np.int64)]))
+
+
+def _spine(levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.unique(levels, return_index=True)[1]
+
+
+def _inputs(
+    statistics: Statistics, levels: npt.NDArray[np.int64], random: np.random.Generator
+) -> list[list[int]]:
+    """By producer: one input on the level below, which puts it on its own, others anywhere below;
+    of the spine: the spine."""
+    spine = _spine(levels)
+    n_inputs = np.rint(draw(statistics.input_quantiles, len(levels), random)).astype(int)
+    inputs: list[list[int]] = []
+    for producer, level in enumerate(levels.tolist()):
+        if level == 0:
+            inputs.append([])
+            continue
+        below = np.flatnonzero(levels == level - 1)
+        is_spine = producer == spine[level]
+        nearest = spine[level - 1] if is_spine else random.choice(below)
+        lower = int(spine[level])  # Producers before it are on lower levels.
+        others = random.choice(
+            lower, size=min(max(n_inputs[producer] - 1, 0), lower), replace=False
+        )
+        inputs.append(sorted({int(nearest), *others.tolist()}))
+    return inputs
+
+
+def _times(
+    statistics: Statistics,
+    levels: npt.NDArray[np.int64],
+    n_filters: int,
+    wishes: Wishes,
+    random: np.random.Generator,
+) -> npt.NDArray[np.float64]:
+    """(n_modules, n_events) [s]."""
+    n = len(levels) + n_filters
+    means = np.sort(np.exp(draw(statistics.log_time_quantiles, n, random)))[::-1]
+    placed = np.empty(n)
+    placed[_places(levels, n, statistics.spine_share, random)] = means
+    spread = np.minimum(draw(statistics.spread_quantiles, n, random), _SPREAD_AT_MOST)
+    common = random.standard_normal(wishes.n_events)
+    own = random.standard_normal((n, wishes.n_events))
+    share = statistics.correlation
+    wave = np.sqrt(share) * common + np.sqrt(1 - share) * own
+    times = placed[:, None] * np.exp(spread[:, None] * wave - spread[:, None] ** 2 / 2)
+    return np.asarray(times * wishes.scale)
+
+
+def _places(
+    levels: npt.NDArray[np.int64], n: int, spine_share: float, random: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """(n,) module that gets the longest mean time, the second longest, …"""
+    spine = random.permutation(_spine(levels)).tolist()
+    others = random.permutation(np.setdiff1d(np.arange(n), spine)).tolist()
+    places = []
+    for chance in random.uniform(size=n).tolist():
+        from_spine = bool(spine) and (chance < spine_share or not others)
+        places.append((spine if from_spine else others).pop())
+    return np.array(places)
+
+
+def _filter_inputs(
+    statistics: Statistics,
+    inputs: list[list[int]],
+    n_filters: int,
+    random: np.random.Generator,
+) -> list[list[int]]:
+    """Each takes its share; what nobody else consumes is dealt among them."""
+    n = len(inputs)
+    consumed = {maker for makers in inputs for maker in makers}
+    wanted = []
+    for number in range(n_filters):
+        some = random.choice(n, size=max(round(statistics.filter_inputs * n), 1), replace=False)
+        free = [i for i in range(n) if i not in consumed and i % n_filters == number]
+        wanted.append(sorted({*some.tolist(), *free}))
+    return wanted
+
+
+def _concurrency(
+    statistics: Statistics, n: int, wishes: Wishes, random: np.random.Generator
+) -> list[str]:
+    if wishes.concurrency is not None:
+        return [wishes.concurrency] * n
+    n_one, n_unsafe = round(statistics.one * n), round(statistics.unsafe * n)
+    kinds = ["one"] * n_one + ["unsafe"] * n_unsafe
+    kinds += ["reentrant"] * (n - len(kinds))
+    return [kinds[i] for i in random.permutation(n).tolist()]
+
+
+def _module(
+    row: tuple[str, list[int], list[float], str], labels: list[str], mode: str, kind: str
+) -> dict[str, Any]:
+    label, inputs, times_s, concurrency = row
+    way = "BusyWait" if mode == "busywait" else "Sleeping"
+    return {
+        "@label": label,
+        "@type": f"demo::EventTimes{way}{kind}",
+        "threadType": _THREAD_TYPES[concurrency],
+        "eventTimes": [float(f"{time_s:.6g}") for time_s in times_s],
+        "toGet": [{"label": labels[i], "product": ""} for i in inputs],
+    }

@@ -1,0 +1,48 @@
+"""Times of modules for people."""
+
+from __future__ import annotations
+
+from forkrun.base.quantities import duration
+from forkrun.monitoring.timing.model import ModuleTiming, Timing
+
+MAX_MODULES = 12
+MAX_STALLS = 5
+_HEAD = ("module", "calls", "mean", "p95", "longest", "total", "CPU", "share")
+
+
+def format_timing(timing: Timing) -> str:
+    """The modules that took most, and who waited for whom; ends with a newline."""
+    total_s = sum(module.total_s for module in timing.modules)
+    modules = sorted(timing.modules, key=lambda module: -module.total_s)
+    rows = [_HEAD, *(_row(module, total_s) for module in modules[:MAX_MODULES] if module.count)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    lines = ["Modules"]
+    for row in rows:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  " + "  ".join(cells))
+    if len(modules) > MAX_MODULES:
+        lines.append(f"  … and {len(modules) - MAX_MODULES} more in timing.json")
+    overhead = duration(timing.overhead_s_per_event)
+    lines.append(f"  CPU outside of modules: {overhead} per event")
+    return "\n".join([*lines, *_stalls(timing)]) + "\n"
+
+
+def _row(module: ModuleTiming, total_s: float) -> tuple[str, ...]:
+    times = (module.mean_s, module.p95_s, module.max_s, module.total_s, module.cpu_s)
+    share = module.total_s / total_s if total_s else 0.0
+    return (
+        module.label,
+        f"{module.count:,}",
+        *(duration(time_s) for time_s in times),
+        f"{100 * share:.1f} %",
+    )
+
+
+def _stalls(timing: Timing) -> list[str]:
+    worst = [stall for stall in timing.stalls if stall.total_s > 0][:MAX_STALLS]
+    return [
+        f"  {stall.module} waited {duration(stall.total_s)} for inputs, {stall.waited_for} last"
+        f" ({stall.count:,} times)"
+        for stall in worst
+    ]
