@@ -23,7 +23,7 @@ struct PythonErrors {
 PythonErrors python_errors;
 
 PyObject* class_named(const char* name) {
-  return py::module_::import("forkrun.errors").attr(name).release().ptr();
+  return py::object{py::module_::import("forkrun.errors").attr(name)}.release().ptr();
 }
 
 void raise_all(const std::vector<std::string>& problems) {

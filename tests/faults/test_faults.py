@@ -86,8 +86,8 @@ def test_whichever_call_fails_a_file_is_whole_or_there_is_an_error(
 def test_what_was_written_elsewhere_than_it_should_is_an_error_not_a_file(
     tmp_path: Path, library: Path
 ) -> None:
-    """As if a disk had lost some of what was written, and said nothing of it. What is checked is the
-    file's own structure and the objects in its top folder, here the tree."""
+    """As if a disk had lost some of what was written and said nothing of it. What is checked is the
+    file's own structure, and the objects in its top folder: here the tree."""
     _, n_calls = write_files(library, tmp_path, [Fault("write", "count", "any", "run")])
     faults = [Fault("write", "lost", "any", "run", first) for first in range(1, n_calls + 1)]
     outcomes, _ = write_files(library, tmp_path, faults)

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 from forkrun import _core
+from forkrun.errors import ForkrunError
 
 COLUMNS = [("event", "uint64"), ("x", "float32[]")]
 N_EVENTS = 100
@@ -34,7 +35,7 @@ def main() -> None:
         try:
             write(f"{folder}/{name}")
             outcomes[name] = ""
-        except _core.Error as error:
+        except ForkrunError as error:
             outcomes[name] = f"{type(error).__name__}: {error}"
     print(json.dumps(outcomes))
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string_view>
 
-#include <forkrun/core/errors.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/file_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
 
