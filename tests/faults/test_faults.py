@@ -108,6 +108,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     [
         "run / open:EIO:index:input:1:1",
         "run / fork:ENOMEM:parent:-:2:0",
+        "run / open:EIO:child:run:1:1",
         "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:30:1",
         "run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1",
         "run / write:short:child:run:1:0 read:short:child:input:1:0 read:EINTR:merge:input:1:2",
