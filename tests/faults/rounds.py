@@ -178,7 +178,11 @@ def _wrong_result(bench: Bench, folder: Path, when: str) -> Iterator[str]:
     for name in bench.truth.keys() | found.keys():
         if bench.truth.get(name) != found.get(name):
             yield f"{when}: {name} is not what it should be"
-    events = json.loads((run / "report.json").read_bytes())["events"]
+    report = run / "report.json"
+    if not report.exists():
+        yield f"{when}: there is no report.json"
+        return
+    events = json.loads(report.read_bytes())["events"]
     if events["n_events_read"] != events["n_events_planned"] or not events["digests_agree"]:
         yield f"{when}: {events['n_events_read']} of {events['n_events_planned']} events were read"
     left = [file for pattern in _TEMPORARY for file in run.glob(pattern)]
