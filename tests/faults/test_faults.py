@@ -111,7 +111,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         "run / open:EIO:child:run:1:1",
         "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:30:1",
         "run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1",
-        "run / write:short:child:run:1:0 read:short:child:input:1:0 read:EINTR:merge:input:1:2",
         "run / mkdir:kill:child:run:21:1 / sync:kill:merge:run:4:1",
         "run-alone / write:EIO:parent:run:1753:1",
         "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
