@@ -14,7 +14,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-core bench-plan bench-memory bench-sampling bench-recovery chaos fuzz lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-core bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -76,6 +76,9 @@ chaos: build ## a job whose processes are killed, hang, raise and lose files, ag
 
 fuzz: build ## damaged input files through index, reading, skim and merge: make fuzz FUZZ_ARGS="5000 --first-seed 1"
 	PYTHONPATH="$(CURDIR)" nice $(BIN)/python tests/fuzz/fuzz.py $(FUZZ_ARGS)
+
+faults: build ## a job whose system calls fail, one after the other, and what becomes of it
+	$(BIN)/python tests/faults/faults.py $(FAULTS_ARGS)
 
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
 	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)

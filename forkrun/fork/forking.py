@@ -39,13 +39,17 @@ def fork_processes(processes: Sequence[Process]) -> list[int]:
 
 
 def _run(body: Callable[[], int], log: str) -> NoReturn:
-    code = 1
+    code, has_log = 1, False
     try:
         _settle(log)
+        has_log = True
         code = body()
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
-            traceback.print_exc()
+            if has_log:
+                traceback.print_exc()
+            else:  # the terminal is for people
+                print(f"forkrun: {log}: cannot be opened: {error}", file=sys.stderr)
     finally:  # whatever happens: a child must not go on as if it were the parent
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):

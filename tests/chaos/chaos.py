@@ -44,7 +44,8 @@ def main() -> int:
 
 
 def _tell(done: Round, n: int, n_rounds: int) -> None:
-    faults = ", ".join(f"{f['fault']} at {f['at']}" for f in done.faults)
+    stations = [f"kill at {aim}" for aim in done.aims]
+    faults = ", ".join([*stations, *(f"{f['fault']} at {f['at']}" for f in done.faults)])
     outcome = done.problem or "survived"
     print(
         f"{n}/{n_rounds} seed {done.seed}: {outcome} in {done.wall_s:.1f} s,"

@@ -15,7 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.python.jobs import environment, forkrun, jets_job, output_digests, running, write_job
+from tests.python.jobs import (
+    environment,
+    forkrun,
+    jets_job,
+    left_behind,
+    output_digests,
+    running,
+    write_job,
+)
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
@@ -31,6 +39,8 @@ _FAULTS = (
     "truncate",
 )
 _MOMENTS = ("begin", "before_rename", "after_rename", "after_ledger")
+_AIMS = ("index", "resume", "merge", "report")
+"""Where the parent or its helper is killed in the midst of it."""
 _TIME_LIMIT_S = 120.0
 _MOST_SESSIONS = 12
 
@@ -78,6 +88,7 @@ class Round:
 
     seed: int
     faults: list[dict[str, Any]]
+    aims: list[str] = field(default_factory=list)
     problem: str = ""
     n_sessions: int = 0
     n_struck: int = 0
@@ -91,11 +102,17 @@ def run_round(bench: Bench, seed: int) -> Round:
     this = Round(seed, list(_faults(dice)))
     start_s = time.monotonic()
     kills_s = [dice.uniform(0.5, 3.0) for _ in range(dice.choice((0, 0, 1, 2)))]
+    this.aims = dice.sample(_AIMS, dice.choice((0, 0, 1, 1, 2)))
+    if "resume" in this.aims:  # for that the job has to be interrupted before
+        this.aims = ["merge", "resume"]
+    aims = list(this.aims)
     faults, code, said = this.faults, 1, ""
     while code and this.n_sessions < _MOST_SESSIONS:
         this.n_sessions += 1
         session = _Session(bench, folder, faults, _layout(dice))
-        code, said = session.run(kills_s.pop() if kills_s else None, dice)
+        code, said = session.run(
+            kills_s.pop() if kills_s else None, dice, aims.pop(0) if aims else ""
+        )
         faults = [fault for fault in faults if fault["fault"] != "kill_parent"]
     this.problem = f"exit code {code}: {said}" if code else _problem(bench, folder)
     this.n_struck = _n_recoveries(folder) + this.n_sessions - 1
@@ -138,29 +155,63 @@ class _Session:
         self._folder = bench.folder
         self._environment = environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
 
-    def run(self, kill_after_s: float | None, dice: random.Random | None = None) -> tuple[int, str]:
+    def run(
+        self, kill_after_s: float | None, dice: random.Random | None = None, aim: str = ""
+    ) -> tuple[int, str]:
         """Exit code and what was said. With `dice` children are killed from outside as well; the
-        parent is, after some time."""
-        with running(*self._arguments, cwd=self._folder, env=self._environment) as process:
-            self._disturb(process, kill_after_s, dice)
+        parent is, after some time. `aim`: a station where somebody is killed."""
+        variables = {**self._environment, **({"FORKRUN_CACHE": ""} if aim == "index" else {})}
+        with running(*self._arguments, cwd=self._folder, env=variables) as process:
+            self._disturb(process, kill_after_s, dice, aim)
             if process.poll() is None:
                 return 1, f"it did not end within {_TIME_LIMIT_S:.0f} s"
             _, said = process.communicate()
-            left = _left_behind(self._environment["CHAOS_ROUND"])
+            left = left_behind(f"CHAOS_ROUND={self._environment['CHAOS_ROUND']}")
         return (1, f"processes were left behind: {left}") if left else (process.returncode, said)
 
-    @staticmethod
     def _disturb(
-        process: subprocess.Popen[str], kill_after_s: float | None, dice: random.Random | None
+        self,
+        process: subprocess.Popen[str],
+        kill_after_s: float | None,
+        dice: random.Random | None,
+        aim: str,
     ) -> None:
         """Until it ends or has had its time."""
         start_s = time.monotonic()
+        n_before = len(self._events())
         while process.poll() is None and time.monotonic() - start_s < _TIME_LIMIT_S:
             if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
                 process.kill()
+            elif dice and aim and self._is_at(aim, process.pid, n_before):
+                _kill_one([process.pid, *_children(process.pid)], dice)
+                aim = ""
             elif dice and dice.random() < 0.05:
                 _kill_one(_children(process.pid), dice)
-            time.sleep(0.05)
+            time.sleep(0.01 if aim else 0.05)
+
+    def _events(self) -> list[str]:
+        """Of all sessions' timelines."""
+        file = Path(self._environment["CHAOS_ROUND"]) / "monitoring" / "events.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [line.split('"event":"')[-1].split('"')[0] for line in lines]
+
+    def _is_at(self, aim: str, parent: int, n_before: int) -> bool:
+        if aim == "index":
+            return any(_is_index_helper(pid) for pid in _children(parent))
+        begin, end = {
+            "resume": ("resume", "fork"),
+            "merge": ("merge_start", "merge_end"),
+            "report": ("merge_end", "job_end"),
+        }[aim]
+        now = self._events()[n_before:]
+        return begin in now and end not in now
+
+
+def _is_index_helper(pid: int) -> bool:
+    try:
+        return b"forkrun.index.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _kill_one(pids: list[int], dice: random.Random) -> None:
@@ -178,24 +229,6 @@ def _children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(child) for child in text.split()]
-
-
-def _left_behind(mark: str) -> list[int]:
-    """Processes of this round that live on; what has just been killed may need a moment."""
-    deadline_s = time.monotonic() + 5
-    while (left := list(_marked(f"CHAOS_ROUND={mark}"))) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    return left
-
-
-def _marked(entry: str) -> Iterator[int]:
-    for process in Path("/proc").iterdir():
-        if process.name.isdecimal():
-            try:
-                if entry.encode() in (process / "environ").read_bytes().split(b"\0"):
-                    yield int(process.name)
-            except OSError:
-                continue
 
 
 def _problem(bench: Bench, folder: Path) -> str:

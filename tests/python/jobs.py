@@ -65,6 +65,23 @@ def wait_for(fact: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def left_behind(mark: str) -> list[int]:
+    """Processes with NAME=VALUE in their environment that live on; what has just been killed may
+    need a moment."""
+    deadline_s = time.monotonic() + 5
+    while (left := list(_marked(mark))) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    return left
+
+
+def _marked(mark: str) -> Iterator[int]:
+    for process in Path("/proc").iterdir():
+        if process.name.isdecimal():
+            with suppress(OSError):
+                if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                    yield int(process.name)
+
+
 def environment(**more: str) -> dict[str, str]:
     """Of a process that imports this forkrun."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))

@@ -69,7 +69,10 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> read(std::span<std::byte> buffer) const {
-    const auto n = ::read(descriptor_, buffer.data(), buffer.size());
+    auto n = ::read(descriptor_, buffer.data(), buffer.size());
+    while (n < 0 && errno == EINTR) {
+      n = ::read(descriptor_, buffer.data(), buffer.size());
+    }
     if (n < 0) {
       fail();
     }

@@ -53,7 +53,8 @@ void end_all(const std::vector<pid_t>& pids) {
     ::kill(pid, SIGKILL);
   }
   for (const auto pid : pids) {
-    ::waitpid(pid, nullptr, 0);
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
 }
 

@@ -1,9 +1,7 @@
 #include <forkrun/root_io/file_record.hpp>
 
 #include <algorithm>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 #include <forkrun/root_io/big_endian.hpp>
 
@@ -15,10 +13,11 @@ namespace {
 constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_date = 10,
                       at_key_length = 14, at_places = 18;
 // A directory.
-constexpr std::size_t at_created = 2, at_modified = 6, at_directory_places = 18;
+constexpr std::size_t at_created = 2, at_modified = 6, at_n_key_list = 10, at_directory_places = 18;
 // The header of a file. Its version is larger by a million where places are of 8 bytes.
-constexpr std::size_t at_file_version = 4, at_begin = 8, at_n_name_bytes = 28, at_uuid = 47,
-                      n_more_before_name = 8, n_more_before_uuid = 12;
+constexpr std::size_t at_file_version = 4, at_begin = 8, at_end = 12, at_n_name_bytes = 28,
+                      at_classes = 37, at_uuid = 47, n_more_before_name = 8,
+                      n_more_before_uuid = 12;
 constexpr std::int32_t large_file = 1'000'000;
 
 bool is_version(std::span<const std::byte> at, std::int16_t version) {
@@ -141,6 +140,57 @@ std::span<std::byte> uuid_in_directory(std::span<std::byte> directory) {
   }
   const std::size_t n_places = is_large(directory) ? 24 : 12;
   return directory.subspan(at_directory_places + n_places + sizeof(std::int16_t), sizeof(Uuid));
+}
+
+namespace {
+
+std::int64_t place_at(const std::byte* at, bool is_large) {
+  return is_large ? big_endian<std::int64_t>(at) : big_endian<std::int32_t>(at);
+}
+
+/// A place and a number of bytes that follow each other.
+RecordPlace record_at(const std::byte* at, bool is_large) {
+  return {place_at(at, is_large), big_endian<std::int32_t>(at + (is_large ? 8 : 4))};
+}
+
+}  // namespace
+
+FileHeader parse_header(std::span<const std::byte> header) {
+  const bool is_large = is_large_file(header);
+  const std::size_t size = is_large ? 8 : 4;
+  const auto at_info = at_classes + (is_large ? n_more_before_name : 0);
+  return {big_endian<std::int32_t>(&header[at_begin]), place_at(&header[at_end], is_large),
+          record_at(&header[at_end + size], is_large), record_at(&header[at_info], is_large)};
+}
+
+RecordPlace parse_record(std::span<const std::byte> first_bytes) {
+  if (first_bytes.size() < sizeof(std::int32_t)) {
+    return {};
+  }
+  const auto n_bytes = big_endian<std::int32_t>(first_bytes.data());
+  if (n_bytes < 0 || first_bytes.size() < n_record_bytes) {
+    return {0, std::min(n_bytes, 0)};
+  }
+  return {place_at(&first_bytes[at_places], is_large(first_bytes.subspan(at_version))), n_bytes};
+}
+
+RecordPlace key_list_of(std::span<const std::byte> directory) {
+  const bool large = is_large(directory);
+  return {place_at(&directory[at_directory_places + (large ? 16 : 8)], large),
+          big_endian<std::int32_t>(&directory[at_n_key_list])};
+}
+
+std::optional<std::vector<RecordPlace>> keys_in(std::span<std::byte> list_record) {
+  const auto key_length = key_length_of(list_record);
+  const auto list = key_list_in(list_record.subspan(key_length));
+  if (key_length == 0 || !list) {
+    return std::nullopt;
+  }
+  std::vector<RecordPlace> keys;
+  for (const auto key : list->keys) {
+    keys.push_back(parse_record(key));
+  }
+  return keys;
 }
 
 }  // namespace forkrun::root_io

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace forkrun::root_io {
 
@@ -30,5 +33,28 @@ struct DirectoryPlace {
 /// The UUID in a directory; empty if this is none.
 constexpr std::size_t n_directory_bytes = 60;
 [[nodiscard]] std::span<std::byte> uuid_in_directory(std::span<std::byte> directory);
+
+/// A record of a file. `n_bytes` < 0: so much room that is not used; 0: there is none.
+struct RecordPlace {
+  std::int64_t place{};
+  std::int32_t n_bytes{};
+  auto operator<=>(const RecordPlace&) const = default;
+};
+/// What a header says: where records begin and end, and which two of them are ROOT's own.
+struct FileHeader {
+  std::int64_t begin{};
+  std::int64_t end{};
+  RecordPlace free_room;
+  RecordPlace classes;
+};
+[[nodiscard]] FileHeader parse_header(std::span<const std::byte> header);
+/// What a record says of itself in its first bytes, of which at most so many are needed; of room
+/// that is not used, `place` is 0.
+constexpr std::size_t n_record_bytes = 26;
+[[nodiscard]] RecordPlace parse_record(std::span<const std::byte> first_bytes);
+/// The record of a directory's list of keys.
+[[nodiscard]] RecordPlace key_list_of(std::span<const std::byte> directory);
+/// The records that such a list names; nothing if this is none.
+[[nodiscard]] std::optional<std::vector<RecordPlace>> keys_in(std::span<std::byte> list_record);
 
 }  // namespace forkrun::root_io

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +18,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/directory_walk.hpp>
+#include <forkrun/root_io/local_io.hpp>
 
 namespace forkrun::root_io {
 
@@ -62,7 +62,12 @@ FileIdentity identity_of(int descriptor, const std::string& path) {
   return {"", status.st_size, status.st_mtim.tv_sec * ns + status.st_mtim.tv_nsec};
 }
 
-/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`.
+std::string cannot_read(const std::string& path, std::int64_t offset, const std::string& why) {
+  return path + ": cannot be read at byte " + std::to_string(offset) + ": " + why;
+}
+
+/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
+/// goes on with what it could not read: here that is an exception.
 class LocalFile final : public TFile {
  public:
   /// "NET": this class opens the file itself; O_NONBLOCK: nobody waits for the writer of a pipe.
@@ -79,44 +84,28 @@ class LocalFile final : public TFile {
     TFile::Init(false);
   }
 
-  /// What went wrong last when ROOT read of this file; 0: nothing.
-  [[nodiscard]] int read_errno() const { return errno_; }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
 
  protected:
-  /// All that is asked for, if the file has it: TFile takes what one call gives for all there is.
+  Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
+    return position_.seek(offset, whence);
+  }
+
+  /// \throws InputError
   Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
-    Int_t n_done = 0;
-    while (n_done < n_bytes) {
-      const auto n = ::read(descriptor, static_cast<char*>(into) + n_done,
-                            static_cast<std::size_t>(n_bytes - n_done));
-      if (n < 0 && errno == EINTR) {
-        continue;
-      }
-      if (n < 0) {
-        errno_ = errno;
-        return -1;
-      }
-      if (n == 0) {
-        break;
-      }
-      n_done += static_cast<Int_t>(n);
+    const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
+    const auto n = read_at(descriptor, position_.value(), bytes);
+    if (n < 0) {
+      throw InputError(cannot_read(fRealName.Data(), position_.value(), std::strerror(errno)));
     }
-    return n_done;
+    position_.advance(n);
+    return static_cast<Int_t>(n);
   }
 
  private:
+  FilePosition position_;
   FileIdentity identity_;
-  int errno_ = 0;
 };
-
-/// \throws InputError if ROOT could not read the file, although it may have gone on.
-void check_read(const TFile* file, const std::string& path) {
-  const auto* local = dynamic_cast<const LocalFile*>(file);
-  if (local != nullptr && local->read_errno() != 0) {
-    throw InputError(path + ": cannot be read: " + std::strerror(local->read_errno()));
-  }
-}
 
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
 
@@ -215,7 +204,6 @@ InputFile::InputFile(const std::string& path) : path_{path} {
     descriptor_ = local->GetFd();
     identity_ = local->identity();
     file_ = std::move(local);
-    check_read(file_.get(), path);
   } else {
     file_.reset(naming_file(path, [&] { return TFile::Open(path.c_str(), "READ"); }));
   }
@@ -238,7 +226,6 @@ TTree& InputFile::tree(const std::string& name) const {
   return naming_file(path_, [&]() -> TTree& {
     const CapturedMessages messages;
     auto* tree = file_->Get<TTree>(name.c_str());
-    check_read(file_.get(), path_);
     if (tree == nullptr) {
       throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
     }
@@ -265,17 +252,10 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   if (descriptor_ < 0) {
     return read_remote(offset, into);
   }
-  while (!into.empty()) {
-    const auto n = ::pread(descriptor_, into.data(), into.size(), offset);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) + ": " +
-                       (n == 0 ? "the file ends before" : std::strerror(errno)));
-    }
-    into = into.subspan(static_cast<std::size_t>(n));
-    offset += n;
+  const auto n = read_at(descriptor_, offset, into);
+  if (n != static_cast<std::int64_t>(into.size())) {
+    const auto at = offset + std::max<std::int64_t>(n, 0);
+    throw InputError(cannot_read(path_, at, n < 0 ? std::strerror(errno) : "the file ends before"));
   }
 }
 
@@ -284,7 +264,7 @@ void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
   const CapturedMessages messages;
   if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
                         static_cast<int>(into.size()))) {
-    throw InputError(path_ + ": cannot read at byte " + std::to_string(offset) +
+    throw InputError(path_ + ": cannot be read at byte " + std::to_string(offset) +
                      because(messages.first()));
   }
 }

@@ -1,9 +1,5 @@
 #include <forkrun/root_io/output_file.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -34,18 +30,6 @@ class WrittenBasket : public TBasket {
     fSeekKey = seek_key;
   }
 };
-
-void sync(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool ok = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int error = errno;
-  if (descriptor >= 0) {
-    ::close(descriptor);
-  }
-  if (!ok) {
-    throw OutputError(path + ": cannot be synced: " + std::strerror(error));
-  }
-}
 
 }  // namespace
 
@@ -133,8 +117,8 @@ void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t plac
 }
 
 void OutputFile::check() const {
-  if (file_->TestBit(TFile::kWriteError)) {
-    throw OutputError(path_ + ": cannot be written: " + std::strerror(errno != 0 ? errno : EIO) +
+  if (const auto error = file_->error(); error != 0 || file_->TestBit(TFile::kWriteError)) {
+    throw OutputError(path_ + ": cannot be written: " + std::strerror(error != 0 ? error : EIO) +
                       "; free some space or choose another directory");
   }
 }
@@ -156,15 +140,9 @@ std::int64_t OutputFile::close() {
   check();
   file_->Close();
   check();
-  set_uuid(path_, file_->uuid());
+  const auto size = file_->finish();
   file_.reset();
-  sync(path_);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path_, error);
-  if (error) {
-    throw OutputError(path_ + ": cannot be written: " + error.message());
-  }
-  return static_cast<std::int64_t>(size);
+  return size;
 }
 
 void OutputFile::abandon() noexcept {

@@ -1,13 +1,14 @@
 #include <forkrun/root_io/reproducible_file.hpp>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <TArrayC.h>
@@ -15,34 +16,9 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/class_descriptions.hpp>
+#include <forkrun/root_io/file_check.hpp>
 
 namespace forkrun::root_io {
-
-namespace {
-
-void copy_at(std::fstream& file, std::int64_t place, std::span<std::byte> into) {
-  file.seekg(place);
-  file.read(reinterpret_cast<char*>(into.data()), static_cast<std::streamsize>(into.size()));
-}
-
-void write_at(std::fstream& file, std::int64_t place, std::span<const std::byte> bytes) {
-  file.seekp(place);
-  file.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-}
-
-bool write_all(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto n_written = ::write(descriptor, bytes.data(), bytes.size());
-    if (n_written < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(n_written, 0)));
-  }
-  return true;
-}
-
-}  // namespace
 
 /// "NET" is how ROOT's own classes of files tell TFile that they open the file themselves.
 ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
@@ -53,12 +29,7 @@ ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int
   }
   fOption = is_new ? "CREATE" : "UPDATE";
   fRealName = path;
-  fD = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0644);
-  if (fD < 0) {
-    throw OutputError(path + ": cannot be opened: " + std::strerror(errno));
-  }
-  SetWritable(true);
-  TFile::Init(static_cast<Bool_t>(is_new));
+  open(path, is_new);
   if (fSeekInfo != 0) {  // it existed
     Uuid before{};
     GetUUID().GetUUID(reinterpret_cast<UChar_t*>(before.data()));
@@ -66,20 +37,66 @@ ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int
   }
 }
 
-ReproducibleFile::~ReproducibleFile() { Close(); }  // while what it calls is still of this class
+void ReproducibleFile::open(const std::string& path, bool is_new) {
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0644);
+  if (descriptor_ < 0) {
+    throw OutputError(path + ": cannot be opened: " + std::strerror(errno));
+  }
+  fD = descriptor_;
+  SetWritable(true);
+  try {
+    TFile::Init(static_cast<Bool_t>(is_new));
+  } catch (...) {  // what TFile's destructor closes, it also takes from ROOT's list of files
+    descriptor_ = -1;
+    SetWritable(false);
+    throw;
+  }
+}
+
+ReproducibleFile::~ReproducibleFile() {
+  try {
+    Close();                      // while what it calls is still of this class
+  } catch (const OutputError&) {  // it is abandoned, and cannot be written any more
+    Close();
+  }
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
 
 bool ReproducibleFile::append(std::span<const std::byte> bytes) {
   if (!IsOpen() || !IsWritable()) {
     return false;
   }
   add_to_digest(bytes);
-  if (!write_all(fD, bytes)) {
+  if (!write_at(fD, position_.value(), bytes)) {
+    error_ = errno;
     SetBit(kWriteError);
     SetWritable(false);
     return false;
   }
+  position_.advance(static_cast<std::int64_t>(bytes.size()));
   fBytesWrite += static_cast<Long64_t>(bytes.size());
   return true;
+}
+
+Int_t ReproducibleFile::SysClose(Int_t /*descriptor*/) { return 0; }
+
+/// \throws OutputError: ROOT would go on with what it could not read.
+Int_t ReproducibleFile::SysRead(Int_t descriptor, void* into, Int_t n_bytes) {
+  const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
+  const auto n = read_at(descriptor, position_.value(), bytes);
+  if (n < 0) {
+    error_ = errno;
+    SetWritable(false);
+    fail("cannot be read", error_);
+  }
+  position_.advance(n);
+  return static_cast<Int_t>(n);
+}
+
+Long64_t ReproducibleFile::SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) {
+  return position_.seek(offset, whence);
 }
 
 Int_t ReproducibleFile::SysSync(Int_t /*descriptor*/) { return 0; }
@@ -138,26 +155,39 @@ void ReproducibleFile::WriteStreamerInfo() {
   tagged->fArray[0] = 0;
 }
 
-void set_uuid(const std::string& path, const Uuid& uuid) {
-  std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+void ReproducibleFile::set_uuid() {
+  const std::string path = fRealName.Data();
   std::array<std::byte, n_header_bytes> header{};
-  copy_at(file, 0, header);
-  const auto place = top_directory(header);
-  std::vector<std::byte> record(static_cast<std::size_t>(place.directory - place.record) +
-                                n_directory_bytes);
-  copy_at(file, place.record, record);
-  const auto of_directory = uuid_in_directory(std::span{record}.last(n_directory_bytes));
-  if (!file || of_directory.empty()) {
+  std::array<std::byte, n_directory_bytes> directory{};
+  const bool has_header = read_at(descriptor_, 0, header) == n_header_bytes;
+  const auto place = top_directory(header).directory;
+  const bool is_read = has_header && read_at(descriptor_, place, directory) == n_directory_bytes;
+  const auto of_directory = uuid_in_directory(directory);
+  if (!is_read || of_directory.empty()) {
     throw OutputError(path + ": what was written cannot be read back");
   }
-  std::ranges::copy(uuid, uuid_in_header(header).begin());
-  std::ranges::copy(uuid, of_directory.begin());
-  write_at(file, 0, header);
-  write_at(file, place.record, record);
-  file.close();
-  if (!file) {
-    throw OutputError(path + ": cannot be written: " + std::strerror(errno));
+  std::ranges::copy(uuid(), uuid_in_header(header).begin());
+  std::ranges::copy(uuid(), of_directory.begin());
+  if (!write_at(descriptor_, 0, header) || !write_at(descriptor_, place, directory)) {
+    fail("cannot be written", errno);
   }
+}
+
+std::int64_t ReproducibleFile::finish() {
+  set_uuid();
+  check_records(descriptor_, fRealName.Data());
+  struct stat status{};
+  if (::fsync(descriptor_) != 0 || ::fstat(descriptor_, &status) != 0) {
+    fail("cannot be synced", errno);
+  }
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    fail("cannot be closed", errno);
+  }
+  return status.st_size;
+}
+
+void ReproducibleFile::fail(const std::string& what, int error) const {
+  throw OutputError(std::string{fRealName.Data()} + ": " + what + ": " + std::strerror(error));
 }
 
 }  // namespace forkrun::root_io

@@ -1,0 +1,127 @@
+"""Calls of the system fail; `make faults` does many rounds."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+
+from tests.faults import writing
+from tests.faults.bench import Bench, Fault, compiled
+from tests.faults.rounds import Plan, run_round
+from tests.python.jobs import environment
+
+_PROGRAM = Path(writing.__file__)
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("library"))
+
+
+def write_files(library: Path, folder: Path, faults: list[Fault]) -> tuple[dict[str, str], int]:
+    """What became of files, each with a fault of its own (file 0 has none); how many of the first
+    fault's calls there were."""
+    names = [f"file-{number:03d}.root" for number in range(len(faults) + 1)]
+    (folder / "counts").write_bytes(bytes(8 * 512))
+    pairs = zip(names[1:], faults, strict=True)
+    entries = [fault.entry({"run": folder / name}) for name, fault in pairs]
+    variables = {
+        "LD_PRELOAD": str(library),
+        "FAULTS_PLAN": ";".join(entries),
+        "FAULTS_COUNTS": str(folder / "counts"),
+    }
+    done = subprocess.run(
+        [sys.executable, _PROGRAM, folder, *names],
+        env=environment(**variables), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (n_calls,) = struct.unpack("q", (folder / "counts").read_bytes()[:8])
+    return json.loads(done.stdout), n_calls
+
+
+def assert_readable(file: Path) -> None:
+    assert_tree_readable(file)
+    with uproot.open(file) as opened:
+        assert opened["plots/h"].values().tolist() == [1.0, 2.0]
+
+
+def assert_tree_readable(file: Path) -> None:
+    with uproot.open(file) as opened:
+        columns = opened["Events"].arrays(library="np")
+    assert columns["event"].tolist() == list(range(writing.N_EVENTS))
+    assert np.concatenate(columns["x"]).tolist() == list(range(writing.N_EVENTS))
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("write", "EIO"), ("write", "ENOSPC"), ("write", "EINTR"), ("write", "short"),
+        ("read", "EIO"), ("read", "EINTR"), ("read", "short"), ("seek", "EIO"), ("sync", "EIO"),
+        ("close", "EIO"), ("open", "EMFILE"), ("open", "EIO"),
+    ],
+)  # fmt: skip
+def test_whichever_call_fails_a_file_is_whole_or_there_is_an_error(
+    tmp_path: Path, library: Path, kind: str, error: str
+) -> None:
+    _, n_calls = write_files(library, tmp_path, [Fault(kind, "count", "any", "run")])
+    faults = [Fault(kind, error, "any", "run", first) for first in range(1, n_calls + 1)]
+    outcomes, _ = write_files(library, tmp_path, faults)
+    assert len(outcomes) == n_calls + 1
+    for name, problem in outcomes.items():
+        if not problem:
+            assert_readable(tmp_path / name)
+    problems = list(outcomes.values())[1:]
+    if error in ("EINTR", "short"):
+        assert problems == [""] * n_calls
+    else:
+        assert all(problem.startswith("OutputError: ") for problem in problems), problems
+
+
+def test_what_was_written_elsewhere_than_it_should_is_an_error_not_a_file(
+    tmp_path: Path, library: Path
+) -> None:
+    """As if a disk had lost some of what was written and said nothing of it. What is checked is the
+    file's own structure, and the objects in its top folder: here the tree."""
+    _, n_calls = write_files(library, tmp_path, [Fault("write", "count", "any", "run")])
+    faults = [Fault("write", "lost", "any", "run", first) for first in range(1, n_calls + 1)]
+    outcomes, _ = write_files(library, tmp_path, faults)
+    for name, problem in outcomes.items():
+        if not problem:
+            assert_tree_readable(tmp_path / name)
+        else:
+            assert "what was written cannot be read back" in problem, problem
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench.make(tmp_path_factory.mktemp("faults"))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "run / open:EIO:index:input:1:1",
+        "run / fork:ENOMEM:parent:-:2:0",
+        "run / open:EIO:child:run:1:1",
+        "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:30:1",
+        "run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1",
+        "run / mkdir:kill:child:run:21:1 / sync:kill:merge:run:4:1",
+        "run-alone / write:EIO:parent:run:1753:1",
+        "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
+        "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1 rename:EROFS:child:run:48:2",
+        "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
+        "report / rename:EROFS:parent:run:2:1",
+        "report / open:EIO:parent:run:8:1",
+    ],
+)
+def test_a_job_whose_calls_fail_can_be_brought_to_its_end(
+    bench: Bench, plan: str, tmp_path: Path
+) -> None:
+    done = run_round(bench, Plan.parse(plan), tmp_path.name)
+    assert done.violations == []
