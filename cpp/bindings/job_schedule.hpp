@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/core/schedule/schedule.hpp>
-#include <forkrun/root_io/tree_output.hpp>
+#include <forkrun/root_io/write/tree_output.hpp>
 
 namespace forkrun::bindings {
 

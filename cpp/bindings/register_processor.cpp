@@ -6,7 +6,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/pages/page_watch.hpp>
-#include <forkrun/root_io/tree_source.hpp>
+#include <forkrun/root_io/read/tree_source.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"

@@ -1,7 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/tree_writer.hpp>
+#include <forkrun/root_io/write/tree_writer.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"

@@ -6,7 +6,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
-#include <forkrun/root_io/file_record.hpp>
+#include <forkrun/root_io/write/file_record.hpp>
 #include <forkrun/root_io/zip.hpp>
 
 namespace forkrun::root_io {

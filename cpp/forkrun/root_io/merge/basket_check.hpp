@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+class TBranch;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Where the tree says that a basket is, and what it says of it.
+struct BasketPlace {
+  std::size_t branch{};  ///< as in the list of branches that the check was made with
+  int number{};
+  std::int64_t seek{};  ///< 0: kept within the tree's own record
+  std::int64_t n_bytes{};
+  std::int64_t first_entry{};
+  std::int64_t n_entries{};
+};
+
+/// Proves that the baskets of a tree are what the tree says of them, before they are copied.
+/// Baskets that Zstandard compressed have no checksum: what can be seen without uncompressing them
+/// is whether all sizes, places, names and numbers of entries agree.
+class BasketCheck {
+ public:
+  enum class Depth {
+    headers,   ///< of the records, and of the compressed blocks in them
+    contents,  ///< each basket is uncompressed, and what it holds is compared with its type
+  };
+
+  /// `branches`: those of the tree that have baskets.
+  BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
+              Depth depth);
+
+  /// All baskets, branch by branch. \throws InputError if a branch has not as many entries as the
+  /// tree, if they are not one after the other, or if baskets are not within the file.
+  [[nodiscard]] std::vector<BasketPlace> places() const;
+
+  /// \throws InputError naming file, tree, branch and basket.
+  BasketHeader check(const BasketPlace& place, std::span<const std::byte> record) const;
+  /// Of baskets in memory, in parallel where that is worth it. Records are in the order of places.
+  [[nodiscard]] std::vector<BasketHeader> check(
+      std::span<const BasketPlace> places,
+      std::span<const std::span<const std::byte>> records) const;
+
+ private:
+  void add_places(std::size_t branch, std::vector<BasketPlace>& places) const;
+  void check_place(const BasketPlace& place) const;
+  void check_header(const BasketPlace& place, const BasketHeader& header,
+                    std::span<const std::byte> record) const;
+  void check_contents(const BasketPlace& place, std::span<const std::byte> record) const;
+  [[noreturn]] void fail(const BasketPlace& place, const std::string& why) const;
+  [[noreturn]] void fail(std::size_t branch, const std::string& why) const;
+
+  const std::vector<TBranch*>& branches_;
+  std::vector<BranchLayout> layouts_;
+  std::vector<std::size_t> entry_sizes_;  ///< 0: not the same for all entries
+  std::string where_;                     ///< the file and the tree
+  std::int64_t n_entries_{};
+  std::int64_t file_size_{};
+  Depth depth_;
+};
+
+}  // namespace forkrun::root_io

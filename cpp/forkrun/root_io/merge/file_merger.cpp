@@ -1,0 +1,200 @@
+#include <forkrun/root_io/merge/file_merger.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include <TClass.h>
+#include <TFile.h>
+#include <TKey.h>
+#include <TList.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/merge/object_merger.hpp>
+#include <forkrun/root_io/merge/tree_merger.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Joins whatever it is given, by path within the file.
+class FileMerger {
+ public:
+  using Wanted = std::function<bool(const std::string& path, bool is_tree)>;
+
+  FileMerger(OutputFile& output, Compression compression, const MergeRequest& request,
+             Wanted wanted)
+      : output_{output},
+        request_{request},
+        wanted_{std::move(wanted)},
+        objects_{output, compression, request.if_they_differ} {}
+
+  void add(InputFile& file) {
+    naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
+  }
+
+  std::map<std::string, std::int64_t> finish() {
+    std::map<std::string, std::int64_t> entries;
+    for (auto& [path, merger] : trees_) {
+      entries[path] = merger.finish();
+    }
+    objects_.finish();
+    if (request_.note) {
+      std::ranges::for_each(objects_.notes(), request_.note);
+    }
+    return entries;
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
+
+ private:
+  void add_directory(InputFile& file, TDirectory& directory, const std::string& folder) {
+    std::set<std::string> seen;
+    for (TObject* object :
+         *directory.GetListOfKeys()) {  // of one name, the newest cycle comes first
+      auto& key = static_cast<TKey&>(*object);
+      if (seen.insert(key.GetName()).second) {
+        add_key(file, key, folder);
+      }
+    }
+  }
+
+  void add_key(InputFile& file, TKey& key, const std::string& folder) {
+    const auto path = folder.empty() ? key.GetName() : folder + "/" + key.GetName();
+    const TClass* type = TClass::GetClass(key.GetClassName());
+    if (type != nullptr && type->InheritsFrom(TDirectory::Class())) {
+      return add_folder(file, key, path);
+    }
+    const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class()) &&
+                         std::strcmp(type->GetName(), "TChain") != 0;
+    if (!wanted_(path, is_tree) || std::strcmp(key.GetClassName(), "TProcessID") == 0) {
+      return;  // ROOT writes the ids of the processes that references need by itself
+    }
+    if (std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0) {
+      throw InputError(file.path() + ": \"" + path +
+                       "\" is an RNTuple, which cannot be merged yet");
+    }
+    check_kind(file, path, is_tree ? "a tree" : "an object");
+    names_.insert(path);
+    if (is_tree) {
+      trees_.try_emplace(path, output_, path, request_.compression, request_.check)
+          .first->second.add(file.tree(path), file);
+    } else {
+      objects_.add(file, key, folder);
+    }
+  }
+
+  void add_folder(InputFile& file, TKey& key, const std::string& path) {
+    auto* folder = dynamic_cast<TDirectory*>(key.ReadObj());
+    if (folder == nullptr) {
+      throw InputError(file.path() + ": folder \"" + path + "\" cannot be read");
+    }
+    check_kind(file, path, "a folder");
+    if (!request_.trees) {
+      output_.folder(path, folder->GetTitle());
+    }
+    add_directory(file, *folder, path);
+  }
+
+  /// What is a tree in one file must be one in all.
+  void check_kind(const InputFile& file, const std::string& path, const std::string& kind) {
+    const auto& before = kinds_.try_emplace(path, kind).first->second;
+    if (before != kind) {
+      throw InputError(file.path() + ": \"" + path + "\" is " + kind + ", and " + before +
+                       " in the files before; merge such files apart");
+    }
+  }
+
+  OutputFile& output_;
+  const MergeRequest& request_;
+  Wanted wanted_;
+  std::map<std::string, TreeMerger> trees_;
+  ObjectMerger objects_;
+  std::map<std::string, std::string> kinds_;
+  std::set<std::string> names_;
+};
+
+Compression compression_of(const InputFile& file) {
+  return {file.file().GetCompressionAlgorithm(), file.file().GetCompressionLevel()};
+}
+
+void check_all_found(const MergeRequest& request,
+                     const std::map<std::string, std::int64_t>& entries) {
+  for (const auto& tree : request.trees.value_or(std::vector<std::string>{})) {
+    if (!entries.contains(tree)) {
+      throw InputError("tree \"" + tree + "\" is in none of the input files");
+    }
+  }
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
+  if (request.inputs.empty()) {
+    throw InputError("there is no file to merge");
+  }
+  auto first = std::make_unique<InputFile>(request.inputs.front());
+  const auto compression = request.compression.value_or(compression_of(*first));
+  OutputFile output{request.output, compression};
+  try {
+    FileMerger merger{output, compression, request,
+                      [&](const std::string& path, bool is_tree) {
+                        return !request.trees ||
+                               (is_tree && std::ranges::count(*request.trees, path) > 0);
+                      },
+                      request.verify};
+    std::vector<std::unique_ptr<InputFile>> files;
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      auto file = i == 0 ? std::move(first) : std::make_unique<InputFile>(request.inputs[i]);
+      merger.add(*file);
+      if (i == 0) {
+        files.push_back(std::move(file));  // the merged trees took their structure from it
+      }
+      if (request.progress) {
+        request.progress(i + 1);
+      }
+    }
+    auto entries = merger.finish();
+    check_all_found(request, entries);
+    output.close();
+    return entries;
+  } catch (...) {
+    output.abandon();
+    throw;
+  }
+}
+
+std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
+                                       const std::string& output_path,
+                                       const std::set<std::string>& exclude,
+                                       IfTheyDiffer if_they_differ,
+                                       const std::vector<FileIdentity>& identities) {
+  if (inputs.empty()) {
+    return {};
+  }
+  const auto add = [&](FileMerger& merger, InputFile& file, std::size_t number) {
+    if (!identities.empty()) {
+      file.check_identity(identities.at(number));
+    }
+    merger.add(file);
+  };
+  auto first = std::make_unique<InputFile>(inputs.front());
+  OutputFile output{output_path, compression_of(*first), OutputMode::update};
+  MergeRequest request;
+  request.if_they_differ = if_they_differ;
+  FileMerger merger{output, compression_of(*first), request,
+                    [&](const std::string& path, bool) { return !exclude.contains(path); }};
+  add(merger, *first, 0);
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    InputFile file{inputs[i]};
+    add(merger, file, i);
+  }
+  merger.finish();
+  output.close();
+  return merger.names();
+}
+
+}  // namespace forkrun::root_io

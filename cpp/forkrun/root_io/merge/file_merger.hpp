@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/merge/basket_check.hpp>
+#include <forkrun/root_io/merge/if_they_differ.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+namespace forkrun::root_io {
+
+struct MergeRequest {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::optional<std::vector<std::string>> trees;  ///< all when none
+  std::optional<Compression> compression;         ///< none: baskets are copied as they are
+  std::function<void(std::size_t)> progress;      ///< gets the number of inputs done; may be empty
+  IfTheyDiffer if_they_differ = IfTheyDiffer::error;
+  BasketCheck::Depth check = BasketCheck::Depth::headers;
+  std::function<void(const std::string&)> note{};  ///< gets a line about each object that was not
+                                                   ///< merged; may be empty
+};
+
+/// Joins files, in the given order, into a new one: trees by copying baskets; objects as
+/// ObjectMerger does. With `trees`, these trees alone. Gives the entries by tree.
+/// \throws InputError, OutputError; the output is then removed.
+std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
+
+/// Adds to an existing file all that `inputs` hold but the objects of these names, joined as in
+/// `merge_files`. Gives the names, sorted. `identities`: of the inputs as they were indexed; none:
+/// they are not compared. \throws InputError, OutputError
+std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
+                                       const std::string& output,
+                                       const std::set<std::string>& exclude,
+                                       IfTheyDiffer if_they_differ = IfTheyDiffer::error,
+                                       const std::vector<FileIdentity>& identities = {});
+
+}  // namespace forkrun::root_io

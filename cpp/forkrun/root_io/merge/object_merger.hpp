@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <TObject.h>
+
+#include <forkrun/root_io/merge/if_they_differ.hpp>
+#include <forkrun/root_io/merge/object_record.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+
+class TClass;
+class TKey;
+
+namespace forkrun::root_io {
+
+/// Joins all objects but trees, by path within the file. Those whose class has a merge function of
+/// ROOT's (histograms, graphs, efficiencies, collections, …) are merged with it, file after file,
+/// as `hadd` does. The others are kept once if they are equal in all files, as bytes.
+class ObjectMerger {
+ public:
+  ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ)
+      : output_{output}, compression_{compression}, if_they_differ_{if_they_differ} {}
+
+  /// \throws InputError naming the file and the object if it differs from that of a file before and
+  /// cannot be merged, or if it is damaged.
+  void add(InputFile& file, TKey& key, const std::string& folder);
+  /// Writes what was merged. \throws OutputError
+  void finish();
+  /// Lines for people on objects that were not merged: which, of what class, and whether they were
+  /// equal.
+  [[nodiscard]] std::vector<std::string> notes() const;
+
+ private:
+  struct Merged {
+    std::string folder;
+    std::string name;
+    std::string first_file;
+    std::unique_ptr<TObject> sum;
+  };
+  struct Kept {
+    std::string type;
+    std::string first_file;
+    std::vector<std::byte> bytes;
+    std::size_t n_files = 1;
+    std::size_t n_others{};  ///< that differ from the first
+  };
+
+  void merge(InputFile& file, TKey& key, Merged& merged, const std::string& path);
+  void compare(InputFile& file, TKey& key, Kept& kept, const std::string& path) const;
+  void keep(InputFile& file, TKey& key, const std::string& folder, const std::string& path);
+
+  OutputFile& output_;
+  Compression compression_;
+  IfTheyDiffer if_they_differ_;
+  std::map<std::string, Merged> merged_;
+  std::map<std::string, Kept> kept_;
+};
+
+}  // namespace forkrun::root_io

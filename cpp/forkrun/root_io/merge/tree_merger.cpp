@@ -1,0 +1,306 @@
+#include <forkrun/root_io/merge/tree_merger.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
+#include <TFile.h>
+#include <TLeaf.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/write/output_schema.hpp>
+#include <forkrun/root_io/write/recompress.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::int64_t chunk_bytes = 4 << 20;
+constexpr std::int64_t recompressed_entries = 1 << 14;
+
+std::vector<std::string> described_branches(const BranchTree& branches) {
+  std::vector<std::string> names;
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (auto* branch : group) {
+      names.push_back(std::string{branch->GetName()} + " (" + form_of(*branch) + ")");
+    }
+  }
+  return names;
+}
+
+/// Baskets of branches of these classes can be copied whole; others have branches that are in no
+/// list.
+bool are_known(const BranchTree& branches) {
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (const auto* branch : group) {
+      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
+          branch->IsA() != TBranchObject::Class()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool has_objects(const BranchTree& branches) {
+  return std::ranges::any_of(branches.filled,
+                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+bool are_relocatable(const BranchTree& branches) {
+  return std::ranges::all_of(branches.filled,
+                             [](auto* branch) { return layout_of(*branch).relocatable; });
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t n_shown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), n_shown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() > n_shown ? text + " and " + std::to_string(names.size() - n_shown) + " more"
+                                : text;
+}
+
+std::vector<std::string> missing_from(const std::vector<std::string>& these,
+                                      const std::vector<std::string>& those) {
+  const std::set<std::string> known{those.begin(), those.end()};
+  std::vector<std::string> missing;
+  std::ranges::copy_if(these, std::back_inserter(missing),
+                       [&](const auto& name) { return !known.contains(name); });
+  return missing;
+}
+
+/// Calls `use` with stretches of baskets that follow each other on file. `places`: by place.
+template <typename Use>
+void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
+  for (auto begin = places.begin(); begin != places.end();) {
+    auto end = begin + 1;
+    while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
+           end->seek + end->n_bytes - begin->seek <= chunk_bytes) {
+      ++end;
+    }
+    use(std::span{begin, end});
+    begin = end;
+  }
+}
+
+std::vector<std::span<const std::byte>> records_in(std::span<const std::byte> bytes,
+                                                   std::span<const BasketPlace> chunk) {
+  std::vector<std::span<const std::byte>> records;
+  for (const auto& place : chunk) {
+    records.push_back(bytes.subspan(static_cast<std::size_t>(place.seek - chunk.front().seek),
+                                    static_cast<std::size_t>(place.n_bytes)));
+  }
+  return records;
+}
+
+/// Those on file, by place: read in the order in which they lie.
+std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
+  std::vector<BasketPlace> sorted;
+  std::ranges::copy_if(places, std::back_inserter(sorted),
+                       [](const auto& place) { return place.seek != 0; });
+  std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
+  return sorted;
+}
+
+std::span<std::byte> read_chunk(InputFile& file, std::span<const BasketPlace> chunk,
+                                Bytes& memory) {
+  const auto bytes = memory.resize(
+      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
+  file.read(chunk.front().seek, bytes);
+  return bytes;
+}
+
+}  // namespace
+
+TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+                       BasketCheck::Depth check)
+    : output_{output}, path_{std::move(path)}, recompress_{recompress}, check_{check} {}
+
+void TreeMerger::start(TTree& tree) {
+  std::vector<std::string> all;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    all.emplace_back(branch->GetName());
+  }
+  tree_ = &copy_structure(tree, all, output_.folder_of(path_));
+  branches_ = all_branches(*tree_);
+  for (auto* branch : branches_.filled) {
+    const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
+    writers_.emplace_back(*branch, recompress_.value_or(old));
+  }
+}
+
+void TreeMerger::add(TTree& tree, InputFile& file) {
+  const auto branches = all_branches(tree);
+  if (tree_ == nullptr) {
+    first_path_ = file.path();
+    names_ = described_branches(branches);
+    start(tree);
+  }
+  check_structure(tree, file);
+  copy(tree, file, branches);
+  include_ranges(branches);
+  n_entries_ += tree.GetEntries();
+  tree_->SetEntries(n_entries_);
+}
+
+void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) {
+  if (!are_known(branches)) {
+    return copy_by_root(tree, file);
+  }
+  const BasketCheck check{tree, branches.filled, file, check_};
+  const auto places = check.places();
+  const bool has_references =
+      tree.GetBranchRef() != nullptr || (file.file().GetNProcessIDs() > 0 && has_objects(branches));
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  const bool can_move = are_relocatable(branches);
+  if (has_references || !(can_move || is_all_on_file)) {
+    check_baskets(file, check, places);
+    return copy_by_root(tree, file);
+  }
+  if (has_objects(branches)) {
+    output_.describe_classes_of(file);
+  }
+  if (recompress_ && can_move) {
+    check_baskets(file, check, places);
+    return rewrite_all(file, branches, tree.GetEntries());
+  }
+  copy_baskets(file, branches, check, places);
+}
+
+void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
+  const CapturedMessages messages;
+  if (recompress_) {
+    tree.CopyAddresses(tree_);
+  }
+  if (tree_->CopyEntries(&tree, -1, recompress_ ? "" : "fast") < 0 ||
+      !messages.first_error().empty()) {
+    throw InputError(file.path() + ": tree \"" + tree.GetName() +
+                     "\" cannot be copied: " + messages.first());
+  }
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    branches_.filled[i]->FlushBaskets();
+    writers_[i].pass(tree.GetEntries());
+  }
+}
+
+void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
+  const auto names = described_branches(all_branches(tree));
+  if (names == names_) {
+    return;
+  }
+  const auto lacking = missing_from(names_, names);
+  const auto extra = missing_from(names, names_);
+  throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " +
+                   first_path_ + (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
+                   (extra.empty() ? "" : "; it has also " + some_of(extra)) +
+                   (lacking.empty() && extra.empty() ? "; its branches have another order" : ""));
+}
+
+/// Largest counts: readers make room for as many values.
+void TreeMerger::include_ranges(const BranchTree& from) {
+  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
+    TBranch& one = *from.filled[i];
+    TBranch& to = *branches_.filled[i];
+    for (int leaf = 0; leaf < to.GetListOfLeaves()->GetEntriesFast(); ++leaf) {
+      static_cast<TLeaf*>(to.GetListOfLeaves()->At(leaf))
+          ->IncludeRange(static_cast<TLeaf*>(one.GetListOfLeaves()->At(leaf)));
+    }
+    set_largest_count(to, std::max(largest_count(to), largest_count(one)));
+  }
+}
+
+void TreeMerger::check_baskets(InputFile& file, const BasketCheck& check,
+                               std::span<const BasketPlace> places) {
+  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, chunk_);
+    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
+  });
+}
+
+void TreeMerger::copy_baskets(InputFile& file, const BranchTree& branches, const BasketCheck& check,
+                              std::span<const BasketPlace> places) {
+  written_.clear();
+  for_each_chunk(on_file(places),
+                 [&](std::span<const BasketPlace> chunk) { copy_chunk(file, check, chunk); });
+  for (const auto& place : places) {
+    if (place.seek == 0) {  // kept within the tree's own record
+      rewrite(branches, file, place);
+    } else {
+      const auto& written = written_.at({place.branch, place.first_entry});
+      writers_[place.branch].enter(written.header, written.place);
+    }
+  }
+}
+
+/// Baskets that follow each other on file.
+void TreeMerger::copy_chunk(InputFile& file, const BasketCheck& check,
+                            std::span<const BasketPlace> chunk) {
+  const auto bytes = read_chunk(file, chunk, chunk_);
+  const auto records = records_in(bytes, chunk);
+  const auto headers = check.check(chunk, records);
+  if (recompress_) {
+    return recompress(chunk, records);
+  }
+  const auto place = output_.allocate(bytes.size());
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    const auto offset = chunk[i].seek - chunk.front().seek;
+    place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()), place + offset,
+                 output_.seek_directory());
+    written_[{chunk[i].branch, chunk[i].first_entry}] = {headers[i], place + offset};
+  }
+  output_.write(place, bytes);
+}
+
+void TreeMerger::recompress(std::span<const BasketPlace> chunk,
+                            std::span<const std::span<const std::byte>> records) {
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    auto basket = recompress_basket(records[i], *recompress_);
+    const auto place = output_.allocate(basket.record.size());
+    place_basket(basket.record, place, output_.seek_directory());
+    output_.write(place, basket.record);
+    written_[{chunk[i].branch, chunk[i].first_entry}] = {basket.header, place};
+  }
+}
+
+void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
+  BranchReader reader{*branches.filled[place.branch], file};
+  const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+  writers_[place.branch].copy(reader, {&run, 1});
+  writers_[place.branch].encode();
+  writers_[place.branch].write(output_);
+}
+
+void TreeMerger::rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries) {
+  std::vector<std::unique_ptr<BranchReader>> readers;
+  for (auto* branch : branches.filled) {
+    readers.push_back(std::make_unique<BranchReader>(*branch, file));
+  }
+  for (std::int64_t first = 0; first < n_entries; first += recompressed_entries) {
+    const EntryRun run{first, std::min(first + recompressed_entries, n_entries)};
+    for (std::size_t i = 0; i < writers_.size(); ++i) {
+      writers_[i].copy(*readers[i], {&run, 1});
+      writers_[i].encode();
+      writers_[i].write(output_);
+    }
+  }
+}
+
+std::int64_t TreeMerger::finish() {
+  for (auto& writer : writers_) {
+    writer.finish();
+  }
+  for (auto* branch : branches_.holders) {
+    branch->SetEntries(n_entries_);
+  }
+  tree_->SetEntries(n_entries_);
+  return n_entries_;
+}
+
+}  // namespace forkrun::root_io

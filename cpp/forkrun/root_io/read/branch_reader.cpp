@@ -1,0 +1,221 @@
+#include <forkrun/root_io/read/branch_reader.hpp>
+
+#include <algorithm>
+
+#include <TBasket.h>
+#include <TBranch.h>
+#include <TBufferFile.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/big_endian.hpp>
+
+namespace forkrun::root_io {
+
+BranchReader::BranchReader(TBranch& branch, InputFile& file)
+    : branch_{branch},
+      file_{file},
+      layout_{layout_of(branch)},
+      baskets_{stored_baskets(branch, file)} {
+  starts_.reserve(baskets_.size() + 1);
+  for (const auto& basket : baskets_) {
+    starts_.push_back(basket.first_entry);
+  }
+  starts_.push_back(branch.GetEntries());
+}
+
+std::size_t BranchReader::find(std::int64_t entry) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), entry);
+  if (after == starts_.begin() || after == starts_.end()) {
+    throw InputError(file_.path() + ": branch " + layout_.name + " has no entry " +
+                     std::to_string(entry));
+  }
+  return static_cast<std::size_t>(after - starts_.begin()) - 1;
+}
+
+std::int64_t BranchReader::basket_end(std::int64_t entry) const { return starts_[find(entry) + 1]; }
+
+const Basket& BranchReader::basket_at(std::int64_t entry) {
+  if (loaded_ == static_cast<std::size_t>(-1) || !basket_.contains(entry)) {
+    load(find(entry));
+  }
+  return basket_;
+}
+
+void BranchReader::load(std::size_t number) {
+  loaded_ = static_cast<std::size_t>(-1);
+  const auto& stored = baskets_[number];
+  try {
+    if (stored.seek == 0) {
+      load_from_tree(stored);
+    } else {
+      load_from_file(stored);
+    }
+    check_entries();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
+    throw_damaged(file_, branch_, stored.first_entry, error.what());
+  }
+  basket_.first_entry = stored.first_entry;
+  loaded_ = number;
+}
+
+void BranchReader::load_from_file(const StoredBasket& stored) {
+  file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
+  static_cast<void>(checked_header(record_.view(), stored, branch_));
+  decode_basket(record_.view(), layout_.has_offsets, memory_, basket_);
+}
+
+/// A small last basket may be kept within the tree's own record instead of a record of its own.
+void BranchReader::load_from_tree(const StoredBasket& stored) {
+  auto* basket = dynamic_cast<TBasket*>(branch_.GetListOfBaskets()->At(stored.number));
+  if (basket == nullptr || basket->GetBufferRef() == nullptr) {
+    throw Error("the basket is missing");
+  }
+  const auto key_length = basket->GetKeylen();
+  const auto last = basket->GetLast();
+  const auto* buffer = basket->GetBufferRef();
+  if (key_length < 0 || last < key_length || last > buffer->BufferSize() ||
+      basket->GetNevBuf() != stored.n_entries) {
+    throw Error("a basket is damaged: its sizes do not agree");
+  }
+  const auto n_bytes = static_cast<std::size_t>(last - key_length);
+  const auto data = memory_.resize(n_bytes);
+  std::copy_n(reinterpret_cast<const std::byte*>(buffer->Buffer()) + key_length, n_bytes,
+              data.begin());
+  basket_.data = data;
+  basket_.n_entries = basket->GetNevBuf();
+  basket_.offsets.clear();
+  if (!layout_.has_offsets) {
+    return set_entry_size(basket_);
+  }
+  const auto* offsets = basket->GetEntryOffset();
+  if (offsets == nullptr || basket->GetNevBuf() > basket->GetNevBufSize()) {
+    throw Error("a basket has no offsets of its entries");
+  }
+  basket_.offsets.assign(offsets, offsets + basket->GetNevBuf());
+  basket_.offsets.push_back(last);
+  move_offsets(basket_, key_length);
+}
+
+/// Each entry holds a whole number of values: one, unless the branch is jagged.
+void BranchReader::check_entries() const {
+  if (!layout_.column) {
+    return;
+  }
+  const auto size = size_of(layout_.column->element);
+  if (layout_.column->shape == Shape::scalar) {
+    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * size) {
+      throw Error("its entries do not have one value each");
+    }
+    return;
+  }
+  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+    const auto n_bytes = static_cast<std::size_t>(basket_.offsets[i + 1] - basket_.offsets[i]);
+    if (n_bytes < layout_.header_bytes || (n_bytes - layout_.header_bytes) % size != 0) {
+      throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
+    }
+  }
+}
+
+void BranchReader::for_each_basket(
+    std::int64_t first, std::int64_t last,
+    const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
+  while (first < last) {
+    const Basket& basket = basket_at(first);
+    const auto end = std::min(last, basket.first_entry + basket.n_entries);
+    use(basket, first, end);
+    first = end;
+  }
+}
+
+void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
+  into.reset(*layout_.column);
+  if (layout_.column->shape == Shape::scalar) {
+    read_scalars(first, last, into);
+  } else {
+    read_jagged(first, last, into);
+  }
+}
+
+void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& into) {
+  const auto size = size_of(layout_.column->element);
+  auto* to = into.resize_values(static_cast<std::size_t>(last - first));
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    const auto bytes = basket.entries(from, end);
+    const auto n = static_cast<std::size_t>(end - from);
+    if (bytes.size() != n * size) {
+      throw InputError(file_.path() + ": branch " + layout_.name +
+                       " does not have one value per entry");
+    }
+    swap_copy(to, bytes.data(), n, size);
+    to += bytes.size();
+  });
+}
+
+void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& into) {
+  const auto size = size_of(layout_.column->element);
+  auto offsets = into.resize_offsets(static_cast<std::size_t>(last - first));
+  offsets[0] = 0;
+  const bool is_one_basket = first < last && basket_end(first) >= last;
+  values_.clear();
+  if (!is_one_basket) {
+    values_.reserve(values_hint(first, last));
+  }
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    const auto n = static_cast<std::size_t>(end - from);
+    fill_offsets(basket, from, offsets.first(n + 1));
+    const auto n_values = static_cast<std::size_t>(offsets[n] - offsets[0]);
+    copy_values(basket, from, end,
+                is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
+    offsets = offsets.subspan(n);
+  });
+  if (!is_one_basket) {
+    auto* to = into.resize_values(values_.size() / size);
+    std::copy_n(values_.view().data(), values_.size(), to);
+  }
+}
+
+/// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.
+std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) const {
+  const auto n_told = static_cast<double>(branch_.GetTotBytes());
+  const auto part = static_cast<double>(last - first) / static_cast<double>(branch_.GetEntries());
+  constexpr double usual_ratio = 64;
+  const auto hint = std::min(n_told * part, usual_ratio * static_cast<double>(file_.size()));
+  return hint > 0 ? static_cast<std::size_t>(hint) : 0;
+}
+
+/// Continues from offsets[0].
+void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
+                                std::span<std::int64_t> offsets) const {
+  const auto header = static_cast<std::int64_t>(layout_.header_bytes);
+  const auto size = static_cast<std::int64_t>(size_of(layout_.column->element));
+  const auto* at = basket.offsets.data() + (from - basket.first_entry);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const std::int64_t n_bytes = at[i + 1] - at[i] - header;
+    if (n_bytes < 0 || n_bytes % size != 0) {
+      throw InputError(file_.path() + ": branch " + layout_.name + ", entry " +
+                       std::to_string(from + static_cast<std::int64_t>(i)) +
+                       ": is not a whole number of values");
+    }
+    offsets[i + 1] = offsets[i] + n_bytes / size;
+  }
+}
+
+void BranchReader::copy_values(const Basket& basket, std::int64_t from, std::int64_t end,
+                               std::byte* to) const {
+  const auto size = size_of(layout_.column->element);
+  const auto header = layout_.header_bytes;
+  if (header == 0) {
+    const auto bytes = basket.entries(from, end);
+    return swap_copy(to, bytes.data(), bytes.size() / size, size);
+  }
+  const auto* at = basket.offsets.data() + (from - basket.first_entry);
+  for (std::int64_t entry = from; entry < end; ++entry, ++at) {
+    const auto n_bytes = static_cast<std::size_t>(at[1] - at[0]) - header;
+    swap_copy(to, basket.data.data() + at[0] + header, n_bytes / size, size);
+    to += n_bytes;
+  }
+}
+
+}  // namespace forkrun::root_io

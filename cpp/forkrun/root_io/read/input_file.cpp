@@ -1,0 +1,272 @@
+#include <forkrun/root_io/read/input_file.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <new>
+#include <set>
+
+#include <TBranch.h>
+#include <TError.h>
+#include <TFile.h>
+#include <TROOT.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/local_io.hpp>
+#include <forkrun/root_io/merge/directory_walk.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+thread_local int capture_depth = 0;
+thread_local std::string first_message;
+thread_local std::string first_error_message;
+ErrorHandlerFunc_t earlier_handler = nullptr;
+
+void capture(int level, Bool_t abort, const char* location, const char* message) {
+  if (capture_depth == 0 || abort) {
+    earlier_handler(level, abort, location, message);
+  } else if (level >= kWarning && first_message.empty()) {
+    first_message = message;
+  }
+  if (capture_depth > 0 && level >= kError && first_error_message.empty()) {
+    first_error_message = message;
+  }
+}
+
+/// Another library, such as PyROOT, may have put its own handler in place since.
+void install_capture() {
+  if (GetErrorHandler() != capture) {
+    earlier_handler = SetErrorHandler(capture);
+  }
+}
+
+std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
+
+/// Without its UUID. \throws InputError if it is a pipe or the like: those have no size.
+FileIdentity identity_of(int descriptor, const std::string& path) {
+  struct stat status{};
+  if (::fstat(descriptor, &status) != 0) {
+    throw InputError(path + ": cannot be read: " + std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path + ": is not a regular file");
+  }
+  constexpr std::int64_t ns = 1'000'000'000;
+  return {"", status.st_size, status.st_mtim.tv_sec * ns + status.st_mtim.tv_nsec};
+}
+
+std::string cannot_read(const std::string& path, std::int64_t offset, const std::string& why) {
+  return path + ": cannot be read at byte " + std::to_string(offset) + ": " + why;
+}
+
+/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
+/// goes on with what it could not read: here that is an exception.
+class LocalFile final : public TFile {
+ public:
+  /// "NET": this class opens the file itself; O_NONBLOCK: nobody waits for the writer of a pipe.
+  /// \throws InputError
+  explicit LocalFile(const std::string& path) : TFile{"local", "NET"} {
+    SetName(path.c_str());
+    fRealName = path;
+    fOption = "READ";
+    fD = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fD < 0) {
+      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+    }
+    identity_ = identity_of(fD, path);
+    TFile::Init(false);
+  }
+
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+
+ protected:
+  Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
+    return position_.seek(offset, whence);
+  }
+
+  /// \throws InputError
+  Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
+    const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
+    const auto n = read_at(descriptor, position_.value(), bytes);
+    if (n < 0) {
+      throw InputError(cannot_read(fRealName.Data(), position_.value(), std::strerror(errno)));
+    }
+    position_.advance(n);
+    return static_cast<Int_t>(n);
+  }
+
+ private:
+  FilePosition position_;
+  FileIdentity identity_;
+};
+
+bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
+
+/// The largest number of entries of branches and their branches. \throws InputError
+std::int64_t most_entries(TObjArray& branches, const std::string& where, int depth = 0) {
+  constexpr int deepest = 100;
+  std::int64_t n_most = 0;
+  for (TObject* object : branches) {
+    auto* branch = dynamic_cast<TBranch*>(object);
+    if (branch == nullptr || depth == deepest) {
+      throw InputError(where + " is damaged: what should be a branch is none");
+    }
+    n_most = std::max({n_most, static_cast<std::int64_t>(branch->GetEntries()),
+                       most_entries(*branch->GetListOfBranches(), where, depth + 1)});
+  }
+  return n_most;
+}
+
+/// \throws InputError if branches are something else, or none has as many entries as the tree says.
+void check_tree(TTree& tree, const std::string& path) {
+  const auto n_most =
+      most_entries(*tree.GetListOfBranches(), path + ": tree \"" + tree.GetName() + "\"");
+  const std::int64_t n_entries = tree.GetEntries();
+  if (n_entries < 0 || (n_entries > n_most && tree.GetListOfBranches()->GetEntriesFast() > 0)) {
+    throw InputError(path + ": tree \"" + tree.GetName() + "\" is damaged: it says that it has " +
+                     std::to_string(n_entries) + " entries, its branches have " +
+                     std::to_string(n_most));
+  }
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string tree_names(TFile& file) {
+  std::map<std::string, std::set<std::string>> names;  // by class
+  for_each_object(file, [&](const std::string& path, const TKey& key, const TClass* type) {
+    const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
+    names[is_tree ? "TTree" : key.GetClassName()].insert(path);
+  });
+  if (names.contains("TTree")) {
+    return "its trees are: " + joined(names["TTree"]);
+  }
+  if (names.contains("ROOT::RNTuple")) {
+    return "it holds RNTuples (" + joined(names["ROOT::RNTuple"]) + "), which cannot be read yet";
+  }
+  return "there is no tree in it";
+}
+
+}  // namespace
+
+void rethrow_with_file(const std::string& path) {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    if (what.find(path) != std::string::npos) {
+      throw;
+    }
+    throw InputError(path + ": " + what);
+  } catch (const OutputError&) {
+    throw;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(path + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw InputError(path + ": more memory is needed than there is; is the file damaged?");
+  } catch (const std::exception& error) {
+    throw InputError(path + ": cannot be read: " + error.what() + "; is the file damaged?");
+  }
+}
+
+CapturedMessages::CapturedMessages() {
+  install_capture();
+  if (capture_depth++ == 0) {
+    first_message.clear();
+    first_error_message.clear();
+  }
+}
+
+CapturedMessages::~CapturedMessages() { --capture_depth; }
+
+std::string CapturedMessages::first() const { return first_message; }
+
+std::string CapturedMessages::first_error() const { return first_error_message; }
+
+InputFile::InputFile(const std::string& path) : path_{path} {
+  const CapturedMessages messages;
+  if (is_local(path)) {
+    auto local = naming_file(path, [&] { return std::make_unique<LocalFile>(path); });
+    descriptor_ = local->GetFd();
+    identity_ = local->identity();
+    file_ = std::move(local);
+  } else {
+    file_.reset(naming_file(path, [&] { return TFile::Open(path.c_str(), "READ"); }));
+  }
+  if (!file_ || file_->IsZombie()) {
+    throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
+  }
+  if (file_->TestBit(TFile::kRecovered)) {
+    throw InputError(path + ": is truncated or was not closed properly" +
+                     because(messages.first()) + "; make it again, or copy it again");
+  }
+  if (descriptor_ < 0) {
+    identity_.n_bytes = file_->GetSize();
+  }
+  identity_.uuid = file_->GetUUID().AsString();
+}
+
+InputFile::~InputFile() = default;
+
+TTree& InputFile::tree(const std::string& name) const {
+  return naming_file(path_, [&]() -> TTree& {
+    const CapturedMessages messages;
+    auto* tree = file_->Get<TTree>(name.c_str());
+    if (tree == nullptr) {
+      throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
+    }
+    check_tree(*tree, path_);
+    return *tree;
+  });
+}
+
+void InputFile::check_identity(const FileIdentity& indexed) const {
+  const bool is_same_time =
+      indexed.modified_ns == 0 || identity_.modified_ns == indexed.modified_ns;
+  if (identity_.uuid != indexed.uuid || identity_.n_bytes != indexed.n_bytes || !is_same_time) {
+    const auto what = identity_.n_bytes != indexed.n_bytes ? "its size is another"
+                      : identity_.uuid != indexed.uuid     ? "its UUID is another"
+                                                           : "it was written again";
+    throw InputError(path_ + ": changed since it was indexed: " + what +
+                     "; start the job again with files that stay as they are");
+  }
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
+  ++read_calls_;
+  read_bytes_ += static_cast<std::int64_t>(into.size());
+  if (descriptor_ < 0) {
+    return read_remote(offset, into);
+  }
+  const auto n = read_at(descriptor_, offset, into);
+  if (n != static_cast<std::int64_t>(into.size())) {
+    const auto at = offset + std::max<std::int64_t>(n, 0);
+    throw InputError(cannot_read(path_, at, n < 0 ? std::strerror(errno) : "the file ends before"));
+  }
+}
+
+void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
+  const std::lock_guard lock{remote_};
+  const CapturedMessages messages;
+  if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
+                        static_cast<int>(into.size()))) {
+    throw InputError(path_ + ": cannot be read at byte " + std::to_string(offset) +
+                     because(messages.first()));
+  }
+}
+
+}  // namespace forkrun::root_io

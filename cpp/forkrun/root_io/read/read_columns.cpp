@@ -1,0 +1,47 @@
+#include <forkrun/root_io/read/read_columns.hpp>
+
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/event_ids.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+Column read_column(TTree& tree, InputFile& file, const std::string& name, std::int64_t first,
+                   std::int64_t last) {
+  BranchReader reader{find_branch(tree, name, file), file};
+  if (!reader.layout().column) {
+    throw InputError(file.path() + ": branch \"" + name + "\" is of type " +
+                     reader.layout().type_name +
+                     " and cannot be read as a column, only passed through to an output");
+  }
+  Column column;
+  reader.read(first, last, column);
+  return column;
+}
+
+}  // namespace
+
+std::vector<Column> read_columns(const std::string& path, const std::string& tree_name,
+                                 const std::vector<std::string>& names, std::int64_t first,
+                                 std::int64_t last) {
+  InputFile file{path};
+  return naming_file(path, [&] {
+    TTree& tree = file.tree(tree_name);
+    const auto end = last < 0 ? static_cast<std::int64_t>(tree.GetEntries()) : last;
+    if (first < 0 || first > end || end > tree.GetEntries()) {
+      throw InputError(path + ": there are no entries " + std::to_string(first) + " to " +
+                       std::to_string(end) + "; the tree has " + std::to_string(tree.GetEntries()));
+    }
+    std::vector<Column> columns;
+    for (const auto& name : names) {
+      columns.push_back(read_column(tree, file, name, first, end));
+    }
+    return columns;
+  });
+}
+
+}  // namespace forkrun::root_io

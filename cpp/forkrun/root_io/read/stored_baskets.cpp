@@ -1,0 +1,95 @@
+#include <forkrun/root_io/read/stored_baskets.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/zip.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// An entry that takes no byte does not exist: of a jagged branch it has its offset.
+std::int64_t most_entries(std::int32_t n_bytes) {
+  return static_cast<std::int64_t>(n_bytes) * static_cast<std::int64_t>(largest_ratio);
+}
+
+std::string wrong_with(const StoredBasket& basket, std::int64_t n_file_bytes) {
+  if (basket.seek == 0) {
+    return "";
+  }
+  if (basket.seek < 0 || basket.n_bytes <= 0 || basket.seek > n_file_bytes - basket.n_bytes) {
+    return "the tree says that the basket is at byte " + std::to_string(basket.seek) + " with " +
+           std::to_string(basket.n_bytes) + " bytes, the file has " + std::to_string(n_file_bytes);
+  }
+  if (basket.n_entries > most_entries(basket.n_bytes)) {
+    return "the tree says that the basket has " + std::to_string(basket.n_entries) +
+           " entries in " + std::to_string(basket.n_bytes) + " bytes";
+  }
+  return "";
+}
+
+}  // namespace
+
+void throw_damaged(const InputFile& file, TBranch& branch, std::int64_t first_entry,
+                   const std::string& what) {
+  throw InputError(file.path() + ": branch " + branch.GetName() + ", basket at entry " +
+                   std::to_string(first_entry) + ": " + what);
+}
+
+std::vector<StoredBasket> stored_baskets(TBranch& branch, const InputFile& file) {
+  const std::int64_t n_entries = branch.GetEntries();
+  const auto* starts = branch.GetBasketEntry();
+  const int n_baskets = std::min(branch.GetWriteBasket() + 1, branch.GetMaxBaskets());
+  if (n_entries < 0 || (n_entries > 0 && (starts == nullptr || n_baskets <= 0))) {
+    throw_damaged(file, branch, 0,
+                  "the tree says that there are " + std::to_string(n_entries) + " entries in " +
+                      std::to_string(n_baskets) + " baskets");
+  }
+  std::vector<StoredBasket> baskets;
+  for (int i = 0; i < n_baskets && starts[i] < n_entries; ++i) {
+    const std::int64_t before = baskets.empty() ? 0 : baskets.back().first_entry;
+    if (starts[i] < before || (i == 0 && starts[i] != 0)) {
+      throw_damaged(file, branch, before, "the baskets of the tree are not in order");
+    }
+    if (!baskets.empty() && starts[i] == before) {
+      baskets.pop_back();  // it is empty
+    }
+    baskets.push_back({i, starts[i], 0, branch.GetBasketSeek(i), branch.GetBasketBytes()[i]});
+  }
+  for (std::size_t i = 0; i < baskets.size(); ++i) {
+    const auto end = i + 1 < baskets.size() ? baskets[i + 1].first_entry : n_entries;
+    baskets[i].n_entries = end - baskets[i].first_entry;
+    if (const auto wrong = wrong_with(baskets[i], file.size()); !wrong.empty()) {
+      throw_damaged(file, branch, baskets[i].first_entry, wrong);
+    }
+  }
+  return baskets;
+}
+
+BasketHeader checked_header(std::span<const std::byte> record, const StoredBasket& basket,
+                            TBranch& branch) {
+  const auto header = parse_basket_header(record);
+  if (header.n_bytes != basket.n_bytes || header.seek_key != basket.seek) {
+    throw Error("the record at byte " + std::to_string(basket.seek) +
+                " is not that of the basket, which has " + std::to_string(basket.n_bytes) +
+                " bytes: it says that it has " + std::to_string(header.n_bytes) + " at byte " +
+                std::to_string(header.seek_key));
+  }
+  const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
+  if (name != branch.GetName() && branch_named(*branch.GetTree(), name) != nullptr) {
+    throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
+  }
+  if (header.n_entries != basket.n_entries) {
+    throw Error("it has " + std::to_string(header.n_entries) + " entries where the tree says " +
+                std::to_string(basket.n_entries));
+  }
+  return header;
+}
+
+}  // namespace forkrun::root_io

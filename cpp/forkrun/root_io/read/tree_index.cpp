@@ -1,0 +1,112 @@
+#include <forkrun/root_io/read/tree_index.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/root_io/read/event_ids.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/read/stored_baskets.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::int64_t n_entries_at_once = 1 << 16;
+
+std::vector<std::int64_t> basket_starts(TBranch& branch, const InputFile& file) {
+  std::vector<std::int64_t> starts;
+  for (const auto& basket : stored_baskets(branch, file)) {
+    starts.push_back(basket.first_entry);
+  }
+  return starts;
+}
+
+/// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
+/// on what the writer noted about them.
+std::vector<std::int64_t> clusters_of(TTree& tree, const InputFile& file) {
+  std::vector<std::int64_t> common;
+  bool is_first = true;
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (branch.GetListOfBranches()->GetEntriesFast() > 0 || branch.GetEntries() == 0) {
+      continue;
+    }
+    const auto starts = basket_starts(branch, file);
+    if (is_first) {
+      common = starts;
+    } else {
+      std::erase_if(common,
+                    [&](std::int64_t entry) { return !std::ranges::binary_search(starts, entry); });
+    }
+    is_first = false;
+  }
+  if (common.empty() || common.front() != 0) {
+    common.insert(common.begin(), 0);
+  }
+  if (common.back() != tree.GetEntries()) {
+    common.push_back(tree.GetEntries());
+  }
+  return common;
+}
+
+void add_ranges(const EventIds& ids, std::int64_t first, std::vector<LumiRange>& ranges) {
+  const auto events = ids.events();
+  for (std::size_t begin = 0; begin < events.size();) {
+    std::size_t end = begin + 1;
+    while (end < events.size() && ids.lumi(end) == ids.lumi(begin)) {
+      ++end;
+    }
+    const auto from = first + static_cast<std::int64_t>(begin);
+    if (ranges.empty() || ranges.back().lumi != ids.lumi(begin)) {
+      ranges.push_back({ids.lumi(begin), from, from, {}});
+    }
+    ranges.back().last = first + static_cast<std::int64_t>(end);
+    ranges.back().digest.add(ids.lumi(begin), events.subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+std::vector<LumiRange> ranges_of(TTree& tree, InputFile& file, const IdBranches& names,
+                                 std::uint32_t file_number) {
+  EventIds ids{tree, file, names, file_number};
+  std::vector<LumiRange> ranges;
+  for (std::int64_t first = 0; first < tree.GetEntries(); first += n_entries_at_once) {
+    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.GetEntries()));
+    add_ranges(ids, first, ranges);
+  }
+  return ranges;
+}
+
+}  // namespace
+
+TreeIndex index_tree(const std::string& path, const std::string& tree_name, const IdBranches& ids,
+                     std::uint32_t file_number) {
+  InputFile file{path};
+  return naming_file(path, [&] {
+    const CapturedMessages messages;
+    TTree& tree = file.tree(tree_name);
+    TreeIndex index;
+    index.identity = file.identity();
+    index.n_entries = tree.GetEntries();
+    index.branches = layouts_of(tree);
+    index.clusters = clusters_of(tree, file);
+    index.ranges = ranges_of(tree, file, ids, file_number);
+    return index;
+  });
+}
+
+EventDigest tree_digest(const std::string& path, const std::string& tree_name,
+                        const IdBranches& ids) {
+  InputFile file{path};
+  return naming_file(path, [&] {
+    EventDigest digest;
+    for (const auto& range : ranges_of(file.tree(tree_name), file, ids, 0)) {
+      digest += range.digest;
+    }
+    return digest;
+  });
+}
+
+}  // namespace forkrun::root_io

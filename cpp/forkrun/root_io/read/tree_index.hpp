@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/event_id.hpp>
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+namespace forkrun::root_io {
+
+/// The branches that hold the event id. Empty names: the ids are run 1, lumi `file number + 1` and
+/// event `entry number`.
+struct IdBranches {
+  std::string run;
+  std::string lumi;
+  std::string event;
+};
+
+/// A maximal run of entries of one lumi.
+struct LumiRange {
+  LumiId lumi{};
+  std::int64_t first{};
+  std::int64_t last{};
+  EventDigest digest;
+};
+
+struct TreeIndex {
+  FileIdentity identity;
+  std::int64_t n_entries{};
+  std::vector<std::int64_t> clusters;  ///< first entry of each, then n_entries
+  std::vector<LumiRange> ranges;
+  std::vector<BranchLayout> branches;
+};
+
+/// \throws InputError
+[[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
+                                   const IdBranches& ids, std::uint32_t file_number);
+
+/// Of all events of a tree; reads only the id branches. \throws InputError
+[[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
+                                      const IdBranches& ids);
+
+}  // namespace forkrun::root_io

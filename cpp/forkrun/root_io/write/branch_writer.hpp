@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+
+class TBranch;
+
+namespace forkrun::root_io {
+
+/// Consecutive selected entries of a block: [first, last).
+struct EntryRun {
+  std::int64_t first{};
+  std::int64_t last{};
+};
+
+/// Collects entries of one output branch, as they will be on disk, and writes them as a basket.
+/// Distinct writers collect and encode at the same time; only `write` is serial.
+class BranchWriter {
+ public:
+  BranchWriter(TBranch& branch, Compression compression);
+
+  /// Copies entries as they are from the baskets of an input branch of the same type.
+  void copy(BranchReader& reader, std::span<const EntryRun> runs);
+  /// Adds the values of selected events of a column; runs count from the begin of the column.
+  void add(const Column& column, std::span<const EntryRun> runs);
+  /// Adds the numbers of values of selected events of a jagged column.
+  void add_counts(const Column& column, std::span<const EntryRun> runs);
+
+  [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
+  /// Makes a basket of what was collected.
+  void encode();
+  /// Writes what `encode` made.
+  void write(OutputFile& file);
+  /// Enters a basket that is on file already; nothing may be pending.
+  void enter(const BasketHeader& header, std::int64_t place);
+  /// Entries that ROOT has added.
+  void pass(std::int64_t n_entries) { n_written_ += n_entries; }
+  /// The branch is complete.
+  void finish();
+  /// Begins anew: the branch was emptied, for another file.
+  void restart();
+
+ private:
+  void copy_fixed(const Basket& basket, EntryRun run);
+  void copy_varying(const Basket& basket, EntryRun run);
+  void note_counts(std::size_t n_from);
+
+  TBranch& branch_;
+  Compression compression_;
+  bool has_offsets_;
+  std::int32_t entry_size_{};
+  std::int64_t n_written_{};
+  std::int32_t n_pending_{};
+  std::int16_t n_baskets_{};
+  std::int64_t largest_count_{};
+  bool counts_objects_;
+  std::optional<std::int64_t> structure_maximum_;  ///< largest count that the branch began with
+  Bytes pending_;
+  std::vector<std::int32_t> offsets_;
+  std::optional<BasketRecord> encoded_;
+};
+
+}  // namespace forkrun::root_io

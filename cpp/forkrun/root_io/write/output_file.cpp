@@ -1,0 +1,158 @@
+#include <forkrun/root_io/write/output_file.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <Compression.h>
+#include <TBasket.h>
+#include <TBranch.h>
+#include <TFree.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/class_descriptions.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/reproducible_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// What a branch wants to know of a basket that is on file already.
+class WrittenBasket : public TBasket {
+ public:
+  WrittenBasket(const BasketHeader& header, std::int64_t seek_key) {
+    fNbytes = header.n_bytes;
+    fObjlen = header.object_length;
+    fKeylen = header.key_length;
+    fNevBuf = header.n_entries;
+    fSeekKey = seek_key;
+  }
+};
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode)
+    : path_{path} {
+  const CapturedMessages messages;
+  file_ = std::make_unique<ReproducibleFile>(path, mode, compression.settings());
+  if (file_->IsZombie()) {
+    throw OutputError(path + ": cannot be opened: " + messages.first());
+  }
+  seek_directory_ = file_->GetSeekDir();
+  settings_ = file_->GetCompressionSettings();  // a file that existed goes on with its own
+  description_settings_ = settings_;
+}
+
+OutputFile::~OutputFile() = default;
+
+TFile& OutputFile::file() const { return *file_; }
+
+TDirectory& OutputFile::folder_of(const std::string& object_path) {
+  const auto slash = object_path.rfind('/');
+  return folder(slash == std::string::npos ? "" : object_path.substr(0, slash));
+}
+
+TDirectory& OutputFile::folder(const std::string& folder, const std::string& title) {
+  if (folder.empty()) {
+    return *file_;
+  }
+  const CapturedMessages messages;
+  if (file_->GetDirectory(folder.c_str()) == nullptr) {
+    file_->mkdir(folder.c_str(), title.c_str());  // with its parents
+  }
+  TDirectory* directory = file_->GetDirectory(folder.c_str());
+  if (directory == nullptr) {
+    throw OutputError(path_ + ": folder \"" + folder + "\" cannot be made: " + messages.first());
+  }
+  return *directory;
+}
+
+void OutputFile::describe_classes_of(const InputFile& file) {
+  if (described_as_ != file.path()) {
+    const CapturedMessages messages;
+    take_descriptions(file.file(), *file_);
+    described_as_ = file.path();
+  }
+}
+
+void OutputFile::append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
+                        std::int64_t first_entry) {
+  const auto place = allocate(record.size());
+  place_basket(record, place, seek_directory_);
+  write(place, record);
+  enter_basket(branch, header, place, first_entry);
+}
+
+void OutputFile::set_temporary() {
+  description_settings_ = Compression{ROOT::RCompressionSetting::EAlgorithm::kZSTD, 1}.settings();
+}
+
+std::int64_t OutputFile::allocate(std::size_t n_bytes) {
+  constexpr std::int64_t room = 1'000'000'000;  // by which ROOT, too, extends its last free segment
+  const auto place = file_->GetEND();
+  const auto end = place + static_cast<std::int64_t>(n_bytes);
+  auto& free = static_cast<TFree&>(*file_->GetListOfFree()->Last());
+  file_->SetEND(end);
+  free.SetFirst(end);
+  if (end > free.GetLast()) {
+    free.SetLast(free.GetLast() + room);
+  }
+  return place;
+}
+
+void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes) {
+  const CapturedMessages messages;
+  file_->Seek(place);
+  if (!file_->append(bytes)) {
+    check();
+  }
+}
+
+void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place,
+                  std::int64_t first_entry) {
+  WrittenBasket basket{header, place};
+  branch.AddBasket(basket, true, first_entry);
+}
+
+void OutputFile::check() const {
+  if (const auto error = file_->error(); error != 0 || file_->TestBit(TFile::kWriteError)) {
+    throw OutputError(path_ + ": cannot be written: " + std::strerror(error != 0 ? error : EIO) +
+                      "; free some space or choose another directory");
+  }
+}
+
+void OutputFile::write_and_release(TTree& tree) {
+  const CapturedMessages messages;
+  tree.GetDirectory()->cd();
+  file_->SetCompressionSettings(description_settings_);
+  tree.Write("", TObject::kOverwrite);
+  tree.SetDirectory(nullptr);
+  check();
+}
+
+std::int64_t OutputFile::close() {
+  const CapturedMessages messages;
+  file_->SetCompressionSettings(description_settings_);
+  file_->Write(nullptr, TObject::kOverwrite);
+  file_->SetCompressionSettings(settings_);  // its header says so
+  check();
+  file_->Close();
+  check();
+  const auto size = file_->finish();
+  file_.reset();
+  return size;
+}
+
+void OutputFile::abandon() noexcept {
+  try {
+    const CapturedMessages messages;
+    file_.reset();
+  } catch (...) {  // the file is removed whatever ROOT says of it
+  }
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,91 @@
+#include <forkrun/root_io/write/output_schema.hpp>
+
+#include <array>
+#include <set>
+
+#include <TBranch.h>
+#include <TDirectory.h>
+#include <TLeaf.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr int basket_size = 32000;
+
+/// ROOT's letter for an element type, in the order of ElementType.
+char leaf_letter(ElementType element) {
+  constexpr std::array letters{'O', 'B', 'b', 'S', 's', 'I', 'i', 'L', 'l', 'F', 'D'};
+  return letters.at(static_cast<std::size_t>(element));
+}
+
+TBranch& make_branch(TTree& tree, const std::string& name, const std::string& leaf) {
+  static std::array<std::byte, 8> never_filled;  // baskets are written directly
+  TBranch* branch = tree.Branch(name.c_str(), never_filled.data(), leaf.c_str(), basket_size);
+  if (branch == nullptr) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
+                      "\" cannot be made");
+  }
+  return *branch;
+}
+
+std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
+  std::set<std::string> names{branches.begin(), branches.end()};
+  for (const auto& name : branches) {
+    TBranch* branch = branch_named(tree, name);
+    if (branch == nullptr) {
+      throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" + name +
+                        "\" to keep");
+    }
+    for (TObject* object : *branch->GetListOfLeaves()) {
+      if (const TLeaf* counter = static_cast<TLeaf*>(object)->GetLeafCount()) {
+        names.insert(counter->GetBranch()->GetName());
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string counter_name(const std::string& column) {
+  return "n" + column.substr(0, column.find('_'));
+}
+
+TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
+  const std::string letter{leaf_letter(column.type.element)};
+  if (column.type.shape == Shape::scalar) {
+    return make_branch(tree, column.name, column.name + "/" + letter);
+  }
+  return make_branch(tree, column.name,
+                     column.name + "[" + counter_name(column.name) + "]/" + letter);
+}
+
+TBranch& add_counter(TTree& tree, const std::string& name) {
+  return make_branch(tree, name, name + "/i");
+}
+
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder) {
+  const auto kept = with_counters(tree, branches);
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    const bool is_kept = kept.contains(branch.GetName());
+    branch.ResetBit(kDoNotProcess);
+    if (!is_kept) {
+      branch.SetBit(kDoNotProcess);
+    }
+  }
+  folder.cd();
+  TTree* copy = tree.CloneTree(0);
+  if (copy == nullptr) {
+    throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() +
+                      "\" cannot be made");
+  }
+  copy->SetDirectory(&folder);
+  return *copy;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/root_io/basket.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+
+class TBranch;
+class TDirectory;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Name of the branch that counts the values of a jagged column: "nMuon" for "Muon_pt", "njets" for
+/// "jets".
+[[nodiscard]] std::string counter_name(const std::string& column);
+
+/// Adds a branch for a column; a jagged one needs its counter branch in the tree.
+TBranch& add_branch(TTree& tree, const ColumnDescription& column);
+/// Adds a counting branch.
+TBranch& add_counter(TTree& tree, const std::string& name);
+
+/// An empty copy, in a folder of an output file, of a tree with some of its branches, and the
+/// counters these need. \throws OutputError
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,82 @@
+#include <forkrun/root_io/write/tree_writer.hpp>
+
+#include <algorithm>
+
+#include <TFile.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/write/output_schema.hpp>
+
+namespace forkrun::root_io {
+
+TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
+                       std::vector<ColumnDescription> columns, Compression compression,
+                       const std::string& title, OutputMode mode)
+    : file_{path, compression, mode}, columns_{std::move(columns)} {
+  file_.file().cd();
+  tree_ = new TTree(tree.c_str(), title.c_str(), 99, &file_.file());  // owned by the file
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto& column = columns_[i];
+    const auto counter = counter_name(column.name);
+    if (column.type.shape == Shape::jagged && counted_.emplace(counter, i).second) {
+      counter_names_.push_back(counter);
+      counters_.emplace_back(add_counter(*tree_, counter), compression);
+    }
+    writers_.emplace_back(add_branch(*tree_, column), compression);
+  }
+}
+
+void TreeWriter::check(std::span<const Column> cluster) const {
+  if (cluster.size() != columns_.size()) {
+    throw OutputError("tree \"" + std::string{tree_->GetName()} + "\" has " +
+                      std::to_string(columns_.size()) + " columns; " +
+                      std::to_string(cluster.size()) + " were given");
+  }
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    if (cluster[i].n_events() != cluster[0].n_events()) {
+      throw OutputError("column \"" + columns_[i].name + "\" has " +
+                        std::to_string(cluster[i].n_events()) + " events, \"" + columns_[0].name +
+                        "\" has " + std::to_string(cluster[0].n_events()));
+    }
+    if (columns_[i].type.shape == Shape::jagged) {
+      const auto first = counted_.at(counter_name(columns_[i].name));
+      if (!std::ranges::equal(cluster[i].offsets(), cluster[first].offsets())) {
+        throw OutputError("columns \"" + columns_[i].name + "\" and \"" + columns_[first].name +
+                          "\" share a counter but differ in their numbers of values");
+      }
+    }
+  }
+}
+
+void TreeWriter::write(std::span<const Column> cluster) {
+  check(cluster);
+  if (cluster.empty() || cluster[0].n_events() == 0) {
+    return;
+  }
+  const EntryRun all{0, static_cast<std::int64_t>(cluster[0].n_events())};
+  for (std::size_t i = 0; i < counters_.size(); ++i) {
+    counters_[i].add_counts(cluster[counted_.at(counter_names_[i])], {&all, 1});
+    counters_[i].encode();
+    counters_[i].write(file_);
+  }
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    writers_[i].add(cluster[i], {&all, 1});
+    writers_[i].encode();
+    writers_[i].write(file_);
+  }
+  n_entries_ += all.last;
+}
+
+void TreeWriter::close() {
+  for (auto& writer : counters_) {
+    writer.finish();
+  }
+  for (auto& writer : writers_) {
+    writer.finish();
+  }
+  tree_->SetEntries(n_entries_);
+  file_.close();
+}
+
+}  // namespace forkrun::root_io
