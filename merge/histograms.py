@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.errors import JobError
-from forkrun.merge.histogram_parts import Named, read_parts
-from forkrun.merge.histogram_sums import AxisKind, HistogramAxis, HistogramSums, Storage
+from forkrun.rundir.histogram_parts import Named, read_parts
+from forkrun.rundir.histogram_sums import AxisKind, HistogramAxis, HistogramSums, Storage
 
 __all__ = ["Named", "sum_histograms", "sums_of_core", "write_histograms"]
 

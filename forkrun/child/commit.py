@@ -10,8 +10,8 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
-from forkrun.merge.histogram_parts import encode
 from forkrun.plan import Unit
+from forkrun.rundir.histogram_parts import encode
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
 _NO_EVENTS = _core.EventDigest().hex

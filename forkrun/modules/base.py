@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
-from forkrun.merge.histogram_sums import check_names
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.histograms import BookedHistogram
 from forkrun.modules.random import BlockRandom
+from forkrun.rundir.histogram_sums import check_names
 
 T = TypeVar("T")
 H = TypeVar("H", bound=hist.BaseHist)

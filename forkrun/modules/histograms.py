@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.errors import JobError
-from forkrun.merge.histogram_sums import (
+from forkrun.rundir.histogram_sums import (
     AxisKind,
     HistogramAxis,
     HistogramSums,

@@ -20,8 +20,8 @@ from forkrun.config import (
 from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import Branch, FileIndex
-from forkrun.merge.histogram_sums import check_names
 from forkrun.merge.histograms import Named, sums_of_core
+from forkrun.rundir.histogram_sums import check_names
 from forkrun.schedule.branches import (
     all_branches,
     disagreements,

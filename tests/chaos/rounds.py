@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.python.jobs import (
+from tests.support.jobs import (
     environment,
     forkrun,
     jets_job,

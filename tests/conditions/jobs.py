@@ -12,7 +12,7 @@ import uproot
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import ConditionConfig, PrefetchConfig
 from forkrun.plan import Plan, Units
-from tests.python.jobs import forkrun, write_job
+from tests.support.jobs import forkrun, write_job
 
 HERE = Path(__file__).resolve().parent
 

@@ -12,8 +12,8 @@ import pytest
 import uproot
 
 from tests.conditions.jobs import HERE, baskets, columns, job, module, run, scale_files
-from tests.python.files import write_events
-from tests.python.jobs import forkrun, write_job
+from tests.support.files import write_events
+from tests.support.jobs import forkrun, write_job
 
 
 @pytest.fixture

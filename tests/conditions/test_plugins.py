@@ -16,8 +16,8 @@ import forkrun as package
 from forkrun import _core
 from tests.conditions.jobs import HERE, baskets, columns, job, module, run, scale_files
 from tests.conditions.test_jobs import expected_scale, scale_condition, write_correction
-from tests.python.files import write_events
-from tests.python.jobs import forkrun, write_job
+from tests.support.files import write_events
+from tests.support.jobs import forkrun, write_job
 
 PACKAGE = Path(package.__file__).parent
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.python.jobs import environment, forkrun, jets_job, running, sha256, write_job
+from tests.support.jobs import environment, forkrun, jets_job, running, sha256, write_job
 
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT_S = 120.0

@@ -13,7 +13,7 @@ import uproot
 
 from forkrun._core import file_checksum
 from tests.faults.bench import RESUME, STATIONS, Bench, Calls, Ended, Fault, contents
-from tests.python.jobs import left_behind
+from tests.support.jobs import left_behind
 
 _ERRORS = {
     "open": ("EIO", "EMFILE", "EACCES", "ENOSPC", "EINTR", "kill"),

@@ -15,7 +15,7 @@ import uproot
 from tests.faults import writing
 from tests.faults.bench import Bench, Fault, compiled
 from tests.faults.rounds import Plan, run_round
-from tests.python.jobs import environment
+from tests.support.jobs import environment
 
 _PROGRAM = Path(writing.__file__)
 

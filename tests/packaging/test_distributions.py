@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -93,10 +94,14 @@ def test_the_wheel_has_every_module_library_and_public_header(wheel: Path) -> No
         for file in top.rglob("*.py")
         if "lib" not in file.parts[len(SOURCES.parts) :]
     }
+    named = (SOURCES / "cpp/cmake/ForkrunPublicHeaders.cmake").read_text()
     headers = {
+        f"forkrun/include/forkrun/{name}" for name in re.findall(r"^  (\S+\.hpp)$", named, re.M)
+    }
+    assert "forkrun/include/forkrun/module.hpp" in headers
+    headers |= {
         f"forkrun/include/{file.relative_to(SOURCES / 'cpp').as_posix()}"
-        for folder in ("core", "concurrency", "conditions")
-        for file in (SOURCES / "cpp/forkrun" / folder).glob("*.hpp")
+        for file in (SOURCES / "cpp/forkrun/concurrency").glob("*.hpp")
     }
     libraries = {f"forkrun/lib/libforkrun_{n}.so" for n in ("concurrency", "core", "modules")}
     others = {

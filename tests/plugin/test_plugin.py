@@ -11,8 +11,8 @@ import pytest
 import uproot
 
 import forkrun as package
-from tests.python.files import write_events
-from tests.python.jobs import forkrun, write_job
+from tests.support.files import write_events
+from tests.support.jobs import forkrun, write_job
 
 HERE = Path(__file__).parent
 PACKAGE = Path(package.__file__).parent

@@ -140,12 +140,10 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   const auto compression = request.compression.value_or(compression_of(*first));
   OutputFile output{request.output, compression};
   try {
-    FileMerger merger{output, compression, request,
-                      [&](const std::string& path, bool is_tree) {
+    FileMerger merger{output, compression, request, [&](const std::string& path, bool is_tree) {
                         return !request.trees ||
                                (is_tree && std::ranges::count(*request.trees, path) > 0);
-                      },
-                      request.verify};
+                      }};
     std::vector<std::unique_ptr<InputFile>> files;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       auto file = i == 0 ? std::move(first) : std::make_unique<InputFile>(request.inputs[i]);

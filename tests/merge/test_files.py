@@ -1,0 +1,99 @@
+"""Joining files by copying their baskets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+from forkrun import _core
+from forkrun.errors import InputError, OutputError
+from tests.support.jobs import sha256
+from tests.support.odd_file import OBJECTS, write_odd_file
+
+
+def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Events") -> str:
+    writer = _core.TreeWriter(str(path), tree, [(name, "int32"), ("Jet_pt", "float32[]")], "zstd:5")
+    values = np.asarray(numbers, dtype=np.int32)
+    offsets = np.arange(len(values) + 1, dtype=np.int64) * 2
+    writer.write({name: values, "Jet_pt": (offsets, np.repeat(values, 2).astype(np.float32))})
+    writer.close()
+    return str(path)
+
+
+def histogram(path: Path, name: str, values: Sequence[float]) -> None:
+    filled = np.array([0, *values, 0], dtype=float)
+    axes = [("x [GeV]", np.linspace(0, 1, len(values) + 1), False, [])]
+    sums = np.stack([filled, filled])
+    _core.write_histograms(str(path), [(name, "title", axes, "weights", sums)])
+
+
+def test_entries_come_in_the_order_of_the_inputs(tmp_path: Path) -> None:
+    inputs = [write(tmp_path / f"{i}.root", range(10 * i, 10 * i + i)) for i in (3, 0, 2, 1)]
+    out = str(tmp_path / "merged.root")
+    seen: list[int] = []
+    assert _core.merge_trees(inputs, out, progress=seen.append) == {"Events": 6}
+    assert seen == [1, 2, 3, 4]
+    with uproot.open(out) as file:
+        assert file["Events"]["x"].array().tolist() == [30, 31, 32, 20, 21, 10]
+        assert file["Events"]["Jet_pt"].array().tolist()[-1] == [10, 10]
+
+
+@pytest.mark.parametrize("compression", [None, "lz4:4"])
+def test_every_kind_of_branch_survives(tmp_path: Path, compression: str | None) -> None:
+    inputs = [write_odd_file(tmp_path / f"{c}.root", c) for c in ("zlib", "none", "zstd")]
+    out = tmp_path / "merged.root"
+    _core.merge_trees([str(path) for path in inputs], str(out), None, compression)
+    with uproot.open(out) as file, uproot.open(inputs[0]) as first:
+        names = [name for name in first["Events"].keys(recursive=False) if name not in OBJECTS[1:]]
+        for name in names:
+            once = first["Events"][name].array()
+            merged = file["Events"][name].array()
+            assert ak.array_equal(merged, ak.concatenate([once] * 3), dtype_exact=True), name
+
+
+def test_the_bytes_depend_on_the_inputs_alone(tmp_path: Path) -> None:
+    inputs = [write(tmp_path / f"{i}.root", range(i + 1)) for i in range(3)]
+    digests = set()
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        out = tmp_path / folder / "merged.root"
+        _core.merge_trees(inputs, str(out))
+        digests.add(sha256(out))
+    assert len(digests) == 1
+
+
+def test_trees_that_differ_are_an_error_that_names_the_branches(tmp_path: Path) -> None:
+    inputs = [write(tmp_path / "a.root", [1], "x"), write(tmp_path / "b.root", [1], "y")]
+    out = tmp_path / "merged.root"
+    with pytest.raises(InputError, match=r"b\.root.*lacks x \(int32\).*has also y \(int32\)"):
+        _core.merge_trees(inputs, str(out))
+    assert not out.exists()
+
+
+def test_histograms_are_summed_and_carried_objects_join_a_merged_tree(tmp_path: Path) -> None:
+    for i in (1, 2):
+        write(tmp_path / f"{i}.root", [i])
+        histogram(tmp_path / f"{i}.root", "folder/mass", [i, 10 * i])
+    inputs = [str(tmp_path / f"{i}.root") for i in (1, 2)]
+    out = str(tmp_path / "merged.root")
+    assert _core.merge_trees(inputs, out, ["Events"]) == {"Events": 2}
+    assert _core.carry_objects(inputs, out, ["Events"]) == ["folder/mass"]
+    with uproot.open(out) as file:
+        assert file["folder/mass"].values().tolist() == [3, 30]
+        assert file["Events"]["x"].array().tolist() == [1, 2]
+
+
+def test_a_tree_that_is_nowhere_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='"Evnts" is in none'):
+        _core.merge_trees([write(tmp_path / "a.root", [1])], str(tmp_path / "out.root"), ["Evnts"])
+
+
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    inputs = [write(tmp_path / "a.root", [1])]
+    with pytest.raises(OutputError, match="nowhere"):
+        _core.merge_trees(inputs, str(tmp_path / "nowhere" / "out.root"))

@@ -1,0 +1,208 @@
+"""The same command again goes on: what is committed is verified, not trusted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.files import write_events
+from tests.support.jobs import (
+    Ended,
+    environment,
+    forkrun,
+    jets_job,
+    ledger_units,
+    module,
+    output_digests,
+    running,
+    wait_for,
+    write_job,
+)
+
+N_UNITS = 24
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> dict[str, Any]:
+    """Six lumis of 40 events, in units of 10."""
+    events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
+    return jets_job([events], forking={"children": 2})
+
+
+def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
+    return forkrun("run", write_job(folder, job), "-o", "run", *options, cwd=folder)
+
+
+@pytest.fixture
+def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
+    """Digests of the outputs of an undisturbed run."""
+    job_file = write_job(tmp_path, job)
+    assert forkrun("run", job_file, "-o", "whole", "-q", cwd=tmp_path).code == 0
+    return output_digests(tmp_path / "whole")
+
+
+def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> None:
+    """A run whose parent gets a signal after some units."""
+    chaos = [{"fault": "hang", "at": "begin", "unit": 7, "times": 9}]
+    done = folder / "run/ledger"
+    with running(
+        "run", write_job(folder, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
+        cwd=folder, env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
+    ) as process:  # fmt: skip
+        wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode in (-signal.SIGKILL, 128 + number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
+    tmp_path: Path, job: dict[str, Any], whole: dict[str, str], number: int
+) -> None:
+    interrupted(tmp_path, job, number)
+    assert ledger_units(tmp_path / "run") == [n for n in range(N_UNITS) if n != 7]
+    ended = run(tmp_path, job)
+    assert ended.code == 0, ended.err
+    assert "23 units (230 events) were committed before" in ended.err
+    assert ledger_units(tmp_path / "run") == list(range(N_UNITS))
+    assert output_digests(tmp_path / "run") == whole
+
+
+def test_resume_takes_the_run_directory_and_another_number_of_children(
+    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+) -> None:
+    interrupted(tmp_path, job)
+    ended = forkrun("resume", "run", "--children", 3, "--threads", 2, "--no-plots", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "run") == whole
+    assert forkrun("resume", "none", cwd=tmp_path).code == 2
+
+
+@pytest.mark.parametrize("distribution", ["lumi", "contiguous", "round-robin"])
+def test_other_distributions_survive_a_child_too(
+    tmp_path: Path, job: dict[str, Any], distribution: str
+) -> None:
+    job["forking"]["distribution"] = distribution
+    file = write_job(tmp_path, job)
+    assert forkrun("run", file, "-o", "whole", "-q", cwd=tmp_path).code == 0
+    chaos = [{"fault": "SIGKILL", "at": "before_rename", "unit": unit} for unit in (1, 4)]
+    env = environment(FORKRUN_CHAOS=json.dumps(chaos))
+    ended = forkrun("run", file, "-o", "run", cwd=tmp_path, env=env)
+    assert ended.code == 0, ended.err
+    assert ended.err.count("killed by signal 9 (SIGKILL)") == 2
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "removed", "histograms"])
+def test_damaged_temporary_outputs_are_made_again(
+    tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
+) -> None:
+    interrupted(tmp_path, job)
+    name = "histograms.bin" if damage == "histograms" else "events.root"
+    file = tmp_path / "run/units/000003" / name
+    content = file.read_bytes()
+    match damage:
+        case "truncated":
+            file.write_bytes(content[:-100])
+        case "removed":
+            file.unlink()
+        case _:
+            middle = len(content) // 2
+            file.write_bytes(content[:middle] + b"\xff\x00\xff" + content[middle + 3 :])
+    ended = run(tmp_path, job)
+    assert ended.code == 0, ended.err
+    assert f"unit 3: units/000003/{name}" in ended.err
+    assert "it is done again" in ended.err
+    assert "22 units (220 events) were committed before" in ended.err
+    assert output_digests(tmp_path / "run") == whole
+
+
+def test_a_line_of_a_ledger_cut_short_is_no_commit(
+    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+) -> None:
+    interrupted(tmp_path, job)
+    ledger = max((tmp_path / "run/ledger").glob("child-*.jsonl"), key=lambda f: f.stat().st_size)
+    ledger.write_text(ledger.read_text()[:-20])
+    ended = run(tmp_path, job)
+    assert ended.code == 0, ended.err
+    assert "22 units (220 events) were committed before" in ended.err
+    assert output_digests(tmp_path / "run") == whole
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"job": {"seed": 5}}, "configuration: job"),
+        ({"source": {"max_events": 100}}, "configuration: source"),
+        ({"forking": {"balance_for": 1}}, "units of work"),
+        ({"threads": {"block_size": 5}}, "threads.block_size"),
+    ],
+)
+def test_another_configuration_does_not_go_on(
+    tmp_path: Path, job: dict[str, Any], change: dict[str, Any], words: str
+) -> None:
+    interrupted(tmp_path, job)
+    for section, values in change.items():
+        job[section] = {**job.get(section, {}), **values}
+    ended = run(tmp_path, job)
+    assert ended.code == 4
+    assert f"belongs to another job; what has changed: {words}" in ended.err
+    assert ledger_units(tmp_path / "run") == [n for n in range(N_UNITS) if n != 7]
+
+
+def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path, job: dict[str, Any]) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(
+        "import forkrun, numpy as np\n"
+        "class All(forkrun.Filter):\n"
+        "    consumes = ('Jet_pt',)\n"
+        "    def filter(self, block): return np.ones(len(block), bool)\n"
+    )
+    job["modules"].append({"label": "all", "type": f"python:{own}:All"})
+    job["paths"]["skim"].insert(0, "all")
+    interrupted(tmp_path, job)
+    own.write_text(own.read_text() + "# another remark\n")
+    ended = run(tmp_path, job)
+    assert ended.code == 4
+    assert f"what has changed: code: {own}" in ended.err
+    write_events(tmp_path / "a.root", [(1, lumi, 41) for lumi in range(1, 7)])
+    ended = run(tmp_path, job)
+    assert ended.code == 4
+    assert f"input: {tmp_path / 'a.root'}" in ended.err
+
+
+def test_a_run_directory_in_use_is_left_alone(tmp_path: Path, job: dict[str, Any]) -> None:
+    interrupted(tmp_path, job)
+    lock = tmp_path / "run/lock"
+    lock.write_text(json.dumps({"host": socket.gethostname(), "pid": os.getppid()}))
+    ended = run(tmp_path, job)
+    assert ended.code == 4
+    assert "another forkrun works in this run directory" in ended.err
+    lock.write_text(json.dumps({"host": "another-node", "pid": 1}))
+    assert run(tmp_path, job).code == 4
+    long_ago = lock.stat().st_mtime - 1000
+    os.utime(lock, (long_ago, long_ago))
+    assert run(tmp_path, job).code == 0
+    assert not lock.exists()
+
+
+def test_only_processes_the_events_named(tmp_path: Path, job: dict[str, Any]) -> None:
+    job["modules"] = [module("plots", "Plots")]
+    job["paths"] = {"skim": ["plots"]}
+    ended = run(tmp_path, job, "-q", "--only", "1:4:150", "--only", "1:1:7")
+    assert ended.code == 0, ended.err
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    assert report["events"]["n_events_read"] == 2
+    assert report["events"]["digests_agree"] is True
+    ended = forkrun("run", tmp_path / "job.json", "-o", "b", "--only", "1:4:7", cwd=tmp_path)
+    assert ended.code == 3
+    assert "the input has no event 1:4:7" in ended.err
+    ended = forkrun("run", tmp_path / "job.json", "-o", "b", "--only", "1:4", cwd=tmp_path)
+    assert ended.code == 2
+    assert '"1:4" is not of the form RUN:LUMI:EVENT' in ended.err
