@@ -73,7 +73,7 @@ def check_equal(path: Path) -> None:
 
 def _get_entry(program: Path, path: Path) -> Cost:
     """The second of two passes, so that ROOT's start-up does not count."""
-    command = [program, path, "2", *WITH_COUNTERS]
+    command = [str(program), str(path), "2", *WITH_COUNTERS]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     wall_s, cpu_s = map(float, text.splitlines()[1].split())
     return Cost(wall_s, cpu_s)

@@ -76,5 +76,5 @@ def test_only_lumis_that_were_begun_are_finished() -> None:
         queue = UnitQueue(np.arange(12))
         for _ in range(n_taken):
             queue.take(0)
-        queue.close_after_lumi(lumi_key)
+        queue.close_after_lumi(lumi_key.astype(np.uint64))
         assert len(list(iter(lambda: queue.take(1), None))) == n_more  # noqa: B023

@@ -67,6 +67,10 @@ PATHS = ["missing", "missing/x.toml", "folder", "bytes.root", "a\0b", "\udcff.to
 COMMANDS = ["run", "check", "plan", "resume", "report", "merge", "replay", "estimate"]
 
 
+def as_bytes(content: object) -> bytes:
+    return content if isinstance(content, bytes) else str(content).encode()
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
@@ -75,7 +79,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bytes.root").write_bytes(BYTES)
     (folder / "bytes.gz").write_bytes(b"\x1f\x8b" + BYTES)
     for name, content in CONFIGURATIONS.items():
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        (folder / name).write_bytes(
+            content if isinstance(content, bytes) else str(content).encode()
+        )
     job: dict[str, Any] = {
         "source": {"files": [str(folder / "ok.root")]},
         "outputs": [{"label": "all"}],
@@ -122,7 +128,9 @@ def test_a_wrong_mask_is_exit_2_with_its_file(
     place: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     content = MASKS[name]
-    (place / "mask.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (place / "mask.json").write_bytes(
+        content if isinstance(content, bytes) else str(content).encode()
+    )
     err = check(["plan", "good.json", "--lumi-mask", "mask.json"], place, capsys, {2})
     assert "mask.json" in err
     assert len(err) < 4000

@@ -69,7 +69,8 @@ def test_the_example_of_the_page_is_built_from_outside_and_runs(
 def test_a_component_that_is_not_installed_is_named(prefix: Path, tmp_path: Path) -> None:
     lists = (HERE / "CMakeLists.txt").read_text().replace("concurrency", "core")
     (tmp_path / "CMakeLists.txt").write_text(lists)
-    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "b")]
+    command.append(f"-DCMAKE_PREFIX_PATH={prefix}")
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "has no libforkrun_core.so" in done.stderr

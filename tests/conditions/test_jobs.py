@@ -219,7 +219,7 @@ def test_a_module_that_writes_to_a_condition_is_named_with_it(
 ) -> None:
     (file,) = scale_files(tmp_path, 1.5)
     (tmp_path / "cuts.json").write_text('{"pt": [30]}')
-    conditions = [
+    conditions: list[dict[str, Any]] = [
         {"label": "cuts", "type": "json", "file": str(tmp_path / "cuts.json")},
         {"label": "other", "type": "npy", "file": str(file)},
         {"label": "scale", "type": "npy", "file": str(file), "params": {"memory_map": True}},

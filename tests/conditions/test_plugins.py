@@ -105,7 +105,7 @@ def test_a_table_gives_the_same_in_both_languages_to_the_last_bit(
     rng = np.random.default_rng(3)
     edges = [np.array([0.0, 15.0, 20.0, 41.5, 1e3]), np.linspace(-2.0, 2.5, 8)]
     content = rng.normal(1, 0.1, size=[len(e) + 1 for e in edges])
-    axes = [(title, e, False, []) for title, e in zip(("pt", "eta"), edges, strict=True)]
+    axes: list[Any] = [(title, e, False, []) for title, e in zip(("pt", "eta"), edges, strict=True)]
     sums = np.stack([content.T, content.T**2 / 9])
     _core.write_histograms(str(tmp_path / "sf.root"), [("sf", "", axes, "weights", sums)])
     outputs = []
@@ -138,7 +138,7 @@ def test_corrections_are_evaluated_without_python(
         iovs.append({"since": since, "file": str(file)})
     condition = {"label": "jec", "type": "correctionlib", "iovs": iovs}
     plugin = plugins / "libcorrected.so"
-    results = []
+    results: list[Any] = []
     for corrected in (cpp("c", "Corrected"), module("c", "Corrected")):
         description = plugin_job(plugin, events, [corrected], [condition])
         folder = run(tmp_path, str(len(results)), description, "--children", 2, "--threads", 2)

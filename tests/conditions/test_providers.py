@@ -200,7 +200,7 @@ def histogram(tmp_path: Path) -> Path:
     content = np.add.outer(10.0 * np.arange(4), np.arange(5.0))
     edges = [np.array([0.0, 1.0, 2.0]), np.array([-1.0, 0.0, 1.0, 5.0])]
     file = tmp_path / "sf.root"
-    axes = [("pt", edges[0], False, []), ("eta", edges[1], False, [])]
+    axes: list[Any] = [("pt", edges[0], False, []), ("eta", edges[1], False, [])]
     sums = np.stack([content.T, 4 * content.T])
     _core.write_histograms(str(file), [("muon/id", "t", axes, "weights", sums)])
     return file
@@ -248,7 +248,7 @@ def test_one_and_three_axes_are_read_as_uproot_reads_them(tmp_path: Path) -> Non
         edges = [np.sort(rng.normal(size=3 + axis)) for axis in range(n_axes)]
         content = rng.normal(size=[len(e) + 1 for e in edges])
         file = tmp_path / f"{n_axes}.root"
-        axes = [("", e, False, []) for e in edges]
+        axes: list[Any] = [("", e, False, []) for e in edges]
         sums = np.stack([content.T, content.T**2])
         _core.write_histograms(str(file), [("h", "", axes, "weights", sums)])
         table = load("root", file, params={"histogram": "h"})

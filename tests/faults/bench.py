@@ -210,8 +210,8 @@ def compiled(folder: Path) -> Path:
         "-fPIC",
         "-shared",
         "-o",
-        library,
-        source,
+        str(library),
+        str(source),
     ]
     subprocess.run(command, check=True)
     return library

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,10 @@ def write(path: str) -> None:
         counts = np.ones(len(events) + 1, dtype=np.int64).cumsum() - 1
         writer.write({"event": events, "x": (counts, events.astype(np.float32))})
     writer.close()
-    edges = np.linspace(0.0, 1.0, 3)
+    axes: list[Any] = [("x", np.linspace(0.0, 1.0, 3), False, [])]
     values = np.array([0.0, 1.0, 2.0, 0.0])
-    _core.write_histograms(path, [("plots/h", "", [edges], values, values, ["x"])])
+    sums = np.stack([values, values])
+    _core.write_histograms(path, [("plots/h", "", axes, "weights", sums)])
 
 
 def main() -> None:

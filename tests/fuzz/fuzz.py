@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from forkrun.single_thread import limit_library_threads
+from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()
 

@@ -98,7 +98,7 @@ def _change(data: bytearray, place: int, size: int, draw: random.Random) -> None
 def _header(original: Original, data: bytearray, draw: random.Random) -> None:
     """A number in the header of the file or of a record."""
     if draw.random() < 0.2:
-        fields = header_fields(data)
+        fields = header_fields(bytes(data))
     else:
         fields = draw.choice([draw.choice(original.metadata), draw.choice(original.baskets)]).fields
     _change(data, *draw.choice(fields), draw)

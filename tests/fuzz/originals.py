@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from forkrun.sample import SampleSettings, write_sample
+from forkrun.studies.sample import SampleSettings, write_sample
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
 

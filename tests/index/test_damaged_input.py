@@ -209,7 +209,8 @@ def index_with(fault: str, file: Path, folder: Path) -> subprocess.CompletedProc
         pytest.skip("needs gcc")
     (folder / "faults.c").write_text(FAULTY_READS)
     library = folder / "faults.so"
-    command = [compiler, "-shared", "-fPIC", "-o", library, folder / "faults.c", "-ldl"]
+    source = str(folder / "faults.c")
+    command = [compiler, "-shared", "-fPIC", "-o", str(library), source, "-ldl"]
     subprocess.run(command, check=True)
     env = environment(LD_PRELOAD=str(library), FAULTY_FILE=str(file), FAULT=fault)
     code = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -27,7 +28,7 @@ def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Even
 
 def histogram(path: Path, name: str, values: Sequence[float]) -> None:
     filled = np.array([0, *values, 0], dtype=float)
-    axes = [("x [GeV]", np.linspace(0, 1, len(values) + 1), False, [])]
+    axes: list[Any] = [("x [GeV]", np.linspace(0, 1, len(values) + 1), False, [])]
     sums = np.stack([filled, filled])
     _core.write_histograms(str(path), [(name, "title", axes, "weights", sums)])
 

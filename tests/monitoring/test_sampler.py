@@ -264,6 +264,8 @@ def test_a_process_too_large_for_a_rollup_is_read_in_pieces() -> None:
         assert later is not None
         if later.uss_bytes == pytest.approx(exact.uss_bytes, rel=0.01):
             break  # else other processes begin or end meanwhile, which map the same libraries
+    assert exact is not None
+    assert pieces is not None
     assert (exact.pss_is_exact, pieces.pss_is_exact) == (True, False)
     assert pieces.rss_bytes == pytest.approx(exact.rss_bytes, rel=0.05)
     assert pieces.anonymous_bytes == pytest.approx(exact.anonymous_bytes, rel=0.05)

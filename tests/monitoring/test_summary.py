@@ -249,5 +249,5 @@ def test_the_memory_plot_holds_each_process_from_its_first_sample_to_its_end(
     at = {round(t - T0, 7): i for i, t in enumerate(time_s.tolist())}
     assert [private[1][at[t]] / MIB for t in (2, 5, 10, 15.5, 17)] == [0, 10, 20, 20, 0]
     assert private[0][at[2]] / MIB == 1
-    assert sum(pss.values())[at[10]] / MIB == 160
-    assert sum(rss.values())[at[10]] / MIB == 400
+    assert sum(curve[at[10]] for curve in pss.values()) / MIB == 160
+    assert sum(curve[at[10]] for curve in rss.values()) / MIB == 400

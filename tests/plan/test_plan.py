@@ -162,7 +162,8 @@ def test_units_come_in_order_of_the_input_or_of_lumis() -> None:
 
 
 def test_no_event_at_all_gives_one_empty_unit() -> None:
-    for sizes in ([[]], [[], []]):
+    for n_files in (1, 2):
+        sizes: list[list[tuple[int, int, int]]] = [[] for _ in range(n_files)]
         plan = make_plan(config_of(Distribution.ROUND_ROBIN, 3), index_of(sizes))
         assert list(plan.units) == [Unit(0, 0, 0, 0, ())]
         assert plan.busy_children() == [0]

@@ -67,7 +67,8 @@ def test_parts_of_a_lumi_add_up() -> None:
     accounting = account(
         {(1, 1): 10, (1, 2): 10}, [commit(1, 1, 4), commit(1, 1, 6), commit(1, 2, 9)]
     )
-    assert (accounting.processed, accounting.not_finished) == ({(1, 1)}, {(1, 2)})
+    assert accounting.processed == {(1, 1)}
+    assert accounting.not_finished == {(1, 2)}
 
 
 def test_lumis_are_counted_over_files_within_the_mask() -> None:

@@ -138,7 +138,7 @@ def test_a_run_five_times_as_long_agrees(
 def test_too_many_events_to_simulate_all_of_them_show_in_the_error() -> None:
     times_s = np.random.default_rng(1).exponential(1.0, (30, 20_000))
     times_s[15] *= 3
-    inputs = {i: (i - 1,) for i in range(1, 30)}
+    inputs: dict[int, tuple[int, ...]] = {i: (i - 1,) for i in range(1, 30)}
     job = graph(times_s.tolist(), inputs, first=(29,), kinds={15: "one"})
     found = steady_state(job, n_threads=64, in_flight=128)
     expected = times_s.sum(axis=0).mean() / times_s[15].mean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def write_file(
 def test_every_way_to_run_a_file_makes_the_same(tmp_path: Path) -> None:
     job = read_replay(write_file(tmp_path))
     expected = run_replay(job, ReplaySettings(executor="serial", mode="none")).checksum
-    ways = itertools.product(
+    ways: Iterator[tuple[Any, Any, Any]] = itertools.product(
         ("serial", "tbb", "thread"),
         ("none", "sleep", "async"),
         ("prefetch", "blocking", "coroutine"),

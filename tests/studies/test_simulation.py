@@ -40,7 +40,8 @@ LARGE_EVENTS_FIRST = CostModel(first_fraction=0.0303, first_factor=10)
 
 @st.composite
 def jobs(draw: st.DrawFn) -> tuple[JobConfig, list[FileIndex]]:
-    shape = SyntheticInput(*(draw(st.integers(1, n)) for n in (4, 5, 60)), draw(st.integers(1, 70)))
+    files, lumis, events, cluster = (draw(st.integers(1, n)) for n in (4, 5, 60, 70))
+    shape = SyntheticInput(files, lumis, events, cluster)
     forking = ForkingConfig(
         distribution=draw(st.sampled_from(list(Distribution))),
         children=draw(st.integers(1, 9)),

@@ -91,7 +91,7 @@ def test_what_is_fitted_to_a_file_is_like_it() -> None:
 def test_wrong_wishes_are_errors(tmp_path: Path) -> None:
     for wrong in ({"n_modules": 0}, {"n_events": 0}, {"scale": 0.0}, {"iterations": -1}):
         with pytest.raises(ConfigError):
-            Wishes(**wrong)  # type: ignore[arg-type]
+            Wishes(**wrong)
     assert main(["workload", str(tmp_path / "x.json"), "--like", "nothing"]) == 2
     assert main(["workload", str(tmp_path / "no" / "x.json")]) == 4
 

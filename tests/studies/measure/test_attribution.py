@@ -35,7 +35,7 @@ MAPS = """\
 
 
 def objects(*parts: tuple[int, int, int, int, bool]) -> Objects:
-    columns = list(zip(*parts, strict=True)) if parts else [[]] * 5
+    columns: list[Any] = list(zip(*parts, strict=True)) if parts else [[]] * 5
     kinds: tuple[Any, ...] = (np.uint64, np.int64, np.int64, np.float64, bool)
     return Objects(*(np.array(c, dtype=k) for c, k in zip(columns, kinds, strict=True)))
 
