@@ -116,7 +116,7 @@ def test_check_says_how_many_payloads_it_has_loaded(events: Path, tmp_path: Path
     description = job(events, [module("scale", "Scale")], [scale_condition(tmp_path)])
     ended = forkrun("check", write_job(tmp_path, description), cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "; 1 conditions, 3 IOVs; 3 payloads prefetched (24 bytes)\n" in ended.out
+    assert "; 1 conditions, 3 IOVs; 3 payloads prefetched (24 B)\n" in ended.out
 
 
 def test_a_run_says_and_keeps_which_payloads_it_has_used(events: Path, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_run_says_and_keeps_which_payloads_it_has_used(events: Path, tmp_path:
     description |= {"prefetch": {"exclude": ["other"]}, "forking": {"distribution": "lumi"}}
     ended = forkrun("run", write_job(tmp_path, description), "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "2 conditions, 3 IOVs; 3 payloads prefetched (24 bytes)" in ended.err
+    assert "2 conditions, 3 IOVs; 3 payloads prefetched (24 B)" in ended.err
     kept = json.loads((tmp_path / "run/conditions.json").read_text())
     assert [iov["first_lumi"] for iov in kept["iovs"]] == [[1, 1], [1, 3], [3, 7]]
     assert [iov["n_units"] for iov in kept["iovs"]] == [2, 3, 1]

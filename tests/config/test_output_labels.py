@@ -46,7 +46,7 @@ def test_labels_that_differ_in_case_alone_are_named_together() -> None:
     assert problems_of("muons", "muons2", "muons.root", "histograms2", "histograms.root") == []
 
 
-@pytest.mark.parametrize("label", ["a/b", "/a", "..", ".a", "a b", "", "a\n", "a\\b", "µ", "a\0"])
+@pytest.mark.parametrize("label", ["a/b", "/a", "..", ".a", "a b", "", "a\n", "a\\b", "µ"])
 def test_labels_are_plain_names(label: str) -> None:
     (problem,) = problems_of(label)
     assert "is not of the form a letter or _" in problem

@@ -274,6 +274,9 @@ class Hungry(forkrun.Filter):
     def __init__(self):
         import resource
 
+        from forkrun import _core
+
+        _core.root_version()  # ROOT's interpreter is loaded now
         pages = int(open("/proc/self/statm").read().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + 20_000_000,) * 2)
 

@@ -205,4 +205,4 @@ def test_only_processes_the_events_named(tmp_path: Path, job: dict[str, Any]) ->
     assert "the input has no event 1:4:7" in ended.err
     ended = forkrun("run", tmp_path / "job.json", "-o", "b", "--only", "1:4", cwd=tmp_path)
     assert ended.code == 2
-    assert '"1:4" is not of the form RUN:LUMI:EVENT' in ended.err
+    assert "'1:4' is not of the form RUN:LUMI:EVENT" in ended.err
