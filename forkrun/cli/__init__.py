@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.refusals import refusal
 from forkrun.base.user_text import text_problem
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
@@ -35,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             _tell(ConfigError(f"{error.filename}: {error.strerror}"))
             return ConfigError.exit_code
+        if told := refusal(error):
+            _tell(told)
+            return told.exit_code
         traceback.print_exc()
         print("forkrun: this is an internal error; please report it", file=sys.stderr)
         return 1

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.refusals import refusal
 from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
@@ -39,6 +40,8 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     try:
         value = payload.provider.load(payload.file, payload.iov)
     except (Exception, SystemExit) as error:
+        if told := refusal(error):
+            raise told from error
         raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import mmap
 from pathlib import Path
 from typing import Any
 
 from forkrun import errors
-from forkrun.errors import ForkrunError, JobError, OutputError, StoppedError
+from forkrun.base.refusals import refusal
+from forkrun.errors import ForkrunError, JobError, StoppedError
 
 _END = b"\0"  # is in no JSON text
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 def as_forkrun_error(error: BaseException) -> ForkrunError:
     """The error of a person's module, input or disk, with the right exit code."""
     if isinstance(error, ForkrunError):
         return error
-    if isinstance(error, OSError) and error.errno in _NO_SPACE:
-        return OutputError(f"cannot write: {error}; free space, or choose another place with -o")
-    return JobError(f"{type(error).__name__}: {error}")
+    return refusal(error) or JobError(f"{type(error).__name__}: {error}")
 
 
 def to_record(error: ForkrunError) -> dict[str, Any]:

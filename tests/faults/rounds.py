@@ -29,8 +29,8 @@ _ERRORS = {
     "unlink": ("EIO", "EROFS", "kill"),
     "truncate": ("EIO", "ENOSPC"),
 }
-_EXIT_CODES = {3, 4, 5}
-"""Input, output, processing: what a call that fails may end a command with."""
+_EXIT_CODES = {3, 4, 5, 6}
+"""Input, output, processing, verification: what a call that fails may end a command with."""
 _TEMPORARY = ("**/*.part", "**/*.tmp", "lock", "units")
 
 

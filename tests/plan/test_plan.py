@@ -225,7 +225,7 @@ def test_bytes_of_a_file_are_the_same_if_its_ranges_are(one: Sizes, other: Sizes
     [
         ("{", "not valid JSON"),
         ("[]", "write"),
-        ('{"a": []}', '"a" is not a run number'),
+        ('{"a": []}', "'a' is not a run number"),
         ('{"1": [[3, 2]]}', r"run 1: \[3, 2\] is not a range"),
         ('{"1": [3]}', "run 1: 3 is not a range"),
         ('{"1": 3}', "run 1: 3 is not a range"),

@@ -1,0 +1,35 @@
+"""What the operating system refuses, as errors for people."""
+
+from __future__ import annotations
+
+import errno
+
+from forkrun.errors import ForkrunError, InputError, JobError, OutputError
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_NO_DISK = (errno.EIO, errno.ESTALE, errno.EINTR)
+_NO_MORE = {
+    errno.ENOMEM: "no memory is left; take fewer children, or free memory",
+    errno.EAGAIN: "no further process may be started; take fewer children (ulimit -u)",
+    errno.EMFILE: "no further file may be opened by this process (ulimit -n)",
+    errno.ENFILE: "no further file may be opened on this machine",
+}
+
+
+def refusal(error: BaseException) -> ForkrunError | None:
+    """What a disk, or a lack of memory, processes or descriptors does to a job; None: the error is
+    of another kind."""
+    if isinstance(error, MemoryError):
+        return JobError(_NO_MORE[errno.ENOMEM])
+    if not isinstance(error, OSError):
+        return None
+    where = f"{error.filename}: " if error.filename else ""
+    if error.errno in _NO_SPACE:
+        remedy = "free space, or choose another place with -o"
+        return OutputError(f"{where}cannot write: {error.strerror}; {remedy}")
+    if error.errno in _NO_DISK:
+        remedy = "the disk or its server failed; try again"
+        return InputError(f"{where}cannot be read or written: {error.strerror}; {remedy}")
+    if error.errno in _NO_MORE:
+        return JobError(f"{where}{error.strerror}: {_NO_MORE[error.errno]}")
+    return None
