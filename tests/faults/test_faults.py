@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,20 +104,26 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench.make(tmp_path_factory.mktemp("faults"))
 
 
+def slow(plan: str) -> Any:
+    return pytest.param(plan, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     "plan",
     [
         "run / open:EIO:index:input:1:1",
         "run / fork:ENOMEM:parent:-:2:0",
-        "run / open:EIO:child:run:1:1",
+        slow("run / open:EIO:child:run:1:1"),
         "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:30:1",
-        "run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1",
+        slow("run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1"),
         "run / mkdir:kill:child:run:21:1 / sync:kill:merge:run:4:1",
-        "run-alone / write:EIO:parent:run:1753:1",
+        slow("run-alone / write:EIO:parent:run:1753:1"),
         "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
-        "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1 rename:EROFS:child:run:48:2",
+        slow(
+            "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1 rename:EROFS:child:run:48:2"
+        ),
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
-        "report / rename:EROFS:parent:run:2:1",
+        slow("report / rename:EROFS:parent:run:2:1"),
         "report / open:EIO:parent:run:8:1",
     ],
 )

@@ -73,8 +73,8 @@ def expected_in_order(expected: dict[str, ak.Array]) -> Callable[[bytes], dict[s
 
 
 CASES = [
-    (children, threads, distribution)
-    for children in (1, 2, 3, 6)
+    pytest.param(children, threads, distribution, marks=marks)
+    for children, marks in ((1, ()), (2, pytest.mark.slow), (3, ()), (6, pytest.mark.slow))
     for threads in (1, 2)
     for distribution in ("lumi", "round-robin", "contiguous")
 ]

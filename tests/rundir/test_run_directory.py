@@ -103,7 +103,7 @@ def part_of(unit: int, kind: str, run: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["events", "histograms"])
-@pytest.mark.parametrize("children", [0, 1])
+@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_bits_flipped_after_a_commit_do_not_reach_the_merged_files(
     tmp_path: Path, job: dict[str, Any], kind: str, children: int
 ) -> None:

@@ -122,7 +122,10 @@ def masses(muons: ak.Array) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(("executor", "threads"), EXECUTORS)
+@pytest.mark.parametrize(
+    ("executor", "threads"),
+    [("serial", 1), pytest.param("tbb", 2, marks=pytest.mark.slow), ("tbb", 4)],
+)
 @pytest.mark.parametrize("language", ["python", "cpp"])
 @pytest.mark.parametrize(
     ("file", "paths", "n_events", "n_branches", "n_selected"),
