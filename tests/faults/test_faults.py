@@ -120,7 +120,8 @@ def slow(plan: str) -> Any:
         slow("run-alone / write:EIO:parent:run:1753:1"),
         "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
         slow(
-            "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1 rename:EROFS:child:run:48:2"
+            "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1"
+            " rename:EROFS:child:run:48:2"
         ),
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
         slow("report / rename:EROFS:parent:run:2:1"),
