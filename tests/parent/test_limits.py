@@ -130,7 +130,7 @@ def test_the_largest_child_makes_room(
     if demand and n_children == 1:
         assert demand.child == 1
     if demand:
-        assert "bytes are used (limits.memory); child" in demand.words
+        assert "are used (limits.memory); child" in demand.words
 
 
 class FirstReading(ProcessReader):
