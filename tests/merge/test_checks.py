@@ -89,7 +89,7 @@ def test_compressed_blocks_that_do_not_fit_are_found(tmp_path: Path) -> None:
     place, _ = basket(path, "x", 0)
     key_length = struct.unpack(">h", path.read_bytes()[place + 14 : place + 16])[0]
     overwrite(path, place + key_length + 6, b"\x01")
-    with pytest.raises(InputError, match="compressed data do not fit"):
+    with pytest.raises(InputError, match=r"compressed data (do not fit|are cut short)"):
         merge_files([path], tmp_path / "out.root")
 
 
