@@ -19,7 +19,7 @@ PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/ver
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
 	$(BIN)/forkrun sample build/demo/sample.root --events 20000 --lumis 8
-	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force
+	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force --plots
 	@echo "The run directory, with output, logs, report and plots: build/demo/run"
 
 test: test-cpp test-python ## C++ tests, then pytest without those marked slow

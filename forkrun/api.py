@@ -36,10 +36,11 @@ class Job:
         output: str | Path | None = None,
         force: bool = False,
         quiet: bool = False,
-        plots: bool = True,
+        plots: bool | None = None,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
-        `output`: the run directory, NAME-run if not given. Raises the same errors as the command
+        `output`: the run directory, NAME-run if not given. `plots`: None draws the report's plots
+        if the job took a minute or more. Raises the same errors as the command
         stops with."""
         config = self._with(children, threads)
         folder = Path(output) if output is not None else default_run_directory(config)
@@ -79,8 +80,9 @@ def default_run_directory(config: JobConfig) -> Path:
     return Path(f"{config.job.name}-run")
 
 
-def _flags(force: bool, quiet: bool, plots: bool) -> list[str]:
-    return ["--force"] * force + ["--quiet"] * quiet + ["--no-plots"] * (not plots)
+def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
+    drawn = {True: ["--plots"], False: ["--no-plots"], None: []}
+    return ["--force"] * force + ["--quiet"] * quiet + drawn[plots]
 
 
 def _run_in_clean_parent(config: JobConfig, folder: Path, flags: list[str]) -> Result:

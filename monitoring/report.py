@@ -12,13 +12,17 @@ from forkrun.monitoring.summary import summarize
 from forkrun.monitoring.text import format_text
 from forkrun.rundir.directory import RunDirectory
 
+_PLOTS_FROM_S = 60.0
+"""Length of a job from which on its plots are drawn unasked: they take 2 s."""
 
-def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
+
+def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
     """Reads `run_dir` (finished, failed or partial) and writes the report's files beside its data.
 
     Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
     `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is no run directory and
-    OutputError if it cannot be written. matplotlib is imported here and nowhere else: call it in a
+    OutputError if it cannot be written. `plots`: None draws them only for jobs that took so long
+    that nobody minds the two seconds of drawing. matplotlib is imported here and nowhere else: call it in a
     process that will not fork any more."""
     records = read_records(run_dir)
     try:
@@ -30,6 +34,8 @@ def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
     folder = RunDirectory(run_dir)
     write_json(folder.report_json, report)
     write_text(folder.report_text, text)
+    if plots is None:
+        plots = (summary.phases.wall_s or 0.0) >= _PLOTS_FROM_S
     if plots:
         from forkrun.monitoring.plots import write_plots
 

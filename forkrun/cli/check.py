@@ -17,7 +17,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "check",
-        help="check a job without running it",
         description="Read the configuration, index the input, load conditions and modules and"
         " compile the schedule; name every problem found.",
     )

@@ -27,7 +27,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "estimate",
-        help="critical path, parallelism and speed-up of a job",
         description="From times of modules and their dependencies, of a replay file or of a run:"
         " the modules that run at once, the critical path, and events per second against threads"
         " in a long run. Of a run, it is about one child, and blocks stand for events.",

@@ -32,7 +32,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "measure",
-        help="how well memory is shared, and which memory is not",
         description="Runs a job to find out how well its memory is shared.",
     )
     kinds = parser.add_subparsers(title="what to measure", required=True, metavar="WHAT")

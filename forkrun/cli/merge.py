@@ -22,7 +22,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "merge",
-        help="merge a run, or any ROOT files",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
         description="With one folder: merge the temporary outputs of that run. With files: join all"
         " inputs, in this order, into the first-named file. Baskets of trees are copied as they"

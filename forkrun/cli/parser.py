@@ -9,26 +9,27 @@ from pathlib import Path
 
 import forkrun
 
-_COMMANDS = (
-    "run",
-    "resume",
-    "check",
-    "plan",
-    "merge",
-    "report",
-    "sample",
-    "replay",
-    "estimate",
-    "workload",
-    "measure",
-)
+_COMMANDS = {
+    "run": "run a job, or resume one",
+    "resume": "resume a job that was interrupted",
+    "check": "check a job without running it",
+    "plan": "show the units of work without running them",
+    "merge": "merge a run, or any ROOT files",
+    "report": "print a job's report",
+    "sample": "write a NanoAOD-like sample",
+    "replay": "run measured modules that only take their time",
+    "estimate": "critical path, parallelism and speed-up of a job",
+    "workload": "write a synthetic replay file",
+    "measure": "how well memory is shared, and which memory is not",
+}
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
-events that kill whoever processes them; 9 out of time, to be resumed; 128+n signal n"""
+events that crash every child that processes them; 9 out of time, to be resumed; 128+n signal n"""
 
 
-def make_parser(commands: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
-    """Of `forkrun COMMAND …`. Only what these commands need is imported."""
+def make_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Parser of `forkrun COMMAND …`. Only this command is imported; without one, the parser lists
+    all of them."""
     parser = argparse.ArgumentParser(
         prog="forkrun",
         description="Process event data in forked children that share memory.",
@@ -42,16 +43,19 @@ def make_parser(commands: Sequence[str] = _COMMANDS) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in commands:
+    if command is not None:
         importlib.import_module(f"forkrun.cli.{command}").add_parser(subparsers)
+        return parser
+    for name, summary in _COMMANDS.items():
+        subparsers.add_parser(name, help=summary)
     return parser
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     """Also where options stand between files (`run CONFIG -o RUNDIR FILE`), which argparse gives up
     on: what is left over is then one more file."""
-    known = [word for word in arguments[:1] if word in _COMMANDS]
-    parser = make_parser(known or _COMMANDS)
+    command = next((word for word in arguments[:1] if word in _COMMANDS), None)
+    parser = make_parser(command)
     options, left = parser.parse_known_args(arguments)
     files = getattr(options, "files", getattr(options, "inputs", None))
     if left and (files is None or any(text.startswith("-") for text in left)):

@@ -30,7 +30,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "plan",
-        help="show the units of work without running them",
         description="Index the input and print the units of work, in merge order; or simulate how"
         " long children take with each distribution.",
     )

@@ -40,7 +40,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "replay",
-        help="run measured modules that only take their time",
         description="Runs the modules of a replay file: its times and dependencies, nothing else."
         " Measures the scheduler, or what a machine would do with such a job.",
     )

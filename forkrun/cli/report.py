@@ -14,7 +14,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the command to the command line."""
     parser = subparsers.add_parser(
         "report",
-        help="print a job's report",
         description="Reads a run directory, finished or not, writes report.json, report.txt and"
         " plots/ into it, and prints the report.",
     )

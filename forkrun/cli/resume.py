@@ -20,7 +20,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "resume",
-        help="go on with a job that was interrupted",
         description="Verify what the run directory holds, process what is missing, merge and"
         " report. The number of children and threads may be another one than before.",
     )

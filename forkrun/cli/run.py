@@ -22,7 +22,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "run",
-        help="run a job, or go on with one",
         description="Index the input, fork children, process, merge and report. A run directory"
         " that holds the beginning of the same job is gone on with.",
     )
@@ -48,7 +47,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
     )
-    parser.add_argument("--no-plots", action="store_false", dest="plots", help="no PNG and SVG")
+    parser.add_argument(
+        "--plots",
+        action=argparse.BooleanOptionalAction,
+        help="draw the report's plots as PNG and SVG (default: if the job took a minute or more;"
+        " forkrun report RUNDIR draws them at any time)",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
 
 

@@ -31,7 +31,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the command to the command line."""
     parser = subparsers.add_parser(
         "sample",
-        help="write a NanoAOD-like sample",
         description="Writes a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
         " generator weights, Runs and LuminosityBlocks trees.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,

@@ -39,7 +39,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Of this command."""
     parser = subparsers.add_parser(
         "workload",
-        help="write a synthetic replay file",
         description="Writes a replay file of any size with the statistics of a real one: times of"
         " modules, their spread from event to event, the shape of their dependencies.",
     )

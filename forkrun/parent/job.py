@@ -50,7 +50,7 @@ def run_job(
     *,
     force: bool = False,
     quiet: bool = False,
-    plots: bool = True,
+    plots: bool | None = None,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
     holds its beginning. Raises a ForkrunError that says what went wrong; then nothing is under a
@@ -144,7 +144,7 @@ def _tell_redone(messages: Messages, problems: Sequence[str]) -> None:
         messages.say("\n".join(lines))
 
 
-def _process_and_report(run: Run, lock: RunLock, before: Sequence[Commit], plots: bool) -> None:
+def _process_and_report(run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None) -> None:
     try:
         _process_and_merge(run, before)
     except ForkrunError as error:
@@ -174,14 +174,14 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: Run, lock: RunLock, outcome: str, plots: bool, *, unfinished: bool = False) -> None:
+def _end(run: Run, lock: RunLock, outcome: str, plots: bool | None, *, unfinished: bool = False) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
     write_lumi_accounting(run.folder)
     _report(run.folder, lock, run.messages, plots)
 
 
-def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool) -> None:
+def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool | None) -> None:
     """No report is worth a job: what goes wrong is told. Nothing is forked any more."""
     try:
         with lock.kept_by_thread():

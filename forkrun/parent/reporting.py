@@ -13,7 +13,7 @@ from forkrun.monitoring.timing.table import format_timing
 from forkrun.rundir.directory import RunDirectory
 
 
-def write_report(run_dir: Path, *, plots: bool = True) -> dict[str, Any]:
+def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
     """`report.json`, `report.txt` and `plots/`, as `forkrun.monitoring.write_report`; beside them
     `timing.json` and `trace.json`, if there is anything for them. Gives what `report.json` holds.
     Raises InputError and OutputError."""

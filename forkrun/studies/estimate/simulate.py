@@ -305,10 +305,13 @@ class Simulation:
         """Of what has not been called of an event."""
         event.n_called = None
         left = list(reversed(self._graph.first))
+        passed: set[int] = set()  # several modules may lead to the same one
         while left:
             module = left.pop()
             if event.ended[module]:
-                left.extend(reversed(self._then[module]))
+                if module not in passed:
+                    passed.add(module)
+                    left.extend(reversed(self._then[module]))
             else:
                 self._ask(thread, event, module, event.cause)
         self._ask_last(thread, event, event.cause)
