@@ -160,8 +160,8 @@ class MemoryConfig(Section):
     fill_holes: Flag = True
     """Keep children from making objects in the holes between the parent's."""
     warm_up: Flag = True
-    """Do a job in miniature in the parent: load libraries and fill caches that every child would
-    load and fill."""
+    """Load libraries and fill caches in the parent that every child would load and fill; from 1,000
+    events on with a small job."""
     huge_pages: Flag | None = None
     """Make Python's objects in huge pages, and join other pages to huge ones; not given: join them
     where there is much memory and many children to share it; false: neither."""

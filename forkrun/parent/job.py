@@ -144,7 +144,9 @@ def _tell_redone(messages: Messages, problems: Sequence[str]) -> None:
         messages.say("\n".join(lines))
 
 
-def _process_and_report(run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None) -> None:
+def _process_and_report(
+    run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None
+) -> None:
     try:
         _process_and_merge(run, before)
     except ForkrunError as error:
@@ -174,7 +176,9 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
 
 
-def _end(run: Run, lock: RunLock, outcome: str, plots: bool | None, *, unfinished: bool = False) -> None:
+def _end(
+    run: Run, lock: RunLock, outcome: str, plots: bool | None, *, unfinished: bool = False
+) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
     write_lumi_accounting(run.folder)

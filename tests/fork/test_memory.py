@@ -25,7 +25,7 @@ from forkrun import _core
 from forkrun.config import MemoryConfig
 from forkrun.fork.forking import Process, fork_processes
 from forkrun.fork.memory import prepare_memory
-from forkrun.parent.warm_up import rehearse
+from forkrun.parent.warm_up import run_warm_up_job
 from tests.support.jobs import environment
 
 MB = 1_000_000
@@ -413,12 +413,12 @@ def test_any_depth_and_any_cycle_can_be_walked() -> None:
     assert len(_core.ContainerSnapshot([("deep", deep), ("cycle", cycle)])) == N + 1 + 2
 
 
-def test_a_job_in_miniature_starts_no_thread_and_leaves_nothing_open(tmp_path: Path) -> None:
+def test_the_warm_up_job_starts_no_thread_and_leaves_nothing_open(tmp_path: Path) -> None:
     def body() -> int:
-        rehearse(with_python=True)
+        run_warm_up_job(with_python=True)
         files = set(os.listdir("/proc/self/fd"))
         threads = len(os.listdir("/proc/self/task"))
-        rehearse(with_python=True)
+        run_warm_up_job(with_python=True)
         left = set(os.listdir("/proc/self/fd")) - files
         (tmp_path / "answer").write_text(json.dumps([threads, sorted(left)]))
         return 0
@@ -429,10 +429,10 @@ def test_a_job_in_miniature_starts_no_thread_and_leaves_nothing_open(tmp_path: P
     assert json.loads((tmp_path / "answer").read_text()) == [1, []]
 
 
-def test_where_nothing_can_be_written_there_is_no_rehearsal(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_there_is_no_warm_up_job(tmp_path: Path) -> None:
     def body() -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        rehearse(with_python=False)
+        run_warm_up_job(with_python=False)
         return 0
 
     (pid,) = fork_processes([Process(body, tmp_path / "log")])
@@ -440,18 +440,18 @@ def test_where_nothing_can_be_written_there_is_no_rehearsal(tmp_path: Path) -> N
     assert status == 0, (tmp_path / "log").read_text()
 
 
-def test_what_a_killed_parent_has_left_of_a_rehearsal_is_removed(
+def test_what_a_killed_parent_has_left_of_a_warm_up_job_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forkrun.parent.warm_up.job._MEMORY", tmp_path / "shm")
-    old, of_another = tmp_path / "shm/forkrun-rehearsal-old", tmp_path / "shm/forkrun-rehearsal-new"
+    old, of_another = tmp_path / "shm/forkrun-warm-up-old", tmp_path / "shm/forkrun-warm-up-new"
     (old / "run").mkdir(parents=True)
     of_another.mkdir()
     yesterday = time.time() - 86400
     os.utime(old, (yesterday, yesterday))
 
     def body() -> int:
-        rehearse(with_python=False)
+        run_warm_up_job(with_python=False)
         return 0
 
     (pid,) = fork_processes([Process(body, tmp_path / "log")])

@@ -123,14 +123,14 @@ def test_processes_and_shared_memory_of_a_killed_job_are_gone(
     assert process.returncode in (143, -number)
     after = set(os.listdir("/dev/shm")) - before
     # Other jobs of this machine warm up meanwhile; what a killed one leaves is the next test's.
-    assert [name for name in after if "forkrun" in name and "-rehearsal-" not in name] == []
+    assert [name for name in after if "forkrun" in name and "-warm-up-" not in name] == []
 
 
 def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_next(
     tmp_path: Path,
 ) -> None:
     """Old folders, but only those whose parent does not live any more."""
-    folders = [Path(tempfile.mkdtemp(prefix="forkrun-rehearsal-", dir="/dev/shm")) for _ in "ab"]
+    folders = [Path(tempfile.mkdtemp(prefix="forkrun-warm-up-", dir="/dev/shm")) for _ in "ab"]
     left, held = folders
     for folder in folders:
         os.utime(folder, (time.time() - 60, time.time() - 60))

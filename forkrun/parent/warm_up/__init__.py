@@ -1,5 +1,5 @@
-"""A job in miniature, done in the parent before it forks."""
+"""The warm-up job, which the parent runs before it forks."""
 
-from forkrun.parent.warm_up.job import rehearse
+from forkrun.parent.warm_up.job import run_warm_up_job
 
-__all__ = ["rehearse"]
+__all__ = ["run_warm_up_job"]

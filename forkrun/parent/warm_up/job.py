@@ -1,4 +1,4 @@
-"""A job in miniature, done in the parent by the code that children run: what every child would
+"""The warm-up job: a small job that the parent runs with the code of children. What every child would
 load, look up and fill at its first units is then there, and shared. Python adapts the code that it
 runs, in place; after some repetitions it leaves it as it is."""
 
@@ -36,8 +36,7 @@ from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 
-# Of every kind. ROOT numbers the classes of leaves in the order of their first use and writes them
-# in that order; so it must be the same for all jobs.
+# Of every kind, so that children find the code for each.
 _COLUMNS = [
     ("run", "uint32"),
     ("luminosityBlock", "uint32"),
@@ -57,20 +56,19 @@ _COLUMNS = [
 _N_EVENTS = 4  # in as many lumis
 _N_REPETITIONS = 3
 _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
-_PREFIX = "forkrun-rehearsal-"
+_PREFIX = "forkrun-warm-up-"
 _OLD_S = 10  # from then on its parent holds a lock, or has ended
 
 
-def rehearse(with_python: bool) -> None:
-    """Loads ROOT's libraries, dictionaries and interpreter, and does some small jobs;
-    `with_python`: with modules that use Awkward Arrays and histograms as users do. Starts no thread
-    and leaves nothing open. Where nothing can be written, children do all that themselves."""
-    _core.warm_up()
+def run_warm_up_job(with_python: bool) -> None:
+    """Runs the warm-up job some times; `with_python`: with modules that use Awkward Arrays and
+    histograms as users do. Starts no thread and leaves nothing open. Where nothing can be written,
+    nothing is run: children load and fill all that themselves."""
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder, _locked(folder):
-            _rehearse(Path(folder), with_python)
+            _run(Path(folder), with_python)
 
 
 @contextlib.contextmanager
@@ -93,7 +91,7 @@ def _remove_old(place: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def _rehearse(folder: Path, with_python: bool) -> None:
+def _run(folder: Path, with_python: bool) -> None:
     file = folder / "input.root"
     _write(file)
     work = _prepare(_config(file, with_python), RunDirectory(folder / "run"))
@@ -130,7 +128,7 @@ def _config(file: Path, with_python: bool) -> JobConfig:
         "paths": {"path": ["Select", "Fill"]} if with_python else {},
         "outputs": [{"label": "output", "compression": "zstd:1"}],
     }
-    return validate(job, "the rehearsal")
+    return validate(job, "the warm-up job")
 
 
 def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
