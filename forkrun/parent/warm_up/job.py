@@ -1,6 +1,6 @@
-"""The warm-up job: a small job that the parent runs with the code of children. What every child would
-load, look up and fill at its first units is then there, and shared. Python adapts the code that it
-runs, in place; after some repetitions it leaves it as it is."""
+"""The warm-up job: a small job that the parent runs with the code of children. What every child
+would load, look up and fill at its first units is then there, and shared. Python adapts the code
+that it runs, in place; after some repetitions it leaves it as it is."""
 
 from __future__ import annotations
 
