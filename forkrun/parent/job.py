@@ -95,7 +95,7 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 
 
 def _already_done(
-    folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool
+    folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
     """Also for a run whose parent was killed when everything had been merged."""
     messages = Messages(folder, quiet)
