@@ -22,6 +22,7 @@ set(CMAKE_INSTALL_RPATH "")
 
 add_compile_options(-Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${FORKRUN_WERROR}>:-Werror>)
 if(FORKRUN_SANITIZE)
+  set(CMAKE_CXX_FLAGS_RELEASE "-Og -g1") # -O2 takes four times as long to compile
   add_compile_options(-fsanitize=${FORKRUN_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${FORKRUN_SANITIZE})
   if(FORKRUN_SANITIZE MATCHES undefined)
@@ -34,6 +35,7 @@ function(forkrun_test name)
   cmake_parse_arguments(TEST "" "" "LIBRARIES;SOURCES" ${ARGN})
   if(FORKRUN_TESTS AND TEST_SOURCES)
     add_executable(${name} ${TEST_SOURCES} ${PROJECT_SOURCE_DIR}/testing/main.cpp)
+    target_compile_options(${name} PRIVATE -Og) # compiles in half the time of -O2
     set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON) # names in stacks
     target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest)
     add_test(NAME ${name} COMMAND ${name})

@@ -103,8 +103,15 @@ def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
+def require_folder(path: Path) -> None:
+    """Raises OutputError if the folder of a file that a person named does not exist."""
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: there is no folder {path.parent}")
+
+
 def write_named(path: Path, text: str) -> None:
     """A file that a person named: also a pipe or a device, such as /dev/stdout."""
+    require_folder(path)
     if path.exists() and not path.is_file():
         with output_errors(path), path.open("w", encoding="utf-8") as file:
             file.write(text)

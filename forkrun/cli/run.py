@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +82,7 @@ def config_with(options: argparse.Namespace) -> JobConfig:
 def tell(result: Result, quiet: bool) -> int:
     """Prints the report and the names of files. Gives the exit code."""
     if not quiet:
-        if result.report:
+        with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text
             print(report.read_text(encoding="utf-8"), end="")
         for file in [*result.outputs.values(), *filter(None, [result.histograms])]:

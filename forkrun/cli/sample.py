@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import require_folder
 from forkrun.base.quantities import duration, size, whole_number
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
@@ -61,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.output.name or (args.output.exists() and not args.output.is_file()):
         # A device, such as /dev/null, would be replaced by the file.
         raise OutputError(f"{args.output}: this is a folder or a device; name a file")
-    if not args.output.parent.is_dir():
-        raise OutputError(f"{args.output}: there is no folder {args.output.parent}")
+    require_folder(args.output)
     progress = None if args.quiet or not sys.stderr.isatty() else _Progress(settings.n_events)
     paths = write_sample(args.output, settings, progress)
     if not args.quiet:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forkrun.base.durable import write_bytes
+from forkrun.base.durable import require_folder, write_bytes
 from forkrun.base.quantities import whole_number
 from forkrun.errors import ConfigError
 
@@ -61,6 +61,8 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
     from forkrun.studies.workload import Wishes, generate
+
+    require_folder(options.output)
 
     fields = Wishes.__dataclass_fields__
     wishes = Wishes(**{name: getattr(options, name) for name in fields})

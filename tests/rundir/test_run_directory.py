@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,11 +38,27 @@ from tests.support.jobs import (
 N_UNITS = 4
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an input file, a job, "whole" of an undisturbed run, and "run" of one that was
+    processed and not merged."""
+    folder = tmp_path_factory.mktemp("template")
+    write_events(folder / "a.root", [(1, lumi, 10) for lumi in range(1, 5)])
+    job = write_job(folder, _job(folder))
+    for options in (("-o", "whole"), ("-o", "run", "--no-merge")):
+        ended = forkrun("run", job, "-q", *options, cwd=folder)
+        assert ended.code == 0, ended.err
+    return folder
+
+
+def _job(folder: Path) -> dict[str, Any]:
+    return jets_job([folder / "a.root"], forking={"children": 0, "distribution": "lumi"})
+
+
 @pytest.fixture
-def job(tmp_path: Path) -> dict[str, Any]:
+def job(template: Path) -> dict[str, Any]:
     """Four lumis of 10 events, in units of one lumi."""
-    events = write_events(tmp_path / "a.root", [(1, lumi, 10) for lumi in range(1, 5)])
-    return jets_job([events], forking={"children": 0, "distribution": "lumi"})
+    return _job(template)
 
 
 def run(folder: Path, job: dict[str, Any], *options: object, **kwargs: Any) -> Ended:
@@ -48,19 +66,17 @@ def run(folder: Path, job: dict[str, Any], *options: object, **kwargs: Any) -> E
 
 
 @pytest.fixture
-def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
-    """Digests of the outputs of an undisturbed run."""
-    ended = forkrun("run", write_job(tmp_path, job), "-o", "whole", "-q", cwd=tmp_path)
-    assert ended.code == 0, ended.err
+def whole(template: Path, tmp_path: Path) -> dict[str, str]:
+    """Digests of the outputs of an undisturbed run, which is in "whole"."""
+    shutil.copytree(template / "whole", tmp_path / "whole")
     return output_digests(tmp_path / "whole")
 
 
 @pytest.fixture
-def committed(tmp_path: Path, job: dict[str, Any]) -> Path:
+def committed(template: Path, tmp_path: Path, job: dict[str, Any]) -> Path:
     """The run directory of a job that was processed and not merged."""
-    ended = run(tmp_path, job, "-q", "--no-merge")
-    assert ended.code == 0, ended.err
-    return tmp_path / "run"
+    write_job(tmp_path, job)
+    return Path(shutil.copytree(template / "run", tmp_path / "run"))
 
 
 def resumed(folder: Path) -> Ended:
@@ -555,6 +571,7 @@ def test_nothing_is_written_through_symbolic_links(
 def test_nothing_is_added_through_a_symbolic_link(
     tmp_path: Path, committed: Path, name: str
 ) -> None:
+    ledger_of(committed).unlink()  # all units are processed again, and sampled
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (committed / name).unlink()
@@ -580,10 +597,19 @@ def test_removing_follows_no_symbolic_link(tmp_path: Path, job: dict[str, Any]) 
     assert precious.read_text() == "precious"
 
 
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that other users can enter, as those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_run_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    os.chown(tmp_path / "run", 12345, 12345)
+def test_a_run_directory_of_another_user_is_not_used(open_to_all: Path) -> None:
+    folder = open_to_all / "run"
+    folder.mkdir()
+    os.chown(folder, 12345, 12345)
     code = (
         "import os, sys, pathlib\n"
         "from forkrun.errors import OutputError\n"
@@ -593,11 +619,8 @@ def test_a_run_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
         "try: check_place(RunDirectory(pathlib.Path(sys.argv[1])))\n"
         "except OutputError as error: print(error)\n"
     )
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)
     said = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "run")], env=environment(),
+        [sys.executable, "-c", code, str(folder)], env=environment(),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "this folder belongs to user 12345" in said.stdout

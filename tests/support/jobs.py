@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.server.command_server import CommandServer
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -29,14 +33,41 @@ class Ended:
 
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
-    """Runs the command as a user does. Drawing plots takes most of the time of a small job."""
+    """Runs the command as a user does; in a process that is started for it where `kwargs` ask for
+    something. Drawing plots takes most of the time of a small job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
-    with running(*arguments, *no_plots, cwd=cwd, **kwargs) as process:
-        out, err = process.communicate(timeout=120)
+    given = [*arguments, *no_plots]
+    ended = _started(given, cwd, kwargs) if kwargs else _served(given, cwd)
     # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
-    own = "Traceback" in err and " failed at " not in err
-    assert not own, err
+    own = "Traceback" in ended.err and " failed at " not in ended.err
+    assert not own, ended.err
+    return ended
+
+
+def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> Ended:
+    with running(*arguments, cwd=cwd, **kwargs) as process:
+        out, err = process.communicate(timeout=120)
     return Ended(process.returncode, out, err)
+
+
+def _served(arguments: Sequence[object], cwd: Path) -> Ended:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        streams = [_nothing(), out.fileno(), err.fileno()]
+        texts = [str(argument) for argument in arguments]
+        code = _server().run(texts, cwd, environment(), streams, timeout_s=120)
+        out.seek(0)
+        err.seek(0)
+        return Ended(code, out.read().decode(), err.read().decode())
+
+
+@functools.cache
+def _server() -> CommandServer:
+    return CommandServer(environment())
+
+
+@functools.cache
+def _nothing() -> int:
+    return os.open(os.devnull, os.O_RDONLY)
 
 
 @contextmanager

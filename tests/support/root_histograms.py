@@ -1,8 +1,9 @@
 """What ROOT itself makes of histograms, and reads in files: run as a program of its own, so that
-PyROOT is not in the process of the tests. Reads a request in JSON from its standard input."""
+PyROOT is not in the process of the tests. Reads requests in JSON, one a line."""
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -15,12 +16,21 @@ def ask_root(request: dict[str, Any]) -> Any:
     """`file`: to be read; or `kind` ("TProfile", …), to be filled, with `axes` [n, low, high] and
     `fills`: coordinates, what a profile takes the mean of, and a weight, if any. Gives a
     description of each histogram, by name."""
-    ended = subprocess.run(
+    program = _program()
+    assert program.stdin is not None
+    assert program.stdout is not None
+    program.stdin.write(json.dumps(request) + "\n")
+    program.stdin.flush()
+    return json.loads(program.stdout.readline())
+
+
+@functools.cache
+def _program() -> subprocess.Popen[str]:
+    """It ends with its standard input, when the tests do."""
+    return subprocess.Popen(
         [sys.executable, str(Path(__file__).resolve())],
-        input=json.dumps(request), capture_output=True, text=True, check=False,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout.splitlines()[-1])
 
 
 def _describe(h: Any) -> dict[str, Any]:
@@ -62,6 +72,7 @@ def _read(file: str) -> dict[str, Any]:
                 folders.append((f"{path}{key.GetName()}/", item))
             else:
                 found[f"{path}{key.GetName()}"] = _describe(item)
+    opened.Close()
     return found
 
 
@@ -79,9 +90,11 @@ def _main() -> None:
     import ROOT
 
     ROOT.gErrorIgnoreLevel = ROOT.kWarning
-    request = json.loads(sys.stdin.read())
-    result = _read(**request) if "file" in request else _make(**request)
-    print(json.dumps(result))
+    ROOT.TH1.AddDirectory(False)
+    for line in sys.stdin:
+        request = json.loads(line)
+        result = _read(**request) if "file" in request else _make(**request)
+        print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Runs commands for tests; away from modules of jobs, whose folders a fingerprint has."""
