@@ -16,7 +16,8 @@ from forkrun import _core
 from forkrun.cli import main
 from forkrun.errors import InputError
 from forkrun.merge import merge_files
-from tests.support.object_file import in_process
+from tests.server.root_program import call_root
+from tests.support.object_file import lose_entries
 
 DATA = Path(os.environ.get("FORKRUN_TEST_DATA", "../shared/data"))
 N_CLUSTERS, N_EVENTS = 4, 300
@@ -96,7 +97,7 @@ def test_compressed_blocks_that_do_not_fit_are_found(tmp_path: Path) -> None:
 def test_a_branch_that_has_lost_entries_is_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    in_process(f"lose_entries({str(tmp_path / 'b.root')!r})")
+    call_root(lose_entries, str(tmp_path / "b.root"))
     code = main(["merge", str(tmp_path / "out.root"), str(tmp_path / "b.root")])
     assert code == 3
     expected = 'b.root: tree "Events", branch "y" has 200 entries, where the tree has 400'

@@ -11,8 +11,9 @@ import uproot
 
 from forkrun import _core
 from forkrun.merge import merge_files
+from tests.server.root_program import call_root
 from tests.support.jobs import forkrun, write_job
-from tests.support.object_file import in_process
+from tests.support.object_file import write_branches
 
 FIRST, N_EVENTS = 7, 200
 
@@ -20,7 +21,7 @@ FIRST, N_EVENTS = 7, 200
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("branches") / "input.root"
-    in_process(f"write_branches({str(path)!r})")
+    call_root(write_branches, str(path))
     return path
 
 

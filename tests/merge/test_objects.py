@@ -10,8 +10,9 @@ from forkrun import _core
 from forkrun.cli import main
 from forkrun.errors import InputError
 from forkrun.merge import merge_files
+from tests.server.root_program import call_root
 from tests.support.jobs import sha256
-from tests.support.object_file import contents, hadd, in_process, write_objects
+from tests.support.object_file import contents, hadd, write_histogram, write_named, write_objects
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def write_texts(path: Path, **texts: str) -> str:
     """A file with a TNamed "folder/KEY" for each."""
-    in_process(f"write_named({str(path)!r}, {texts!r})")
+    call_root(write_named, str(path), texts)
     return str(path)
 
 
@@ -74,7 +75,7 @@ def test_histograms_whose_axes_cannot_be_joined_are_an_error(tmp_path: Path) -> 
     files = []
     for i, low in enumerate((0.0, 0.03)):
         path = tmp_path / f"{i}.root"
-        in_process(f"write_histogram({str(path)!r}, {low})")
+        call_root(write_histogram, str(path), low)
         files.append(str(path))
     with pytest.raises(InputError, match=r'object "h" \(TH1D\) cannot be merged.*limits'):
         merge_files(files, tmp_path / "out.root")

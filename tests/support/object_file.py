@@ -4,43 +4,32 @@ process of its own: PyROOT changes the one that it is in."""
 from __future__ import annotations
 
 import array
-import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.server.root_program import call_root
+
 GRAPHS = ("TGraph", "TGraphErrors", "TGraphAsymmErrors", "TGraphBentErrors", "TCutG")
 SPARSE = ("THnSparseD", "THnSparseF", "THnSparseI", "THnD", "THnF", "THnI")
 HISTOGRAMS = {"TH1": "SIFD", "TH2": "FD", "TH3": "FD"}
 MODES = {"max": "M", "min": "m", "product": "*", "sum": "+", "first": "f", "last": "l"}
 
 
-def in_process(call: str) -> str:
-    """What `call`, of this module, prints."""
-    code = f"import tests.support.object_file as file; file.{call}"
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    return subprocess.run(
-        command, check=True, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
-    ).stdout
-
-
 def write_objects(path: Path, number: int) -> str:
     """Each file's contents depend on its number."""
-    in_process(f"write({str(path)!r}, {number})")
+    call_root(write, str(path), number)
     return str(path)
 
 
 def hadd(output: Path, inputs: Sequence[str]) -> None:
     """ROOT's own merge, file after file, as the command `hadd` does it."""
-    in_process(f"merge_by_root({str(output)!r}, {list(inputs)!r})")
+    call_root(merge_by_root, str(output), list(inputs))
 
 
 def contents(path: Path) -> dict[str, Any]:
     """By path: class and numbers."""
-    found: dict[str, Any] = json.loads(in_process(f"show({str(path)!r})"))
+    found: dict[str, Any] = call_root(show, str(path))
     return found
 
 
@@ -127,20 +116,6 @@ def _fill_objects(root: Any, objects: dict[str, Any], i: int) -> None:
         inner.push_back(root.std.vector("float")([i, j]))
         objects["AuxDyn.deep"].push_back(inner)
         objects["texts"].push_back(f"{i} {j}")
-
-
-def show_branches(path: str) -> None:
-    """Sums over the momenta, as ROOT reads them from each branch."""
-    import ROOT
-
-    tree = ROOT.TFile(path).Get("Events")
-    names = [f"{kind}{split}" for split in (0, 1, 99) for kind in ("one", "many")] + ["clones"]
-    sums = {}
-    for name in names:
-        leaf = f"{name}.Px()" if not name.startswith("one") else f"{name}..Px()"
-        n = tree.Draw(leaf, "", "goff")
-        sums[name] = [n, sum(tree.GetV1()[i] for i in range(n))]
-    print(json.dumps({"n": tree.GetEntries(), "sums": sums}))
 
 
 def write_histogram(path: str, low: float) -> None:
@@ -248,13 +223,13 @@ def merge_by_root(output: str, inputs: list[str]) -> None:
         raise SystemExit("ROOT cannot merge these files")
 
 
-def show(path: str) -> None:
+def show(path: str) -> dict[str, Any]:
     import ROOT
 
     file = ROOT.TFile(path)
     found: dict[str, Any] = {}
     _show_folder(file, "", found)
-    print(json.dumps(found))
+    return found
 
 
 def _show_folder(folder: Any, prefix: str, found: dict[str, Any]) -> None:

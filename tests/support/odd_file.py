@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import array
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+from tests.server.root_program import call_root
+
 N_EVENTS = 300
 VECTORS = {"v_float": "float", "v_bool": "bool", "v_long": "long long"}
 LEAVES = {"short": "S", "ushort": "s", "char": "B", "uchar": "b", "long": "L"}
@@ -21,8 +20,7 @@ RECIPES = {"zlib": 101, "lzma": 206, "lz4": 404, "zstd": 505, "none": 0}
 def write_odd_file(path: Path, compression: str) -> Path:
     """300 events of run 7, lumis 1 to 3; values depend on the event's number. Written by a process
     of its own: PyROOT changes the one that it is in."""
-    code = f"import tests.support.odd_file as odd; odd.write({str(path)!r}, {compression!r})"
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=REPOSITORY)
+    call_root(write, str(path), compression)
     return path
 
 

@@ -1,36 +1,18 @@
-"""What ROOT itself makes of histograms, and reads in files: run as a program of its own, so that
-PyROOT is not in the process of the tests. Reads requests in JSON, one a line."""
+"""What ROOT itself makes of histograms, and reads in files."""
 
 from __future__ import annotations
 
-import functools
-import json
-import subprocess
-import sys
 from array import array
-from pathlib import Path
 from typing import Any
+
+from tests.server.root_program import call_root
 
 
 def ask_root(request: dict[str, Any]) -> Any:
     """`file`: to be read; or `kind` ("TProfile", …), to be filled, with `axes` [n, low, high] and
     `fills`: coordinates, what a profile takes the mean of, and a weight, if any. Gives a
     description of each histogram, by name."""
-    program = _program()
-    assert program.stdin is not None
-    assert program.stdout is not None
-    program.stdin.write(json.dumps(request) + "\n")
-    program.stdin.flush()
-    return json.loads(program.stdout.readline())
-
-
-@functools.cache
-def _program() -> subprocess.Popen[str]:
-    """It ends with its standard input, when the tests do."""
-    return subprocess.Popen(
-        [sys.executable, str(Path(__file__).resolve())],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    return call_root(_read, request["file"]) if "file" in request else call_root(_make, request)
 
 
 def _describe(h: Any) -> dict[str, Any]:
@@ -76,26 +58,11 @@ def _read(file: str) -> dict[str, Any]:
     return found
 
 
-def _make(kind: str, axes: list[list[float]], fills: list[list[float]]) -> dict[str, Any]:
+def _make(request: dict[str, Any]) -> dict[str, Any]:
     import ROOT
 
-    arguments = [x for n, low, high in axes for x in (int(n), float(low), float(high))]
-    histogram = getattr(ROOT, kind)("h", "", *arguments)
-    for fill in fills:
+    arguments = [x for n, low, high in request["axes"] for x in (int(n), float(low), float(high))]
+    histogram = getattr(ROOT, request["kind"])("h", "", *arguments)
+    for fill in request["fills"]:
         histogram.Fill(*map(float, fill))
     return {"h": _describe(histogram)}
-
-
-def _main() -> None:
-    import ROOT
-
-    ROOT.gErrorIgnoreLevel = ROOT.kWarning
-    ROOT.TH1.AddDirectory(False)
-    for line in sys.stdin:
-        request = json.loads(line)
-        result = _read(**request) if "file" in request else _make(**request)
-        print(json.dumps(result), flush=True)
-
-
-if __name__ == "__main__":
-    _main()
