@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forkrun import _core
 from tests.fuzz.fuzz import is_fault, prepare, run_trials
 from tests.fuzz.mutations import Original
 from tests.fuzz.originals import made, originals
@@ -14,6 +15,12 @@ from tests.fuzz.trial import Source, try_file
 
 IDS = ("run", "luminosityBlock", "event")
 SEEDS = range(1, 61)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warmed_up() -> None:
+    """Each trial is a fork of this process: it need not load ROOT's interpreter."""
+    _core.warm_up()
 
 
 def test_what_is_not_damaged_comes_through_every_step(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_time_zone_place_and_old_content_of_memory_do_not_matter(
 def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> None:
     job = full_job([real_data / FILE])
     once = run(tmp_path, job, (1, 1, "tbb"))
-    for variant in FEW:
+    for variant in FEW[1::2]:
         assert run(tmp_path, job, variant) == once
 
 

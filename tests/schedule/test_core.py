@@ -123,10 +123,16 @@ def masses(muons: ak.Array) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("executor", "threads"),
-    [("serial", 1), pytest.param("tbb", 2, marks=pytest.mark.slow), ("tbb", 4)],
+    ("language", "executor", "threads"),
+    [
+        ("cpp", "serial", 1),
+        ("python", "tbb", 4),
+        pytest.param("python", "serial", 1, marks=pytest.mark.slow),
+        pytest.param("python", "tbb", 2, marks=pytest.mark.slow),
+        pytest.param("cpp", "tbb", 2, marks=pytest.mark.slow),
+        pytest.param("cpp", "tbb", 4, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("language", ["python", "cpp"])
 @pytest.mark.parametrize(
     ("file", "paths", "n_events", "n_branches", "n_selected"),
     [(TTBAR, [], 200, 947, 200), ("nano_dimuon.root", ["skim"], 40, 1601, 22)],
