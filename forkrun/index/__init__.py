@@ -1,10 +1,31 @@
-"""What the input files hold: entries, lumis, clusters and branches, read outside the parent."""
+"""What the input files hold: entries, lumis, clusters and branches, read outside the parent.
 
-from forkrun.index.files import input_files
-from forkrun.index.find import EventId, only_events
-from forkrun.index.model import Branch, FileIndex, LumiRange
-from forkrun.index.ranges import LumiRanges
-from forkrun.index.read import IdBranches, index_files
+Names are imported when they are first used: the helper process that reads files needs few of them,
+and its start is a large part of a small job."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forkrun.index.files import input_files
+    from forkrun.index.find import EventId, only_events
+    from forkrun.index.model import Branch, FileIndex, LumiRange
+    from forkrun.index.ranges import LumiRanges
+    from forkrun.index.read import IdBranches, index_files
+
+_HOME_OF = {
+    "Branch": "model",
+    "EventId": "find",
+    "FileIndex": "model",
+    "IdBranches": "read",
+    "LumiRange": "model",
+    "LumiRanges": "ranges",
+    "index_files": "read",
+    "input_files": "files",
+    "only_events": "find",
+}
 
 __all__ = [
     "Branch",
@@ -17,3 +38,9 @@ __all__ = [
     "input_files",
     "only_events",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)

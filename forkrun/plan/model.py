@@ -136,7 +136,7 @@ class Plan:
         """Numbers of the children that may find a unit."""
         if self.is_shared:
             return list(range(min(max(self.children, 1), len(self.units))))
-        return [int(child) for child in np.unique(self.units.child)]
+        return sorted(set(self.units.child.tolist()))  # np.unique() would import numpy.ma
 
     def events_by_child(self) -> list[int] | None:
         """(children,) events of each; None if units go to whoever is free."""

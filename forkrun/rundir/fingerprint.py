@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -76,10 +78,16 @@ def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
     them."""
     yield from (Path(plugin).resolve() for plugin in plugins if Path(plugin).exists())
     types = [*(m.type for m in config.modules), *(c.type for c in config.conditions)]
-    folders = {_home(kind.split(":")[1]).parent for kind in types if kind.startswith("python:")}
+    folders = {
+        str(_home(kind.split(":")[1]).parent) for kind in types if kind.startswith("python:")
+    }
+    resolved = functools.cache(os.path.realpath)  # a thousand modules are in a hundred folders
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
-        if file and Path(file).suffix == ".py" and Path(file).resolve().parent in folders:
+        if not file or not file.endswith(".py"):
+            continue
+        folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
+        if resolved(folder) in folders:
             yield Path(file).resolve()
 
 
