@@ -10,8 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from forkrun import _core
-from forkrun.monitoring.process_reading import KIB, PROC
+from forkrun.monitoring.process_reading import PROC
 
 PACKAGES = ("forkrun", "numpy", "awkward")
 
@@ -22,7 +24,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
         "name": platform.node(),
         "cpu": _field(proc / "cpuinfo", "model name") or platform.machine(),
         "n_cpus": len(os.sched_getaffinity(0)),
-        "memory_bytes": _memory_bytes(proc),
+        "memory_bytes": psutil.virtual_memory().total,
         "kernel": f"{platform.system()} {platform.release()}",
         "command": _command(sys.argv),
         "directory": str(Path.cwd()),
@@ -48,11 +50,6 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _memory_bytes(proc: Path) -> int | None:
-    total = _field(proc / "meminfo", "MemTotal")
-    return int(total.split()[0]) * KIB if total else None
 
 
 def _field(path: Path, name: str) -> str | None:

@@ -95,7 +95,7 @@ def run_jobs(jobs: Sequence[RunningJob], what: str) -> None:
 
 def _check_memory(what: str) -> None:
     left = available_memory_bytes()
-    if left is not None and left < RESERVE_BYTES:
+    if left < RESERVE_BYTES:
         raise JobError(
             f"{what} was stopped: only {size(left)} of memory are left; measure fewer of them, or a"
             " smaller job (--reference takes --conditions-mb and --private-mb)"

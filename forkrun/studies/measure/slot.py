@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from forkrun.base.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
 
 MB = 1 << 20  # Slurm's
@@ -44,12 +46,13 @@ def find_slot(
     proc: Path = PROC,
     cgroups: Path = CGROUPS,
 ) -> Slot:
-    """Of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc and of
-    the control groups are arguments, so that tests read recorded ones."""
+    """Finds the slot of this process; `cores` and `memory_bytes` replace what was found. The roots
+    of /proc and of the control groups are arguments, so that tests read recorded ones."""
     words = os.environ if environment is None else environment
     n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
     n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]
-    memory = [*_machine_memory(proc), *_slurm_memory(words)]
+    memory = [Limit(psutil.virtual_memory().total, "memory of the machine")]
+    memory += _slurm_memory(words)
     memory += _of_groups(memory_limits(proc, cgroups))
     return Slot(
         _asked(cores) or min(n_cores, key=lambda limit: limit.value),
@@ -59,24 +62,18 @@ def find_slot(
     )
 
 
-def available_memory_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
-    """What is left for new memory, of the machine and of the control group; None: not known."""
-    left = [kib * 1024 for kib in [_meminfo(proc).get("MemAvailable")] if kib is not None]
+def available_memory_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
+    """What is left for new memory, of the machine and of the control group."""
+    left: list[int] = [psutil.virtual_memory().available]
     for limit, file in memory_limits(proc, cgroups):
         used = used_bytes(file.parent)
         if used is not None:
             left.append(max(limit - used, 0))
-    return min(left, default=None)
+    return min(left)
 
 
 def _asked(value: float | None) -> Limit | None:
     return None if value is None else Limit(value, "asked for")
-
-
-def _machine_memory(proc: Path) -> Iterator[Limit]:
-    total = _meminfo(proc).get("MemTotal")
-    if total:
-        yield Limit(total * 1024, "memory of the machine")
 
 
 def _slurm_cores(environment: Mapping[str, str]) -> Iterator[Limit]:
@@ -100,13 +97,3 @@ def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
 
 def _of_groups(limits: Iterable[tuple[float, Path]]) -> Iterator[Limit]:
     return (Limit(value, str(file)) for value, file in limits)
-
-
-def _meminfo(proc: Path) -> dict[str, int]:
-    """In KiB; empty where it is not known."""
-    try:
-        lines = (proc / "meminfo").read_text().splitlines()
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in lines)
-    return {name: int(value.split()[0]) for name, _, value in pairs if value.strip()}

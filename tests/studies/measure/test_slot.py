@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from forkrun.studies.measure.slot import available_memory_bytes, find_slot
 
-MEMINFO = "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    8000000 kB\n"
+MEMINFO = """MemTotal: 16000000 kB
+MemFree: 1 kB
+MemAvailable: 8000000 kB
+Buffers: 1 kB
+Cached: 1 kB
+Shmem: 1 kB
+Active: 1 kB
+Inactive: 1 kB
+Slab: 1 kB
+"""
 GIB = 1 << 30
 
 
 @pytest.fixture
-def proc(tmp_path: Path) -> Path:
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path / "proc"))
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/meminfo").write_text(MEMINFO)
     (tmp_path / "proc/self/cgroup").write_text("0::/\n")
