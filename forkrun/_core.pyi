@@ -240,7 +240,7 @@ class Processor:
         next_unit: Callable[[], UnitToDo | None],
         commit: Callable[[int, UnitResult], None],
     ) -> None:
-        """Processes units until `next_unit` gives none; up to `concurrent_units` are in work at a
+        """Processes units until `next_unit` gives none; up to `concurrent_units` are in flight at a
         time. `commit` gets number and result of each, in order, when its outputs are closed and
         before histograms are filled with the next. Both are called on any thread; what they raise
         ends the run. Releases the GIL."""
@@ -274,8 +274,8 @@ class UnitToDo:
         iov: int = 0,
         alone: bool = False,
     ) -> None:
-        """ranges: (file, first, last); outputs: paths by label; alone: never in work together with
-        other units."""
+        """ranges: (file, first, last); outputs: paths by label; alone: never in flight together
+        with other units."""
 
 class UnitResult:
     read: EventDigest

@@ -76,8 +76,8 @@ def _change(folder: Path, part: OutputPart | HistogramPart) -> str | None:
 def _unreadable(
     folder: RunDirectory, config: JobConfig, part: OutputPart | HistogramPart
 ) -> str | None:
-    """A disk that failed while the file was written may have left what nobody can read, with a
-    checksum that agrees."""
+    """Why a file of a unit cannot be read, None if it can: a disk that failed while it was written
+    may have left a damaged file whose checksum agrees."""
     try:
         if isinstance(part, HistogramPart):
             sum_histograms([folder.path / part.file])

@@ -14,7 +14,7 @@ from forkrun.rundir.ledger import Commit
 
 @dataclass(frozen=True)
 class ChildSummary:
-    """One child. `n_units_planned`: None if units go to whoever is free. `processing_s` is the sum
+    """One child. `n_units_planned`: None if units go to any idle child. `processing_s` is the sum
     of its units' times; first event and end count from the
     job's start; memory is that of its samples (None: none was taken)."""
 
@@ -127,7 +127,7 @@ def _summarize(
 
 
 def _n_units_planned(plan: Mapping[str, Any], child: int) -> int | None:
-    """None if units go to whoever is free."""
+    """None if units go to any idle child."""
     planned: list[int] = plan.get("units", {}).get("child", [])
     return None if -1 in planned else planned.count(child)
 

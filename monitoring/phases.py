@@ -69,7 +69,7 @@ def first_events(records: RunRecords) -> dict[int, float]:
 
 
 def _starts(records: RunRecords) -> dict[int | None, float]:
-    """By child, when it began to live: what it says itself, or its parent, whoever was first."""
+    """Start time of each child: the earlier of its own record and its parent's."""
     lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
     return {line.child: line.time_s for line in reversed(lines)}
 

@@ -1,7 +1,7 @@
 """Nothing half-written under a final name: temporary name, write, sync, rename, sync of the folder.
 
 Temporary names cannot be guessed and are opened exclusively, and nothing is written through a
-symbolic link: where others may write as well, no file of anybody is overwritten.
+symbolic link: where other users may write as well, no file of theirs is overwritten.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def temporary_name(final: Path) -> Path:
-    """A new one, beside `final`."""
+    """A new temporary name in the folder of `final`."""
     return final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")
 
 
 def final_name(name: str) -> str:
-    """Of a name that may be a temporary one."""
+    """The final name of a file whose name may be its temporary one."""
     return _TEMPORARY.sub("", name)
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """All of the file's new content, or what it was before."""
+    """Writes all of the file's new content, or leaves what it was before."""
     with published(path, durable=durable) as temporary, open_new(temporary) as file:
         file.write(data)
 
@@ -120,7 +120,7 @@ def write_named(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Of a file with a JSON object; empty if there is no such thing."""
+    """The JSON object in a file; empty if there is none."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError):

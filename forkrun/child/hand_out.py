@@ -8,7 +8,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.index.ranges import Flags, Integers, Keys
-from forkrun.plan import ANYBODY, Plan
+from forkrun.plan import ANY_CHILD, Plan
 
 
 class UnitQueue:
@@ -29,7 +29,7 @@ class UnitQueue:
 
     @property
     def n_left(self) -> int:
-        """Units that nobody has taken."""
+        """Units that no child has taken."""
         return max(0, self._counter.end - self._counter.n_taken)
 
     def close(self, after: Callable[[int], int] | None = None) -> None:
@@ -59,11 +59,11 @@ class HandOut:
     def __init__(self, plan: Plan, to_do: Flags) -> None:
         self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
-        everybody = plan.busy_children()
+        children = plan.busy_children()
         if self.is_shared:
-            self._queues = dict.fromkeys(everybody, _queue(plan.units_of(ANYBODY), to_do))
+            self._queues = dict.fromkeys(children, _queue(plan.units_of(ANY_CHILD), to_do))
         else:
-            self._queues = {child: _queue(plan.units_of(child), to_do) for child in everybody}
+            self._queues = {child: _queue(plan.units_of(child), to_do) for child in children}
 
     def queue(self, child: int) -> UnitQueue:
         """Where a child takes its units."""
@@ -71,7 +71,7 @@ class HandOut:
 
     @property
     def n_left(self) -> int:
-        """Units that nobody has taken."""
+        """Units that no child has taken."""
         return sum(queue.n_left for queue in set(self._queues.values()))
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--events-in-flight",
         type=whole_number,
         metavar="N",
-        help="events (of a run: blocks) in work at a time; default: as many as threads",
+        help="events (of a run: blocks) in flight; default: as many as threads",
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
     parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")

@@ -24,7 +24,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "run",
         description="Index the input, fork children, process, merge and report. A run directory"
-        " that holds the beginning of the same job is gone on with.",
+        " that holds the beginning of the same job is resumed.",
     )
     add_config_options(parser)
     parser.add_argument(
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         result = run_job(
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots
         )
-    return tell(result, options.quiet)
+    return print_result(result, options.quiet)
 
 
 def config_with(options: argparse.Namespace) -> JobConfig:
@@ -79,7 +79,7 @@ def config_with(options: argparse.Namespace) -> JobConfig:
     return config_of(options)
 
 
-def tell(result: Result, quiet: bool) -> int:
+def print_result(result: Result, quiet: bool) -> int:
     """Prints the report and the names of files. Gives the exit code."""
     if not quiet:
         with contextlib.suppress(OSError):  # why it could not be written has been said

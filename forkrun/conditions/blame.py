@@ -1,5 +1,5 @@
 """Says which condition a module has tried to write to: NumPy says only that an array is read-only.
-The variables in the line that failed tell which one it was."""
+The variables in the line that failed show which one it was."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     try:
         value = payload.provider.load(payload.file, payload.iov)
     except (Exception, SystemExit) as error:
-        if told := refusal(error):
-            raise told from error
+        if refused := refusal(error):
+            raise refused from error
         raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))

@@ -185,11 +185,11 @@ class ModuleConditions(Mapping[str, Any]):
         self._current = conditions.outside
 
     def enter_iov(self, iov: int) -> None:
-        """The module is called with a block of this IOV, or told of a run or lumi in it."""
+        """The module is called with a block of this IOV, or for a run or lumi transition in it."""
         self._current = self._conditions.snapshot_of(iov)
 
     def leave(self) -> None:
-        """The module is told of something that has to do with no IOV."""
+        """The module gets a callback that has to do with no IOV."""
         self._current = self._conditions.outside
 
     def raise_for_write(self, error: Exception) -> None:

@@ -31,7 +31,7 @@ class Executor(StrEnum):
 
 
 class OnBadEvent(StrEnum):
-    """What is done about an event that kills whoever processes it."""
+    """What is done about an event that crashes the child."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -80,7 +80,7 @@ class JobSection(Section):
 
     name: Label = "job"
     seed: Seed = 0
-    """Of the modules' random numbers."""
+    """Seed of the modules' random numbers."""
     plugins: Texts = ()
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
@@ -132,7 +132,7 @@ class RecoveryConfig(Section):
     """[recovery]: children that die or hang."""
 
     on_bad_event: OnBadEvent = OnBadEvent.STOP
-    """Of an event that kills whoever processes it: end the job, or leave the event out."""
+    """What is done about an event that crashes the child: end the job, or leave the event out."""
     max_bad_events: Count = 100
     """skip: so many, then the job ends all the same."""
     hang_timeout: Duration = 1800.0
@@ -142,7 +142,7 @@ class RecoveryConfig(Section):
 
 
 class LimitsConfig(Section):
-    """[limits]: of the whole job; those of a batch system and of a cgroup hold beside them."""
+    """[limits] of the whole job; those of a batch system and of a cgroup hold as well."""
 
     walltime: Duration | None = None
     """The job ends in time to merge and close ("8h", "07:45:00")."""
@@ -175,9 +175,9 @@ class ThreadsConfig(Section):
 
     per_child: Annotated[Positive, _THREADS] = 1
     concurrent_blocks: InFlight = 0
-    """Event blocks in work at the same time; 0: one per thread."""
+    """Event blocks in flight; 0: one per thread."""
     concurrent_lumis: InFlight = 0
-    """Units of work (lumis, or parts of them) in work at the same time; 0: one per block."""
+    """Work units (lumis, or parts of them) in flight; 0: one per block."""
     concurrent_iovs: InFlight = 0
     """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
@@ -196,9 +196,9 @@ class ModuleConfig(Section):
     )
     """Instead of what a C++ module says itself; a number: so many blocks at a time."""
     instances: Literal["shared", "per_block"] | None = None
-    """Of a C++ module: one object for all blocks in work, or one for each."""
+    """C++ modules: one object for all blocks in flight, or one for each."""
     resources: Texts = ()
-    """Of the modules that name the same one, one runs at a time."""
+    """Names of shared resources: one module at a time runs of those that name the same one."""
 
     @model_validator(mode="after")
     def _is_cpp(self) -> Self:
@@ -236,7 +236,7 @@ class MergeConfig(Section):
     carry: Flag = True
     """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged."""
     keep_first: Flag = False
-    """Of carried objects that cannot be merged and that differ, keep those of the first file."""
+    """Keep the first file's objects where they cannot be merged and differ between files."""
 
 
 class MonitoringConfig(Section):
@@ -251,9 +251,9 @@ class MonitoringConfig(Section):
     sampling_interval_s: Annotated[float, Field(ge=0.01), _INTERVAL] = 0.1
     """Between looks at the memory of all processes, at least."""
     sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.006
-    """CPU time that these looks may take, as a fraction of one CPU."""
+    """CPU time that sampling may take, as a fraction of one CPU."""
     exact_pss: Flag = False
-    """Look at all processes at once, and read PSS whatever time that takes: for measurements."""
+    """Sample all processes at once, and read PSS whatever time that takes: for measurements."""
     unshared: Flag = False
     """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
 

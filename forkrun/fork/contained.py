@@ -1,5 +1,5 @@
 """Reads files of unknown origin in a process of their own: where a library dies of a damaged one,
-or does not come to an end, that file is named and this process goes on."""
+or does not come to an end, that file is named and this process continues."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_HEAP_BYTES = 4 << 30
 """What a helper process may have of its own: a size in a damaged file may ask for anything."""
 
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""Signals that tell nothing of the file: somebody sent them, or memory was short."""
+"""Signals that say nothing about the file: a user sent them, or memory was short."""
 
 TRIES = 3
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 
-_NO_MEMORY = 101  # exit code: what else is told needs memory
+_NO_MEMORY = 101  # exit code: any other report needs memory
 
 Work = Callable[[Callable[[int], None]], Any]
 """Is given what takes the number of files done; gives something JSON-ready."""

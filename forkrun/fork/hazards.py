@@ -18,8 +18,8 @@ _GPU = re.compile(r"^/dev/(nvidia\w*|kfd|dri/render\w*)$")
 
 @dataclass(frozen=True)
 class Hazard:
-    """`kind`: "thread", "connection" or "gpu". `id`: what tells it from others of its kind: the
-    number of the thread, the inode of the socket, the device."""
+    """`kind`: "thread", "connection" or "gpu". `id`: what distinguishes it from others of its kind:
+    the number of the thread, the inode of the socket, the device."""
 
     kind: str
     name: str
@@ -27,7 +27,7 @@ class Hazard:
 
 
 def find_hazards(proc: Path = _PROC) -> list[Hazard]:
-    """Of this process; `proc` is its folder, an argument so that tests read recorded ones."""
+    """Hazards of this process; `proc` is its folder in /proc, in tests a recorded one."""
     files = dict(_open_files(proc))
     return [*_threads(proc), *_connections(proc, files), *_gpus(files)]
 

@@ -1,6 +1,6 @@
-"""What the parent does with its memory before it forks, so that children go on sharing it.
+"""What the parent does with its memory before it forks, so that children keep sharing it.
 
-A page is shared until somebody writes to it, and Python writes where a program only reads: it
+A page is shared until a process writes to it, and Python writes where a program only reads: it
 counts references inside the objects, its garbage collector links them into lists, and its allocator
 fills the holes between them. docs/memory.md has the measurements behind every step."""
 

@@ -48,7 +48,7 @@ class Supervisor:
         self._running: dict[int, int] = {}
 
     def run(self) -> None:
-        """Returns when nobody runs and nobody is due."""
+        """Returns when no child runs and none is due."""
         with SignalQueue(self._signals) as signals, Orphans() as orphans:
             try:
                 self._start_due()
@@ -86,7 +86,7 @@ class Supervisor:
             os.kill(self._running[child], number)
 
     def _kill_all(self) -> None:
-        """Nobody is left behind, whatever went wrong in the loop."""
+        """Kills all children, so that none is left, whatever went wrong in the loop."""
         for pid in self._running.values():
             os.kill(pid, signal.SIGKILL)
         for pid in self._running.values():

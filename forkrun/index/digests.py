@@ -1,4 +1,4 @@
-"""What tells whether the input of a job is the same as before."""
+"""Digests that show whether the input of a job is the same as before."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class FileIndex:
 
     @property
     def identity(self) -> Identity:
-        """What tells whether a file is still the one that was indexed."""
+        """Identity of a file, to check that it is still the one that was indexed."""
         return self.uuid, self.n_bytes, self.modified_ns
 
     @classmethod

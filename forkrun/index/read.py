@@ -96,7 +96,7 @@ class _Worker:
         assert self.process.stdin is not None
         self.request = request
         self._deadline_s = time.monotonic() + _MOST_WALL_S
-        with contextlib.suppress(BrokenPipeError):  # it has just died: the reply tells
+        with contextlib.suppress(BrokenPipeError):  # it has just died: the reply says so
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
-"""For what nobody foresees."""
+"""Reserve for the unforeseen."""
 _MERGED_BYTES_PER_S = 100e6
 """A slow disk's share of what benchmarks show."""
 
@@ -38,7 +38,7 @@ def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
 
 
 def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
-    """Of the allocation this process is in; None outside, or if Slurm does not tell."""
+    """Of the allocation this process is in; None outside, or if Slurm does not say."""
     job = environment.get("SLURM_JOB_ID")
     if not job:
         return None
@@ -60,5 +60,5 @@ def time_to_merge_s(n_bytes: int) -> float:
 
 
 def time_for_units_s(longest_unit_s: float) -> float:
-    """To finish those in work."""
+    """To finish those in flight."""
     return 1.2 * longest_unit_s

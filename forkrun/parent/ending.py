@@ -43,7 +43,7 @@ class Ending:
         return self._deadline is not None
 
     def give_up(self, error: HopelessError) -> None:
-        """The job cannot be done. Units in work may still be finished."""
+        """The job cannot be done. Units in flight may still be finished."""
         self.hopeless = self.hopeless or error
         self._order("end_after_unit")
 

@@ -39,10 +39,10 @@ class HangWatch:
         """Signals to send, by child."""
         if not self._timeout_s:
             return {}
-        signals = {child: self._look_at(child, pid, now_s) for child, pid in running.items()}
+        signals = {child: self._check(child, pid, now_s) for child, pid in running.items()}
         return {child: number for child, number in signals.items() if number}
 
-    def _look_at(self, child: int, pid: int, now_s: float) -> int:
+    def _check(self, child: int, pid: int, now_s: float) -> int:
         progress = self._progress(child)
         before, since_s = self._seen[child]
         if progress != before:

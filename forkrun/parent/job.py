@@ -1,5 +1,5 @@
-"""Runs a job from beginning to end in this process and the children it forks; goes on with one that
-was interrupted."""
+"""Runs a job from beginning to end in this process and the children it forks; resumes one that was
+interrupted."""
 
 from __future__ import annotations
 
@@ -82,12 +82,13 @@ def run_job(
 
 
 def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextManager[None]:
-    """Nobody ticks while a job without children processes a unit. Others may fork: no thread."""
+    """Keeps the lock by a thread in a job without children, whose loop stands while it processes a
+    unit. A parent that forks keeps it in its loop: it may have no other thread."""
     return contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
 
 
 def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
-    """Or else all that says so goes, and the outputs are merged again."""
+    """Whether the outputs are there as merged; if not, the record of the merge is removed."""
     problem = problem_of_merge(folder, config, lock.keep)
     if problem:
         Messages(folder, quiet=False).say(f"{problem}: the run is merged again")
@@ -186,7 +187,7 @@ def _end(
 
 
 def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool | None) -> None:
-    """No report is worth a job: what goes wrong is told. Nothing is forked any more."""
+    """Writes the report; if that fails, the job does not. Nothing is forked any more."""
     try:
         with lock.kept_by_thread():
             write_report(folder.path, plots=plots)

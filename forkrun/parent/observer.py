@@ -1,4 +1,4 @@
-"""What the parent does beside waiting: samples, timeline, progress."""
+"""What the parent does while it waits: samples, timeline, progress."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from forkrun.rundir.directory import RunDirectory
 
 
 class RunObserver:
-    """Ticked by the supervisor's loop; has no thread. What goes wrong in writing down how the job
-    goes is told at the end and does not end it: what children write decides."""
+    """Ticked by the supervisor's loop; has no thread. A failure to record the job's course is
+    reported at the end and does not end the job: only what children write decides."""
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ def raise_for(
     if ending.reached:
         raise out_of_time(ending.reached, folder)
     n_left = int((~commits.is_done).sum())
-    raise JobError(f"{n_left} units were not done, and nobody knows why; {_kept(folder)}")
+    raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
 
 
 def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception:
@@ -80,4 +80,4 @@ def last_events(status: _core.ChildStatus) -> str:
 
 
 def _kept(folder: RunDirectory) -> str:
-    return f"committed units are kept in {folder.units}; the same command again goes on from there"
+    return f"committed units are kept in {folder.units}; the same command again resumes the job"

@@ -21,7 +21,7 @@ from forkrun.index.digests import input_digests
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
-from forkrun.schedule.build import JobSchedule, build_schedule, in_work, plugin_paths
+from forkrun.schedule.build import JobSchedule, build_schedule, in_flight, plugin_paths
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     input_lumis = count_lumis(given.ranges, given.mask)
     plan = plan_of(config, given)
     index_done_s = time.time()
-    *_, n_iovs = in_work(config.threads)
+    *_, n_iovs = in_flight(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
     schedule = build_schedule(config, index, conditions)
     return PreparedJob(

@@ -157,7 +157,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
 
 
 def _tick_here(run: Run, work: Work, observer: RunObserver, stop: StopFlag) -> None:
-    stop.look()
+    stop.poll()
     observer.tick()
     if run.deadline and time.monotonic() > run.deadline.at_s:
         work.hand_out.close()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from forkrun.index.ranges import Integers
-from forkrun.plan.model import ANYBODY, EntryRange
+from forkrun.plan.model import ANY_CHILD, EntryRange
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
@@ -145,7 +145,7 @@ def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:
     columns = np.array(cut, dtype=np.int64).reshape(-1, 4).T
     place = np.concatenate((whole, columns[0]))
     return Pieces(
-        child=np.full(len(place), ANYBODY, dtype=np.int64),
+        child=np.full(len(place), ANY_CHILD, dtype=np.int64),
         part=np.concatenate((np.zeros(len(whole), dtype=np.int64), columns[1])),
         run=selected.run[place],
         lumi=selected.lumi[place],

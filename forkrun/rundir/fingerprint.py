@@ -72,8 +72,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
-    """Libraries of C++ modules; the files of Python modules, and what was imported from beside
-    them."""
+    """Libraries of C++ modules; the files of Python modules, and what was imported from their
+    folders."""
     yield from (Path(plugin).resolve() for plugin in plugins if Path(plugin).exists())
     types = [*(m.type for m in config.modules), *(c.type for c in config.conditions)]
     folders = {_home(kind.split(":")[1]).parent for kind in types if kind.startswith("python:")}

@@ -170,7 +170,7 @@ def _commits(file: Path, lines: Iterable[bytes], damaged: list[str]) -> Iterator
 # --- commits that do not hold any more ------------------------------------------------------------
 
 _REVOKED = "revoked.jsonl"
-"""Beside the ledgers: one line {"unit", "end_s", "why"} per commit."""
+"""In the folder of the ledgers: one line {"unit", "end_s", "why"} per commit."""
 
 
 def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:

@@ -10,8 +10,8 @@ from forkrun.rundir.ledger import Commit
 
 
 class Ledger:
-    """Appends to a file that is this process's own: what a process that died may have left of a
-    line is nobody's beginning. Each line is on disk when `append` returns."""
+    """Appends to a file of this process alone: half a line left by a process that died is never
+    continued. Each line is on disk when `append` returns."""
 
     def __init__(self, folder: str, child: int) -> None:
         self._path = f"{folder}/child-{child:03d}"

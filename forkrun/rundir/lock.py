@@ -22,7 +22,7 @@ _OF_A_MACHINE = ("host", "boot", "processes")
 
 
 class RunLock:
-    """A file beside the run's records, touched while its parent lives. No lock of the file system:
+    """A file next to the run's records, touched while its parent lives. No lock of the file system:
     those of network file systems cannot be trusted.
 
     On the holder's machine its process decides: process ids are used again, so its start counts as
@@ -48,8 +48,8 @@ class RunLock:
                     path.unlink()
 
     def keep(self) -> None:
-        """To be called now and then: the parent lives. Raises OutputError if another one took over:
-        this one was not heard of for too long."""
+        """Touches the lock now and then; called often while the parent lives. Raises OutputError if
+        another parent took over, because this one did not touch the lock for too long."""
         now_s = time.monotonic()
         if now_s - self._touched_s < _TOUCH_EVERY_S:
             return
@@ -58,7 +58,7 @@ class RunLock:
             if not self._is_mine():
                 raise OutputError(
                     f"{self._path.parent}: another forkrun has taken over this run directory, or"
-                    " somebody has removed its lock"
+                    " its lock was removed"
                 )
             os.utime(self._path, follow_symlinks=False)
 
@@ -150,7 +150,7 @@ def _process_namespace() -> str:
 
 def _start(pid: int) -> int | None:
     """When a process started, in clock ticks since the machine did; None if it is dead, also if
-    nobody has waited for it yet."""
+    it is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

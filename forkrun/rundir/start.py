@@ -56,19 +56,19 @@ def holds_run(folder: RunDirectory, force: bool) -> bool:
 
 
 def clear(folder: RunDirectory) -> None:
-    """An earlier run goes, its fingerprint first; its configuration is replaced later."""
+    """Removes an earlier run, its fingerprint first; its configuration is replaced later."""
     _remove(folder, [folder.fingerprint.name, folder.ledger.name])
     _remove(folder, folder.entries - {folder.lock.name, folder.config.name})
 
 
 def remove_results(folder: RunDirectory) -> None:
-    """What a run that goes on will make anew, first what says that it was merged."""
+    """Removes what a resumed run makes anew, first the record that it was merged."""
     remove(folder.merge_summary)
     _remove(folder, folder.results)
 
 
 def make_folders(folder: RunDirectory) -> None:
-    """Those that are missing."""
+    """Makes the folders that are missing."""
     with output_errors(folder.path):
         for name in folder.folders:
             (folder.path / name).mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def _remove_temporary(place: Path, lock: str) -> None:
 
 
 def _check_owner(path: Path) -> None:
-    """Whoever owns a folder can put anything into it at any time."""
+    """The owner of a folder can put anything into it at any time."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(

@@ -51,7 +51,7 @@ class UnitFiles:
         return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
 
     def publish(self, folder: str) -> None:
-        """All outputs, which are on disk: whoever wrote them has synced them."""
+        """All outputs, which are on disk: their writer has synced them."""
         for label in self._labels:
             _publish(f"{folder}/{label}.root")
         with output_errors(folder):

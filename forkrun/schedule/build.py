@@ -52,7 +52,7 @@ class JobSchedule:
     ) -> _core.Processor:
         """Starts threads: call it in the child."""
         threads, monitoring = config.threads, config.monitoring
-        n_threads, lanes, units, iovs = in_work(threads)
+        n_threads, lanes, units, iovs = in_flight(threads)
         settings = _core.ProcessorSettings(
             executor=threads.executor.value,
             threads=n_threads,
@@ -82,8 +82,8 @@ class JobSchedule:
             module.clear()
 
 
-def in_work(threads: ThreadsConfig) -> tuple[int, int, int, int]:
-    """Threads of a child, and blocks, units and IOVs that it has in work at the same time."""
+def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:
+    """Threads of a child, and blocks, units and IOVs that it has in flight at the same time."""
     if threads.executor is Executor.SERIAL:
         return 1, 1, 1, 1
     blocks = threads.concurrent_blocks or threads.per_child

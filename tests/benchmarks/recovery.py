@@ -125,7 +125,7 @@ def kill_in_turn(undisturbed: Run, children: int) -> Faults:
 
 
 def kill_all(undisturbed: Run, children: int) -> Faults:
-    """The units that all children have in work in the middle of the job."""
+    """The units that all children have in flight in the middle of the job."""
     return kills(undisturbed.units_at(0.5, children))
 
 

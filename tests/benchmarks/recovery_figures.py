@@ -1,4 +1,4 @@
-"""What the run directories of recovery.py tell: deaths, losses, times."""
+"""Figures from the run directories of recovery.py: deaths, losses, times."""
 
 from __future__ import annotations
 

@@ -198,13 +198,17 @@ def test_a_look_at_many_processes_is_done_piece_by_piece(
     assert looks == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
 
 
-@pytest.mark.parametrize(("look_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
+@pytest.mark.parametrize(("complete_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
 def test_a_look_that_has_begun_is_brought_to_its_end_also_in_a_short_job(
-    tmp_path: Path, record_process: RecordProcess, look_grant_s: float, n_samples: int
+    tmp_path: Path, record_process: RecordProcess, complete_grant_s: float, n_samples: int
 ) -> None:
     record_process(1)
     settings = SamplerSettings(
-        min_interval_s=0.0, slice_s=0.0, max_cost=1e-9, grant_s=1e-9, look_grant_s=look_grant_s
+        min_interval_s=0.0,
+        slice_s=0.0,
+        max_cost=1e-9,
+        grant_s=1e-9,
+        complete_grant_s=complete_grant_s,
     )
     sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
     sampler.add_child(0, 2, now_s=0.0)

@@ -125,7 +125,7 @@ def test_the_largest_child_makes_room(
     readings = [reader.read(pid) for pid in (os.getpid(), *running.values())]
     used = sum(reading.pss_bytes for reading in readings if reading)
     guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
-    demand = guard.look(running)
+    demand = guard.check(running)
     assert (demand.relief if demand else None) is relief
     if demand and n_children == 1:
         assert demand.child == 1
@@ -161,7 +161,7 @@ def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgrou
     (tmp_path / "memory.current").write_text("1000\n")
     limit = MemoryLimit(1000, "a limit", tmp_path if in_cgroup else None)
     reader = CountingReader()
-    demand = MemoryGuard(limit, os.getpid(), reader).look({1: sleeper})
+    demand = MemoryGuard(limit, os.getpid(), reader).check({1: sleeper})
     assert demand
     assert demand.child == 1
     assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]

@@ -27,7 +27,7 @@ class MeasuredRun:
 class EstimateGraph:
     """Modules by number. One is called when it is asked for and its `inputs` are made; asking for
     it asks for them. `first` : asked for when an event begins; `then[i]` : when i has ended;
-    `last` : when all that was asked for has ended. What nobody asks for is not called.
+    `last` : when all that was asked for has ended. What is not asked for is not called.
 
     `times_s` : (n_modules, n_events) [s]. `concurrency` : "reentrant", "one" (event at a time),
     "unsafe" (never together with another unsafe module). `run` : where the times were measured;

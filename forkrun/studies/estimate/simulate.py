@@ -212,8 +212,8 @@ class Simulation:
     # Calls
 
     def _begin_next(self, thread: _Thread, going_on: deque[_Thread]) -> bool:
-        """Of the event whose modules the thread calls in their order. False if that has come to its
-        end, or goes on as tasks."""
+        """Begins the next call of the event whose modules the thread calls in their order. False if
+        that event has ended, or continues as tasks."""
         event = thread.event
         if event is None or event.n_called is None:
             return False
@@ -302,7 +302,7 @@ class Simulation:
             self._push(thread, _Task(None, -1, cause, False))
 
     def _make_tasks(self, thread: _Thread, event: _Event) -> None:
-        """Of what has not been called of an event."""
+        """Makes tasks of the calls that are left of an event."""
         event.n_called = None
         left = list(reversed(self._graph.first))
         passed: set[int] = set()  # several modules may lead to the same one
@@ -317,7 +317,7 @@ class Simulation:
         self._ask_last(thread, event, event.cause)
 
     def _ask(self, thread: _Thread, event: _Event, module: int, cause: int) -> None:
-        """For it and, first to last, for what it needs and nobody has asked for."""
+        """Asks for a module and, first to last, for what it needs and has not been asked for."""
         left = [module]
         while left:
             module = left.pop()

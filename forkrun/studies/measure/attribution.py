@@ -102,7 +102,7 @@ def attribute(
 
     The objects on a page have shares in proportion to their sizes. In pymalloc's arenas they share
     the whole page: what is free on it is there because of them. Elsewhere what is left counts as
-    memory that nobody owns."""
+    memory without owner."""
     shares = _shares(at_fork, ranges, objects, page_size)
     amounts, label_of = _private_by_border(at_fork, private, borders)
     rows: list[Unshared] = []
@@ -177,8 +177,8 @@ def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[An
 def _places(
     at_fork: Pages, ranges: Sequence[MappedRange], small: npt.NDArray[np.bool_], page_size: int
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Of each page, the number of where it is, and the words for these numbers. Anonymous memory
-    beside small objects is pymalloc's."""
+    """(n_pages,) the number of the region of each page, and the regions' names by number. Anonymous
+    memory with small objects is pymalloc's."""
     wheres = sorted({r.where for r in ranges} | {ANONYMOUS, PYMALLOC})
     number = {where: i for i, where in enumerate(wheres)}
     ordered = sorted(ranges, key=lambda r: r.start)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# What limits of a slot count beside anonymous memory (page tables, buffers of files), and what
+# What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
 # grows later than a probe sees.
 MARGIN = 0.1
 

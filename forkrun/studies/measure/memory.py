@@ -13,7 +13,7 @@ from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.studies.measure.jobs import RunningJob, run_jobs
-from forkrun.studies.measure.looks import (
+from forkrun.studies.measure.samples import (
     Forked,
     Moment,
     ProcessMemory,

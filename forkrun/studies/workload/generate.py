@@ -157,7 +157,7 @@ def _filter_inputs(
     n_filters: int,
     random: np.random.Generator,
 ) -> list[list[int]]:
-    """Each takes its share; what nobody else consumes is dealt among them."""
+    """Each takes its share; what no other module consumes is dealt among them."""
     n = len(inputs)
     consumed = {maker for makers in inputs for maker in makers}
     wanted = []
