@@ -1,4 +1,4 @@
-"""Merges a run: every output, the histograms, and what the input has beside events."""
+"""Merges a run: every output, the histograms, and what the input has in addition to events."""
 
 from __future__ import annotations
 

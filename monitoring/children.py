@@ -83,13 +83,13 @@ def measure_balance(children: Sequence[ChildSummary]) -> Balance:
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:
-    """Of children with these processing times; None if nothing was processed."""
+    """Mean over longest processing time of the children; None if nothing was processed."""
     longest = max(processing_s, default=0.0)
     return sum(processing_s) / longest / len(processing_s) if longest > 0 else None
 
 
 def spread(values_s: Sequence[float]) -> Spread | None:
-    """None of no values."""
+    """Spread of the values; None if there are none."""
     if not values_s:
         return None
     low, high, mean = min(values_s), max(values_s), math.fsum(values_s) / len(values_s)

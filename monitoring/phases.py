@@ -91,7 +91,7 @@ def _last(records: RunRecords, event: str) -> float | None:
 
 
 def _end(records: RunRecords) -> float | None:
-    """Of the job; of a job that was cut off: the last thing that is known of it."""
+    """End of the job; for a job that was cut off, the time of its last record."""
     end = _last(records, "job_end")
     known = [line.time_s for line in records.timeline] + [s.time_s for s in records.samples[-1:]]
     return max(known, default=None) if end is None else end

@@ -26,7 +26,7 @@ class BadEvent:
 
 
 class Purpose(StrEnum):
-    """Of a child."""
+    """What a child is forked for."""
 
     WORK = "work"
     PROBE = "probe"

@@ -73,7 +73,7 @@ class ChildUnits:
 
 
 def _numbers_to_do(work: Work, child: int, assignment: Assignment) -> Iterator[int]:
-    """Of the units to do, first those that others left, while the parent has no other wish."""
+    """Numbers of units to do, first those left by others, until the parent gives another order."""
     queue = work.hand_out.queue(child)
     first = iter(assignment.first)
     while work.board.read(child).order == "go_on":

@@ -24,7 +24,7 @@ _MOST_THREADS = 10_000
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "estimate",
         description="From times of modules and their dependencies, of a replay file or of a run:"

@@ -29,7 +29,7 @@ _SERIAL = ("threads.executor=serial", "threads.per_child=1")
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "measure",
         description="Runs a job to find out how well its memory is shared.",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "plan",
         description="Index the input and print the units of work, in merge order; or simulate how"

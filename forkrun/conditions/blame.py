@@ -37,8 +37,8 @@ def error_of_write(
 
 
 def _labels(frame: TracebackType, owned: list[tuple[str, Array]]) -> tuple[list[str], bool]:
-    """Of the conditions that the failing line names, and whether it names another array that is
-    read-only."""
+    """Labels of the conditions that the failing line names, and whether it names another array that
+    is read-only."""
     labels, is_other_too = [], False
     for used in _used_in(frame):
         if isinstance(used, str):

@@ -1,4 +1,4 @@
-"""Conditions stay as the parent loaded them: a module that changes one gets an error.
+"""Conditions stay as the parent loaded them: a module that changes one is blamed for it.
 
 Arrays are read-only, and a write to one is an error at once. Sets, attributes and what else cannot
 be locked are compared with what they were before the fork."""

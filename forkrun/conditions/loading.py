@@ -29,12 +29,12 @@ class Payload:
     arrays: Arrays
     attributes: Mapping[str, str]
     n_bytes: int
-    """Of its arrays; of the file where it has none."""
+    """Size of its arrays; of the file where it has none."""
     load_s: float
 
 
 def load_payload(source: ConditionSource, number: int) -> Payload:
-    """Raises ConfigError with everything that is wrong with it."""
+    """Loads one payload. Raises ConfigError with everything that is wrong with it."""
     payload = source.payloads[number]
     start_s = time.perf_counter()
     try:

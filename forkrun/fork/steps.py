@@ -32,7 +32,7 @@ class StepsInARow:
         self._before = _look()
 
     def end(self, name: str) -> None:
-        """Of the step of this name; the next begins."""
+        """Ends the step `name`: what has appeared since the last call is its doing."""
         after = _look()
         if after is not self._before:
             for hazard in after - self._before:

@@ -42,7 +42,7 @@ def owner_of(thread: str) -> str | None:
 
 
 def _stack_pointer(thread: str) -> int:
-    """Of a thread that waits. A pool's threads look for work for a while before they do."""
+    """Stack pointer of a thread once it waits: a pool's threads look for work for a while first."""
     deadline_s = time.monotonic() + _PATIENCE_S
     while True:
         fields = (_PROC / "task" / thread / "syscall").read_text().split()

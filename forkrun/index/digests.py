@@ -20,7 +20,7 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
 
 
 def _input_digest(file: FileIndex, held: memoryview) -> str:
-    """Of what the file is, and `held`, its ranges."""
+    """Digest of the file's identity and of `held`, the records of its lumi ranges."""
     size = None if is_url(file.path) else os.stat(file.path).st_size
     digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
     digest.update(held)

@@ -55,7 +55,7 @@ class FileIndex:
 
     @classmethod
     def from_json(cls, path: str, data: dict[str, Any]) -> FileIndex:
-        """Of what `_core.index_tree` returns."""
+        """Makes the index of a file from what `_core.index_tree` returns."""
         return cls(
             path=path,
             uuid=data["uuid"],

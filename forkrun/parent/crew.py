@@ -173,11 +173,11 @@ class JobCrew:
     def _answer(self, child: int, lost: list[int], death: Death | None) -> None:
         if self.assignments[child].purpose is Purpose.PROBE:
             (unit,) = self.assignments[child].first
-            self._tell(child, death, self._recovery.probed(unit, death))
+            self._report(child, death, self._recovery.probed(unit, death))
             return
         self._recovery.requeue(unit for unit in lost if death is None or unit != death.unit)
         if death:
-            self._tell(child, death, self._recovery.died(death))
+            self._report(child, death, self._recovery.died(death))
         elif not self._n_done[child] and self._hand_out.queue(child).n_left:
             self._count_idle_end(child)
 
@@ -187,7 +187,7 @@ class JobCrew:
             why = "children end without having done any of the units that are left"
             raise HopelessError(why, Death(child, None, "it ended well, without a unit"))
 
-    def _tell(self, child: int, death: Death | None, answer: str) -> None:
+    def _report(self, child: int, death: Death | None, answer: str) -> None:
         what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
         self._observer.recovered(child, death, f"{what}: {answer}")
 

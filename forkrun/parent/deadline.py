@@ -38,7 +38,7 @@ def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
 
 
 def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
-    """Of the allocation this process is in; None outside, or if Slurm does not say."""
+    """Time left of this process's Slurm allocation; None outside, or if Slurm does not say."""
     job = environment.get("SLURM_JOB_ID")
     if not job:
         return None

@@ -65,6 +65,6 @@ class HangWatch:
 
 
 def ask_for_stacks(pid: int) -> None:
-    """Of all threads of a child, in C++, into its log."""
+    """Has a child write the C++ stacks of all its threads to its log."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         _core.ask_for_stack(pid, int(thread.name))

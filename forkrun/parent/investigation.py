@@ -30,7 +30,8 @@ class Innocent:
 
 
 class Investigation:
-    """Of a unit with these entries. Ask for the `entries` of the next probe, tell how it ended."""
+    """Search for the event that crashes the child, in a unit with these entries. Ask for the
+    `entries` of the next probe, then say how it ended."""
 
     def __init__(self, ranges: tuple[EntryRange, ...]) -> None:
         self._ranges = ranges

@@ -122,7 +122,7 @@ def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Com
     remove_results(folder)
     commits, problems = valid_commits(folder, n_events, thorough=True, tick=lock.keep)
     _describe(folder, job)
-    _tell_redone(Messages(folder, quiet=False), problems)
+    _report_redone(Messages(folder, quiet=False), problems)
     return commits
 
 
@@ -137,7 +137,7 @@ def _describe(folder: RunDirectory, job: PreparedJob) -> None:
     write_json(folder.fingerprint, job.fingerprint)
 
 
-def _tell_redone(messages: Messages, problems: Sequence[str]) -> None:
+def _report_redone(messages: Messages, problems: Sequence[str]) -> None:
     lines = [f"{problem}; it is done again" for problem in problems[:_PROBLEMS_SHOWN]]
     if len(problems) > _PROBLEMS_SHOWN:
         lines.append(f"and {len(problems) - _PROBLEMS_SHOWN:,} more are done again")
@@ -216,7 +216,7 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
         except DamagedFilesError as error:
             if is_last:
                 raise
-            _tell_redone(run.messages, str(error).splitlines())
+            _report_redone(run.messages, str(error).splitlines())
         commits = read_ledgers(run.folder.ledger)
 
 
@@ -233,7 +233,7 @@ def _merge_what_is_there(run: Run) -> None:
     try:
         _merge(run, is_whole=False)
     except DamagedFilesError as error:
-        _tell_redone(run.messages, str(error).splitlines())
+        _report_redone(run.messages, str(error).splitlines())
         _merge(run, is_whole=False)
 
 
@@ -257,5 +257,5 @@ def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
         commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
         if not problems:
             return
-        _tell_redone(run.messages, problems)
+        _report_redone(run.messages, problems)
     raise OutputError(f"temporary outputs do not stay as they are written: {problems[0]}")

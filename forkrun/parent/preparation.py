@@ -68,7 +68,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:
-    """Of all input files of a job."""
+    """Indexes all input files of a job."""
     return index_files(input_files(config.source), IdBranches.of(config.source))
 
 
@@ -87,7 +87,7 @@ class JobInput:
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
-    """Of what the mask accepts, or of the events that the job is restricted to."""
+    """Plan of what the mask accepts, or of the events that the job is restricted to."""
     only = [EventId.parse(text) for text in config.source.only]
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})

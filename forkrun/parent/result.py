@@ -32,7 +32,7 @@ class Result:
 
     @classmethod
     def read(cls, run_directory: Path) -> Result:
-        """Of a finished run. Raises InputError."""
+        """Reads the result of a finished run. Raises InputError."""
         folder = RunDirectory(run_directory)
         config = _read(folder.config)
         files = {o["label"]: folder.merged(o["label"]) for o in config.get("outputs", [])}

@@ -16,13 +16,13 @@ from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
 _SHARES = 12
-"""Of what is left, each of `balance_for` children would get so many units of the present size."""
+"""Units of the present size that each of `balance_for` children would get of what is left."""
 _SMALLEST = 8
-"""The last units are so many times smaller than the first."""
+"""Ratio of the sizes of the first units and the last."""
 _SLACK = 1.25
-"""A unit may be so many times as large as wanted, if it ends with its lumi or a cluster then."""
+"""Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
 _OF_CLUSTER = 8
-"""A cluster is cut into so many units at most: each reads it again, and has baskets of its own."""
+"""Units that a cluster is cut into, at most: each reads it again, and has its own baskets."""
 _FEWEST = 6
 """Clusters do not matter where each of `balance_for` children would get fewer units than this."""
 _LEAST = 10

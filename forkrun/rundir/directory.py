@@ -55,12 +55,12 @@ class RunDirectory:
         return self.path / "ledger"
 
     def child_ledgers(self, child: int) -> list[Path]:
-        """Of all processes that were this child, in no order."""
+        """Ledgers of all processes that were this child, in no order."""
         return list(self.ledger.glob(f"child-{child:03d}.*"))
 
     @property
     def merge_summary(self) -> Path:
-        """Made by a merge of everything."""
+        """Summary of a merge of everything."""
         return self.ledger / "merge.json"
 
     @property
@@ -160,7 +160,7 @@ class RunDirectory:
         return self.monitoring / f"timing-{child:03d}.json"
 
     def child_timings(self) -> list[Path]:
-        """Of all processes."""
+        """Timing files of all children's processes."""
         return sorted(self.monitoring.glob("timing-*.json"))
 
     def child_trace(self, child: int) -> Path:
@@ -168,7 +168,7 @@ class RunDirectory:
         return self.monitoring / f"trace-{child:03d}.npy"
 
     def child_traces(self) -> list[Path]:
-        """Of all processes."""
+        """Trace files of all children's processes."""
         return sorted(self.monitoring.glob("trace-*.npy"))
 
     def unshared(self, what: str) -> Path:
@@ -184,11 +184,11 @@ class RunDirectory:
         return self.logs / "parent.log"
 
     def log(self, name: str, parent_pid: int) -> Path:
-        """Of a process of this parent: `child-003`, `merge`."""
+        """Log of a process of this parent: `name` is `child-003` or `merge`."""
         return self.logs / f"{parent_pid}-{name}.log"
 
     def logs_of(self, child: int) -> list[Path]:
-        """The last one is the newest."""
+        """Logs of all processes that were this child; the last one is the newest."""
         logs = self.logs.glob(f"*-child-{child:03d}.log")
         return sorted(logs, key=lambda log: log.stat().st_mtime)
 

@@ -29,9 +29,9 @@ def fingerprint(
     plugins: Sequence[str],
     payloads: Sequence[str] = (),
 ) -> Fingerprint:
-    """Of a job whose modules have been loaded. `input_digests`: by path of the input's files;
-    `units_digest`: of the plan's units; `plugins`: paths of libraries of modules; `payloads`: files
-    of conditions, also of those that are named in index files."""
+    """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
+    files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
+    `payloads`: files of conditions, also those named in index files."""
     described = config.model_dump(mode="json", exclude=_FREE)
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},

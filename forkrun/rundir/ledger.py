@@ -128,7 +128,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
 
 
 def ledger_files(folder: Path) -> list[Path]:
-    """Of all processes, in order of children."""
+    """Ledgers of all processes, in order of children."""
     return sorted(folder.glob("child-*.jsonl"))
 
 

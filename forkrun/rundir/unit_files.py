@@ -25,11 +25,11 @@ class UnitFiles:
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
-        """Of a unit."""
+        """Folder of the unit's temporary outputs."""
         return self._directory.unit(number)
 
     def probe_folder(self, number: int, child: int) -> str:
-        """For what a probe of a unit writes; nothing of it is kept."""
+        """Folder for what a probe of a unit writes; nothing of it is kept."""
         return f"{self.folder(number)}-probe-{child:03d}"
 
     def places(self, folder: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ class UnitFiles:
             sync(folder)
 
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
-        """Of an output that is published."""
+        """Record of a published output: file, events, size and checksum."""
         name, written = f"{folder}/{output.label}.root", output.written
         checksum = _core.file_checksum(name)
         return OutputPart(

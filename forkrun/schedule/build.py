@@ -151,12 +151,12 @@ def _load_plugins(config: JobConfig) -> list[str]:
 
 
 def plugin_paths(config: JobConfig) -> list[str]:
-    """Of the libraries of C++ modules."""
+    """Paths of the libraries of C++ modules."""
     return [plugin_path(plugin) for plugin in config.job.plugins]
 
 
 def plugin_path(plugin: str) -> str:
-    """A bare name: of one that comes with forkrun."""
+    """Path of a library; a bare name is that of one that comes with forkrun, if there is one."""
     shipped = Path(__file__).parents[1] / "lib" / f"lib{plugin}.so"
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 

@@ -178,7 +178,7 @@ def test_shared_and_private_add_up_to_rss(
 
 
 def sampler_of_two_children(run_dir: Path, record_process: RecordProcess) -> Sampler:
-    """Of parent 1 with children 2 and 3, of which each tick reads one."""
+    """Sampler of parent 1 with children 2 and 3; each tick reads one process."""
     for pid in (1, 2):
         record_process(pid)
     settings = SamplerSettings(slice_s=0.0, grant_s=1e9)

@@ -134,8 +134,8 @@ def test_the_largest_child_makes_room(
 
 
 class FirstReading(ProcessReader):
-    """Of processes that stay as they were: otherwise their share of libraries changes with whoever
-    else maps them."""
+    """Reader that keeps the first reading of each process: otherwise its share of libraries changes
+    with other processes that map them."""
 
     def __init__(self) -> None:
         super().__init__(max_stop_s=math.inf)  # exact PSS

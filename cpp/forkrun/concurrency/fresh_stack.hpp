@@ -5,7 +5,7 @@
 
 namespace forkrun {
 
-/// Of a fresh stack.
+/// Size of a fresh stack.
 inline constexpr std::size_t fresh_stack_bytes = std::size_t{16} << 20U;
 /// So many fresh stacks upon each other, of 1 GiB, and no more.
 inline constexpr int n_fresh_stacks_at_most = 64;

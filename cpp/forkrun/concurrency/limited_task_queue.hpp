@@ -30,7 +30,7 @@ class LimitedTaskQueue {
     return false;
   }
 
-  /// True if somebody is admitted at once; nobody is kept.
+  /// True if the caller is admitted at once; it is not kept in the queue.
   [[nodiscard]] bool try_enter() {
     const std::scoped_lock lock{mutex_};
     if (n_free_ == 0) {

@@ -17,7 +17,7 @@ namespace forkrun {
 ///     if (Task* next = queue.leave(number)) ready.push(*next);
 ///
 /// Every number must enter and leave once. At most `n_waiting` numbers are under way at a time, so
-/// number and turn meet in a ring of that many places: whoever comes second finds the other.
+/// number and turn meet in a ring of that many places: the one that comes second finds the other.
 class OrderedTaskQueue {
  public:
   explicit OrderedTaskQueue(std::size_t n_waiting)

@@ -40,7 +40,7 @@ class ReadyTasks {
   /// False while tasks are so short that others had better be left asleep.
   [[nodiscard]] bool sharing_pays() const;
 
-  /// What counts as `n` tasks was done: tells those who watch how short tasks are here.
+  /// Notes that what counts as `n` tasks was done: shows how short tasks are here.
   void note_progress(std::uint64_t n = 1) {
     // The only writer: no need for a locked instruction.
     n_executed_.store(n_executed_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -57,7 +57,7 @@ class ReadyTasks {
   void work_until(Wakeup& wakeup, Task::Rank limit);
 
   [[nodiscard]] Team& team() const { return team_; }
-  /// Of the thread in its executor, from 0.
+  /// Number of the thread in its executor, from 0.
   [[nodiscard]] std::uint32_t number() const { return number_; }
 
  private:

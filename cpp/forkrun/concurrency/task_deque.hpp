@@ -42,11 +42,11 @@ class TaskDeque {
     return task;
   }
 
-  /// Whether the owner has told others that there is something to take.
+  /// Whether the owner has signalled that there is something to take.
   [[nodiscard]] bool is_advertised() const { return advertised_.load(std::memory_order_relaxed); }
   void set_advertised() { advertised_.store(true, std::memory_order_relaxed); }
 
-  // By anybody.
+  // By any thread.
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 

@@ -13,8 +13,8 @@ namespace forkrun {
 void forget_signals();
 
 /// Batch systems send SIGTERM to every process of a job. A child takes orders from its parent only:
-/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of anybody else it
-/// goes on being ignored. `order` must outlive the process's use. After `forget_signals`.
+/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of any other process
+/// it remains ignored. `order` must outlive the process's use. After `forget_signals`.
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order);
 
 /// A thread that gets this signal writes its call stack to stderr and goes on.

@@ -71,7 +71,7 @@ class EstimateGraph:
 
 
 def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGraph:
-    """Of a replay file: as many events as its longest list of times has, or `n_events`."""
+    """Graph of a replay file, with as many events as its longest list of times, or `n_events`."""
     modules = job.modules
     numbers = {module.label: i for i, module in enumerate(modules)}
     n_events = n_events or max(len(module.event_times_s) for module in modules)
@@ -89,7 +89,7 @@ def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGrap
 
 
 def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
-    """Of a measured job. The times of its one event are those of the average block."""
+    """Graph of a measured job. The times of its one event are those of the average block."""
     modules = timing.modules
     n_blocks = max((module.count for module in modules), default=0)
     if n_blocks == 0:

@@ -51,7 +51,7 @@ class Parallelism:
 
 
 def measure_parallelism(graph: EstimateGraph, n_bins: int = 400) -> Parallelism:
-    """Of all events of the graph, one by one."""
+    """Parallelism within single events of the graph, over all its events."""
     executions = [simulate(_only(graph, event), 1) for event in range(graph.n_events)]
     n_events = len(executions)
     total_s = sum(execution.busy_s for execution in executions) / n_events

@@ -18,12 +18,12 @@ from forkrun.studies.estimate.scaling import Limits, Scaling
 MAX_CRITICAL = 10
 _MODULE_WIDTH = 48
 _SET_BY_WIDTH = 11
-"""Of labels in tables, which then fit into 80 columns."""
+"""Width of labels in tables, which then fit into 80 columns."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Everything that is said of a graph."""
+    """Everything that the report says about a graph."""
 
     graph: EstimateGraph
     parallelism: Parallelism

@@ -71,7 +71,7 @@ def _scale(
 
 
 def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
-    """Of the speed-up, whatever the number of threads, and who sets them."""
+    """Upper bounds of the speed-up for any number of threads, and the modules that set them."""
     found = limits(graph)
     block_s = work_s / graph.events_per_block
     if found.slowest is not None:
@@ -81,7 +81,7 @@ def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
 
 
 def limits(graph: EstimateGraph) -> Limits:
-    """Of modules that are called."""
+    """Limits of the event rate that are set by the modules that are called."""
     mean_s = graph.times_s.mean(axis=1) / graph.events_per_block
     needed = graph.needed()
     ones = [i for i in needed if graph.concurrency[i] == "one" and mean_s[i] > 0]

@@ -341,7 +341,7 @@ class Simulation:
 
 
 def serial_order(graph: EstimateGraph) -> list[int]:
-    """Of all modules that are called: path by path, what each needs before it."""
+    """All modules that are called, in serial order: path by path, what each needs before it."""
     order: dict[int, None] = {}
     asked: set[int] = set()
 

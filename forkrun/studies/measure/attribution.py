@@ -66,7 +66,7 @@ class Objects:
 
 
 def parse_maps(text: str) -> list[MappedRange]:
-    """Of /proc/PID/maps."""
+    """Mapped ranges in the text of /proc/PID/maps."""
     ranges = []
     for line in text.splitlines():
         fields = line.split(maxsplit=5)
@@ -152,15 +152,15 @@ def _shares(
     left = np.flatnonzero(rest > 1e-6)
     page = np.concatenate([page, left])
     weight = np.concatenate([weight, rest[left]])
-    nobody = np.full(len(left), -1)
+    no_owner = np.full(len(left), -1)
     keys = np.stack(
-        [np.concatenate([owner, nobody]), np.concatenate([kind, nobody]), where[page]], axis=1
+        [np.concatenate([owner, no_owner]), np.concatenate([kind, no_owner]), where[page]], axis=1
     )
     return _Shares(page, weight, _groups(keys), wheres)
 
 
 def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[Any, ...]:
-    """Of objects on pages that were there at the fork: page as its number in `at_fork`."""
+    """Objects on pages that were there at the fork, with each page as its place in `at_fork`."""
     numbers = objects.page * np.uint64(OBJECT_PAGE) // np.uint64(page_size)
     place = np.searchsorted(at_fork, numbers)
     inside = np.flatnonzero(place < len(at_fork))

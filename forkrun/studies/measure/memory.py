@@ -57,19 +57,19 @@ class MemoryMeasurement:
 
     @property
     def forked_bytes(self) -> float:
-        """Of parent and children: PSS of anonymous memory, and pages of files once. (PSS of files
-        depends on what else runs on the machine.)"""
+        """Memory of parent and children: PSS of anonymous memory, and pages of files once. (PSS of
+        files depends on what else runs on the machine.)"""
         return self.forked.anonymous_pss_bytes + self.separate.mix.files_bytes
 
     @property
     def separate_bytes(self) -> float:
-        """Of as many separate processes as there are children: their memory adds up, pages of files
-        are there once."""
+        """Memory of as many separate processes as there are children: it adds up, but pages of
+        files are there once."""
         return self.separate.mix.separate_bytes(self.forked.n_children)
 
     @property
     def saving(self) -> float:
-        """Measured, as a fraction."""
+        """The measured saving, as a fraction."""
         return saving(self.forked_bytes, self.separate_bytes)
 
     @property

@@ -1,4 +1,4 @@
-"""A memory measurement for people who would rather look. Loads matplotlib."""
+"""Plots of a memory measurement. Loads matplotlib."""
 
 from __future__ import annotations
 

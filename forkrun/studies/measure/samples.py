@@ -57,7 +57,7 @@ class Moment:
 
 
 def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
-    """Over processes."""
+    """Mean over processes."""
     return ProcessMemory(
         *(fmean(getattr(sample, name) for sample in samples)
           for name in ProcessMemory.__dataclass_fields__)
@@ -65,8 +65,8 @@ def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
 
 
 def forked_memory(run_dir: Path, n_children: int) -> Forked:
-    """When all children were there and had processed events, at the time they needed most. Raises
-    JobError if no complete sample was taken then: the job is too short."""
+    """Memory when all children were there and had processed events, at the time they needed most.
+    Raises JobError if no complete sample was taken then: the job is too short."""
     groups = [
         group
         for group in complete_samples(read_records(run_dir).samples)
@@ -100,7 +100,7 @@ def _all_have_worked(group: Sequence[Sample], n_children: int) -> bool:
 
 
 def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
-    """Of a job in one process: when it began with its events, and when it had most memory of its
+    """Memory of a job in one process: when its event loop began, and when it had most memory of its
     own."""
     samples = read_records(run_dir).samples
     if not samples:
@@ -130,7 +130,7 @@ def memory_per_child(run_dir: Path) -> list[Moment]:
 
 
 def memory_of_process(run_dir: Path) -> list[Moment]:
-    """Of a job in one process."""
+    """Memory against time of a job in one process."""
     samples = read_records(run_dir).samples
     return [
         Moment(s.time_s - samples[0].time_s, 1, s.private_bytes, s.shared_bytes) for s in samples

@@ -44,8 +44,8 @@ def find_slot(
     proc: Path = PROC,
     cgroups: Path = CGROUPS,
 ) -> Slot:
-    """Of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc and of
-    the control groups are arguments, so that tests read recorded ones."""
+    """Slot of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc
+    and of the control groups are arguments, so that tests read recorded ones."""
     words = os.environ if environment is None else environment
     n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
     n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]

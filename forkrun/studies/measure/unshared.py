@@ -79,7 +79,7 @@ def _sums(rows: Iterable[Unshared]) -> tuple[float, float, str]:
 
 
 def read_unshared(run_dir: Path) -> UnsharedMemory:
-    """Of a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
+    """Reads a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
     files = UnsharedFiles(run_dir)
     if not files.pages.exists():
         raise InputError(

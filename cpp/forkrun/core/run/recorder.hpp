@@ -11,10 +11,10 @@
 namespace forkrun {
 
 /// Notes when modules are called, from any thread. Every thread writes to memory of its own; what
-/// all of them have noted is put together when nobody notes any more.
+/// all of them have noted is put together when none notes any more.
 class Recorder {
  public:
-  /// Told of each call on its thread: before it, and when it has ended.
+  /// Called at each call of a module, on its thread: before it, and when it has ended.
   using OnCall = std::function<void(std::uint32_t node, bool has_ended)>;
 
   /// `n_trace_calls`: so many calls are kept one by one, the first of the process; 0: none.
@@ -88,7 +88,7 @@ class Recorder {
     Call call;
   };
 
-  /// By node. While nobody notes.
+  /// By node. While no thread notes.
   [[nodiscard]] std::vector<NodeStatistics> statistics() const;
   [[nodiscard]] std::vector<Stall> stalls() const;
   [[nodiscard]] std::vector<TracedCall> trace() const;

@@ -43,8 +43,8 @@ class ProductTable {
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   [[nodiscard]] const std::vector<Consumption>& consumptions() const { return consumptions_; }
 
-  /// Products made twice, by nobody, or of another type than asked for. `modules`: how to call each
-  /// of them, such as `module "dimuon"`.
+  /// Products made twice, not made at all, or of another type than asked for. `modules`: how to
+  /// call each of them, such as `module "dimuon"`.
   [[nodiscard]] std::vector<std::string> problems(const std::vector<std::string>& modules) const;
 
  private:

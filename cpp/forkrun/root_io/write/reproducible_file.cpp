@@ -25,7 +25,7 @@ ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int
     : TFile{"forkrun?reproducible", "NET", "", compression} {
   const bool is_new = mode == OutputMode::create;
   if (is_new) {
-    ::unlink(path.c_str());  // whoever still has the old file open writes into that
+    ::unlink(path.c_str());  // a process that still has the old file open writes into that
   }
   fOption = is_new ? "CREATE" : "UPDATE";
   fRealName = path;
