@@ -22,8 +22,8 @@ _SHOWN = 5
 
 
 def check_part(folder: Path, part: OutputPart | HistogramPart) -> None:
-    """To be called just before the file is read, so that the disk is read once. Raises
-    VerificationError."""
+    """Checks size and checksum of a file, just before it is read, so that the disk is read once.
+    Raises VerificationError."""
     problem = _change(folder, part)
     if problem:
         raise VerificationError(problem)
@@ -39,7 +39,7 @@ def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path
 def revoke_damaged(
     folder: RunDirectory, config: JobConfig, commits: Sequence[Commit], error: Exception
 ) -> None:
-    """After a merge that failed because of `error`: looks at every file by itself. Raises
+    """Checks every file by itself after a merge that failed because of `error`. Raises
     DamagedFilesError if any is not as it was written or cannot be read; its unit is revoked."""
     found = [(c, why) for c in commits if (why := _damage(folder, config, c)) is not None]
     if not found:

@@ -28,11 +28,11 @@ class Phases:
     last_children_s: float | None
     merge_s: float | None
     event_loop_s: float | None
-    """From the first event of any child to the end of the last one."""
+    """Time from the first event of any child to the end of the last one."""
 
 
 def measure_phases(records: RunRecords) -> Phases:
-    """From the timeline, and the ledger for first and last events."""
+    """Phases from the timeline, and from the ledger for first and last events."""
     start = _first(records, "job_start")
     end = _end(records)
     index, modules = _first(records, "index_done"), _first(records, "modules_built")
@@ -57,8 +57,8 @@ def measure_phases(records: RunRecords) -> Phases:
 
 
 def first_events(records: RunRecords) -> dict[int, float]:
-    """By child, when it began its first event: from the ledger, or, if it committed nothing, when
-    the parent saw it [s since the epoch]."""
+    """Time of each child's first event [s since the epoch]: from the ledger, or, if it committed
+    nothing, when the parent saw it."""
     seen: dict[int, float] = {}
     for line in records.timeline:
         if line.event == "child_first_event" and line.child is not None:
@@ -75,7 +75,7 @@ def _starts(records: RunRecords) -> dict[int | None, float]:
 
 
 def last_commits(records: RunRecords) -> dict[int, float]:
-    """By child, when it committed its last unit [s since the epoch]."""
+    """Time of each child's last commit [s since the epoch]."""
     last: dict[int, float] = {}
     for unit in records.ledger:
         last[unit.child] = max(unit.end_s, last.get(unit.child, unit.end_s))

@@ -87,7 +87,7 @@ class Summary:
     """Records that could not be read and are left out, in words."""
 
     def to_json(self) -> dict[str, Any]:
-        """As documented in docs/monitoring.md."""
+        """Content of `report.json`, as documented in docs/monitoring.md."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
 

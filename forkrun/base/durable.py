@@ -94,12 +94,12 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """As `write_bytes`, in UTF-8."""
+    """Writes a text in UTF-8, as `write_bytes` does."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
-    """As `write_bytes`, with an end of line. `indent` None is compact and much faster."""
+    """Writes JSON and an end of line, as `write_bytes`. `indent` None: compact and much faster."""
     write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
@@ -144,7 +144,7 @@ def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def open_new_descriptor(path: Path | str) -> int:
-    """As `open_new`, for a file that only grows, without a buffer."""
+    """Opens a new file as `open_new` does, to append without a buffer."""
     return os.open(path, _NEW | os.O_APPEND, 0o644)
 
 
@@ -154,7 +154,7 @@ def open_to_append(path: Path | str) -> int:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """By one call if the disk has room; else the rest of it says why not."""
+    """Writes all of `data`, mostly by one call; where the disk is full, a second call raises."""
     n_written = os.write(descriptor, data)
     while n_written < len(data):
         n_written += os.write(descriptor, data[n_written:])

@@ -75,7 +75,7 @@ def text_problem(text: str) -> str | None:
 
 
 def short(value: object, most: int = 100) -> str:
-    """As Python writes it, cut to be readable."""
+    """A value as Python writes it, cut to be readable."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 1] + "…"
 

@@ -93,7 +93,7 @@ class _Life:
         self._read_at_s = 0.0
 
     def is_over(self, n_events: int) -> bool:
-        """After so many more events."""
+        """Whether the child ends now, after `n_events` more events."""
         self._n_events += n_events
         if not self._forking.children:
             return False

@@ -43,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Those of `run` and `resume`."""
+    """Adds the options that `run` and `resume` share."""
     parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
     parser.add_argument(
         "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def config_with(options: argparse.Namespace) -> JobConfig:
-    """With the options of `add_run_options` applied as well."""
+    """The configuration, with the options of `add_run_options` applied as well."""
     if options.no_merge:
         options.settings = [*options.settings, "merge.enabled=false"]
     if options.trace:

@@ -56,8 +56,8 @@ class ConditionGuard:
         return call
 
     def after_unit(self) -> None:
-        """Before the unit is committed. Raises JobError. A module that changes conditions mostly
-        does so from the beginning: the first unit is compared in any case."""
+        """Compares the conditions before the unit is committed. Raises JobError. A module that
+        changes conditions mostly does so from the beginning: the first unit is always checked."""
         if self._is_first_unit or self._when is not CheckConditions.CHILD:
             self.check()
         self._is_first_unit = False

@@ -69,7 +69,7 @@ class Conditions:
         return conditions
 
     def files(self) -> list[str]:
-        """That payloads are loaded from, also those that no event needs."""
+        """Files that payloads are loaded from, also those that no event needs."""
         return [p.file for source in self.sources.values() for p in source.payloads if p.file]
 
     def enter_unit(self, number: int) -> int:

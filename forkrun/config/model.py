@@ -100,7 +100,7 @@ class SourceConfig(Section):
     lumi_mask: str | None = None
     """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
     max_events: Count | None = None
-    """At most so many events, counted after the lumi mask and skip_events."""
+    """Largest number of events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
     only: Texts = ()
     """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
@@ -113,7 +113,7 @@ class ForkingConfig(Section):
     """0: process in the parent's own process."""
     distribution: Distribution = Distribution.GUIDED
     balance_for: Annotated[Positive, _CHILDREN_TO_BALANCE] = 32
-    """guided: units are fine enough for so many children to finish together."""
+    """guided: number of children for which units are fine enough to finish together."""
     min_unit_events: Positive | None = None
     """guided: where a lumi is cut, events per unit at least, roughly; default: by clusters."""
     max_unit_events: Positive | None = None
@@ -121,9 +121,9 @@ class ForkingConfig(Section):
     events_per_turn: Positive = 100
     """round-robin: consecutive events that a child takes per turn."""
     recycle_events: Count = 0
-    """After so many events a child ends and is forked again; 0: never."""
+    """Number of events after which a child ends and is forked again; 0: never."""
     recycle_memory: Size | None = None
-    """After it has so much memory of its own ("2 GB")."""
+    """Private memory ("2 GB") from which on a child ends and is forked again."""
     cpu_affinity: Flag = False
     """Bind each child to CPUs of its own, threads.per_child of them."""
 
@@ -134,7 +134,7 @@ class RecoveryConfig(Section):
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     """What is done about an event that crashes the child: end the job, or leave the event out."""
     max_bad_events: Count = 100
-    """skip: so many, then the job ends all the same."""
+    """skip: largest number of bad events; with more, the job ends."""
     hang_timeout: Duration = 1800.0
     """A child without progress for so long ("30m") hangs; 0: none ever does."""
     grace: Duration = 10.0

@@ -48,7 +48,7 @@ def prepare_helper() -> None:
 
 
 def limit_cpu(more_s: float) -> None:
-    """From now on this process may use so much CPU time; SIGXCPU ends it then."""
+    """Lets this process use so much more CPU time; SIGXCPU ends it then."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + more_s) + 1)
 

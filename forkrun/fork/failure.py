@@ -49,18 +49,18 @@ class FailureNote:
         self._memory = mmap.mmap(-1, self.SIZE_BYTES)
 
     def write(self, error: ForkrunError) -> None:
-        """In the process that fails. A very long text is cut."""
+        """Writes the error, in the process that fails. A very long text is cut."""
         record = to_record(error)
         record["message"] = record["message"][: self.SIZE_BYTES // 16]
         text = json.dumps(record).encode() + _END
         self._memory[: len(text)] = text
 
     def clear(self) -> None:
-        """For the next process."""
+        """Clears the note, for the next process."""
         self._memory[:1] = _END
 
     def read(self) -> ForkrunError | None:
-        """In the process that waits; None if the other one ended without an error of ours."""
+        """Reads the error, in the process that waits; None if the other one wrote none."""
         text = self._memory[: self._memory.find(_END)]
         return from_record(json.loads(text)) if text else None
 

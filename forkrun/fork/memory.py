@@ -66,7 +66,8 @@ def _reason() -> str:
 
 
 def expect_objects(settings: MemorySettings) -> None:
-    """Before modules and conditions are made: where their objects lie decides what a fork costs."""
+    """Prepares for modules and conditions, before they are made: where their objects lie decides
+    what a fork costs."""
     if settings.huge_pages is not False:
         _core.use_huge_arenas()
 

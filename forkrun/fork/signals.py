@@ -100,6 +100,6 @@ class StopFlag:
                 self._note(number, None)
 
     def restore(self) -> None:
-        """Back to the handlers before."""
+        """Restores the handlers from before."""
         if self._handlers:
             self._handlers.restore()

@@ -21,10 +21,10 @@ class Crew(Protocol):
         """Children to be started now."""
 
     def started(self, child: int, pid: int) -> None:
-        """After the fork, in the parent."""
+        """A child was forked; called in the parent."""
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """After the wait; negative: the signal that killed it."""
+        """A child has ended and was waited for; a negative code is the signal that killed it."""
 
     def signalled(self, number: int) -> None:
         """The parent got this signal."""

@@ -52,7 +52,7 @@ def _stack_pointer(thread: str) -> int:
 
 
 def _mappings() -> list[_Mapping]:
-    """In order of addresses."""
+    """Mappings of this process, in order of addresses."""
     found = []
     for line in (_PROC / "maps").read_text().splitlines():
         places, access, _, _, _, *name = line.split(maxsplit=5)

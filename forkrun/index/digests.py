@@ -12,7 +12,7 @@ from forkrun.index.ranges import LumiRanges
 
 
 def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
-    """By path, of what identifies a file and of its ranges."""
+    """Digest of each file's identity and ranges, by path."""
     return {
         file.path: _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)

@@ -51,7 +51,7 @@ class LumiRanges:
         return len(self.run)
 
     def where(self, chosen: Flags) -> LumiRanges:
-        """Those that are chosen : (n_ranges,)."""
+        """The ranges that are `chosen` : (n_ranges,)."""
         return LumiRanges(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     @property

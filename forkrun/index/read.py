@@ -37,7 +37,7 @@ class IdBranches(NamedTuple):
 
     @classmethod
     def of(cls, source: SourceConfig) -> IdBranches:
-        """As configured."""
+        """The id branches that are configured."""
         return cls(source.tree, source.run_branch, source.lumi_branch, source.event_branch)
 
 

@@ -131,7 +131,7 @@ def _bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
 
 
 def _sums(histogram: bh.Histogram[Any], storage: Storage) -> Sums:
-    """As `HistogramSums.sums`."""
+    """Sums of a histogram, in the form of `HistogramSums.sums`."""
     cells = np.asarray(histogram.view(flow=True)).T
     if storage is Storage.COUNTS:
         return np.array(cells, dtype=np.float64)[np.newaxis]

@@ -53,7 +53,7 @@ class BlockRandom:
     def integers(
         self, low: Any, high: Any = None, size: Any = None, *, like: Values = None
     ) -> Values:
-        """In [low, high), or [0, low) without `high`."""
+        """Integers in [low, high), or [0, low) without `high`."""
         bounds = (0, low) if high is None else (low, high)
         return self._draw(self._core.integers, np.int64, bounds, size, like)
 

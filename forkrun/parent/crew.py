@@ -33,7 +33,7 @@ _IDLE_ENDS = 3
 
 
 def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
-    """By the child that has just ended; None if it had not begun any."""
+    """Events done by the child that has just ended; None if it had not begun any."""
     return status.n_events_done - n_before if status.heartbeat_ns else None
 
 

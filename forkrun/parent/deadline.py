@@ -60,5 +60,5 @@ def time_to_merge_s(n_bytes: int) -> float:
 
 
 def time_for_units_s(longest_unit_s: float) -> float:
-    """To finish those in flight."""
+    """Time to finish the units in flight [s]."""
     return 1.2 * longest_unit_s

@@ -22,7 +22,7 @@ class HangWatch:
         self._asked_s: dict[int, float] = {}
 
     def started(self, child: int, now_s: float) -> None:
-        """It counts from here."""
+        """Begins to watch a child; its time counts from here."""
         self._note(child, self._progress(child), now_s)
 
     def _note(self, child: int, progress: tuple[int, int], now_s: float) -> None:

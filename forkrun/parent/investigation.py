@@ -18,7 +18,7 @@ class _Step(Enum):
 
 @dataclass(frozen=True)
 class Guilty:
-    """This event kills: by itself, or whenever those before it have been processed."""
+    """This event crashes the child: by itself, or after those before it have been processed."""
 
     entry: EntryRange
     event: int
@@ -53,7 +53,7 @@ class Investigation:
         return Innocent()
 
     def died(self, n_events_done: int | None, event: int, cause: str) -> Guilty | Innocent | None:
-        """The probe died in work on this event, after so many others. None: another one is
+        """The probe died while it processed this event, after so many others. None: another one is
         needed."""
         entry = None if n_events_done is None else entry_at(self.entries, n_events_done)
         if entry is None:  # before the first event, or when all were done

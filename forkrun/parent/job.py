@@ -98,7 +98,7 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 def _already_done(
     folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
-    """Also for a run whose parent was killed when everything had been merged."""
+    """Ends a run that is merged, also one whose parent was killed just after the merge."""
     messages = Messages(folder, quiet)
     if not folder.has_good_report():
         timeline = Timeline(folder.path)
@@ -229,7 +229,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
 
 
 def _merge_what_is_there(run: Run) -> None:
-    """Without the units whose files turn out damaged."""
+    """Merges what is committed, without the units whose files turn out damaged."""
     try:
         _merge(run, is_whole=False)
     except DamagedFilesError as error:
@@ -238,8 +238,8 @@ def _merge_what_is_there(run: Run) -> None:
 
 
 def _process(run: Run, commits: Sequence[Commit]) -> None:
-    """What goes wrong in the parent itself is said as well: a module's pre_fork(), shared memory
-    that there is not."""
+    """Processes what is left. Failures of the parent itself become errors of ours, too: in a
+    module's pre_fork(), or for lack of shared memory."""
     try:
         process(run, commits)
     except (MemoryError, OSError) as error:

@@ -142,7 +142,7 @@ def _merge_here(
 
 
 def _do_in_child(folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]) -> None:
-    """In a new one if the first ones are killed."""
+    """Does it in a child; in a new one if that is killed, three times at most."""
     for last in (False, False, True):
         crew, failure = _do_once(folder, body, tick)
         if crew.signal_number:

@@ -68,7 +68,7 @@ class RunObserver:
             )  # fmt: skip
 
     def say(self, text: str) -> None:
-        """To the person who waits."""
+        """Prints a message for the user."""
         with self._noting_trouble():
             self._messages.say(text)
 

@@ -58,18 +58,18 @@ def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
 
 
 def stopped(number: int, folder: RunDirectory) -> StoppedError:
-    """For a job that ended early because of a signal."""
+    """The error of a job that ended early because of a signal."""
     name = signal.Signals(number).name
     return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
 
 
 def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
-    """For a job that ended early so as to end well."""
+    """The error of a job that ended early because of its deadline."""
     return OutOfTimeError(f"out of time ({deadline.why}); {_kept(folder)}")
 
 
 def last_events(status: _core.ChildStatus) -> str:
-    """Where a child was when it was last heard of."""
+    """Where a child was when it last updated the status board."""
     if not status.heartbeat_ns:
         return f"it had begun no event (state: {status.state})"
     return (

@@ -82,7 +82,7 @@ class JobInput:
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """With the job's lumi mask."""
+        """The job's input, with its lumi mask."""
         return cls(index, LumiRanges.of(index), mask_of(config))
 
 

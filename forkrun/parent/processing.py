@@ -111,7 +111,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:
-    """From here on the parent's memory stays as it is."""
+    """Prepares the parent for the fork; its memory stays as it is from here on."""
     schedule, settings = work.schedule, work.config.memory
     if settings.warm_up:
         with step("libraries were warmed up"):
@@ -138,7 +138,7 @@ def _warm_up(run: Run, with_python: bool) -> None:
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
-    """children = 0: no fork, and nobody to take the place of a process that dies."""
+    """children = 0: no fork, and no other process to take the place of one that dies."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:

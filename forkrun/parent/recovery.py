@@ -38,7 +38,7 @@ class Death:
 
     @property
     def cause(self) -> str:
-        """In one line."""
+        """Cause of the death, in one line."""
         return str(self.error).splitlines()[0] if self.error else self.words
 
 
@@ -46,9 +46,9 @@ class Dismissal(Enum):
     """Why the parent ended a child."""
 
     HANG = auto()
-    """It made no progress: that counts as a death."""
+    """The child made no progress: that counts as a death."""
     MEMORY = auto()
-    """To make room for the others: no fault of what it processed."""
+    """The others needed its memory: no fault of what it processed."""
 
 
 def words_of_end(exit_code: int, has_said_why: bool) -> str:
@@ -83,7 +83,7 @@ class Recovery:
         self._n_crashes: Counter[int] = Counter()
         self._last_crash: dict[int, Death] = {}
         self._n_blameless: Counter[tuple[int | None, type]] = Counter()
-        """By unit and class of error; of the unit None all together."""
+        """Number by unit and class of error; for the unit None, of all classes together."""
         self._innocent: Counter[int] = Counter()
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []

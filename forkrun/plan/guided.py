@@ -61,7 +61,7 @@ class UnitSizes:
 
 
 Clusters = Sequence[Sequence[int]]
-"""By file: the first entry of each cluster, in order, then the number of entries."""
+"""For each file: the first entry of each cluster, in order, then the number of entries."""
 
 
 def cut_for_all(

@@ -52,7 +52,7 @@ class LumiMask:
 
 
 def within(mask: LumiMask | None, ranges: LumiRanges) -> LumiRanges:
-    """Those that the mask accepts; all if there is none."""
+    """Ranges that the mask accepts; all if there is none."""
     return ranges.where(mask.accepts(ranges.run, ranges.lumi)) if mask else ranges
 
 

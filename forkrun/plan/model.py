@@ -96,7 +96,7 @@ class Units(Sequence[Unit]):
         return Unit(number, int(child), int(run), int(lumi), ranges)
 
     def columns(self) -> dict[str, Integers]:
-        """By name."""
+        """The columns by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
@@ -156,7 +156,7 @@ class Plan:
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As in plan.json: units as columns."""
+        """Content of plan.json: units as columns."""
         return {
             "distribution": self.distribution,
             "children": self.children,

@@ -106,7 +106,7 @@ class RunDirectory:
         return self.merged("histograms")
 
     def merged_files(self) -> list[Path]:
-        """Those that are there."""
+        """Merged files that exist."""
         return sorted(self.output.glob("*.root"))
 
     @property
@@ -172,7 +172,7 @@ class RunDirectory:
         return sorted(self.monitoring.glob("trace-*.npy"))
 
     def unshared(self, what: str) -> Path:
-        """For `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
+        """A file for `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
         return self.monitoring / f"unshared-{what}"
 
     @property

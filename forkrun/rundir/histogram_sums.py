@@ -233,8 +233,8 @@ class HistogramSums:
         self.sums += other.sums
 
     def in_order(self) -> HistogramSums:
-        """With its categories in the order of the file: those that were declared, then those that
-        fills have added, sorted; so it does not depend on who saw which first."""
+        """The sums with categories in the order of the file: those that were declared, then those
+        that fills have added, sorted; so it does not depend on which child saw which first."""
         result = replace(self)
         result._spread_to(tuple(_sorted(axis) for axis in self.axes))
         return result

@@ -108,7 +108,7 @@ class Commit:
 
     @property
     def duration_s(self) -> float:
-        """From the unit's begin to its commit."""
+        """Time from the unit's begin to its commit."""
         return self.end_s - self.start_s
 
 
@@ -174,7 +174,7 @@ _REVOKED = "revoked.jsonl"
 
 
 def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
-    """(unit, end_s) of each."""
+    """(unit, end_s) of each revoked commit."""
     revoked = set()
     for record in read_json_lines(folder / _REVOKED, damaged):
         unit, end_s = record.get("unit"), record.get("end_s")

@@ -103,8 +103,8 @@ class RunLock:
                 raise
 
     def _remove_if_dead(self) -> None:
-        """By a rename, which only one of several processes can do. If it was not the dead one's
-        lock any more, it goes back."""
+        """Removes the lock of a dead parent by a rename, which only one of several processes can
+        do. If it turns out to be another parent's lock, it is put back."""
         holder = read_json(self._path)
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"

@@ -33,7 +33,7 @@ class UnitFiles:
         return f"{self.folder(number)}-probe-{child:03d}"
 
     def places(self, folder: str) -> dict[str, str]:
-        """By label, where outputs are written; the folder is made."""
+        """Paths to write outputs to, by label; makes the folder."""
         with output_errors(folder):
             _make_folder(folder)
         return {label: f"{folder}/{label}.root.part" for label in self._labels}

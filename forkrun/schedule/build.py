@@ -125,7 +125,7 @@ def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Sched
 
 
 def _check_histograms(core: _core.Schedule) -> None:
-    """Those of C++ modules, as far as the core does not care; `book` checks those in Python."""
+    """Checks what the core does not of C++ modules' histograms; `book` checks those in Python."""
     names: dict[str, list[str]] = {}
     problems = []
     for histogram in core.histograms():

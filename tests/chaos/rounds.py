@@ -158,7 +158,7 @@ class _Session:
     def run(
         self, kill_after_s: float | None, dice: random.Random | None = None, aim: str = ""
     ) -> tuple[int, str]:
-        """Exit code and what was said. With `dice` children are killed from outside as well; the
+        """Exit code and output. With `dice` children are killed from outside as well; the
         parent is, after some time. `aim`: a station where a process is killed."""
         variables = {**self._environment, **({"FORKRUN_CACHE": ""} if aim == "index" else {})}
         with running(*self._arguments, cwd=self._folder, env=variables) as process:

@@ -1,4 +1,4 @@
-"""Input of every sort: which ends well, and what is said of the rest."""
+"""Input of every sort: which is processed, and the messages about the rest."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_a_look_at_many_processes_is_done_piece_by_piece(
 
 
 @pytest.mark.parametrize(("complete_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
-def test_a_look_that_has_begun_is_brought_to_its_end_also_in_a_short_job(
+def test_a_complete_sample_that_has_begun_is_finished_also_in_a_short_job(
     tmp_path: Path, record_process: RecordProcess, complete_grant_s: float, n_samples: int
 ) -> None:
     record_process(1)
@@ -239,7 +239,9 @@ def test_a_look_counts_only_if_the_same_processes_shared_memory_all_the_time(
     proc = record_process(4)
     sampler.tick(1.0)
     sampler.tick(2.0)
-    if change == "exits":  # it was looked at, and its memory is given back, if nobody waited for it
+    if (
+        change == "exits"
+    ):  # it was looked at, and its memory is given back, if it was not waited for
         (proc / "2" / "stat").write_text(STAT.format(pid=2, pages=0))
     elif change == "joins":
         sampler.add_child(2, 4, now_s=2.5)

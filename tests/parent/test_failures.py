@@ -1,4 +1,4 @@
-"""Jobs that end badly: what is said, what is kept, and that nothing half-done looks done."""
+"""Jobs that fail: their messages, what is kept, and that nothing half-done looks done."""
 
 from __future__ import annotations
 

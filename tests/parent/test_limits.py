@@ -142,7 +142,7 @@ class FirstReading(ProcessReader):
         self._first = cache(super().read)
 
     def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        del n_processes  # of no account where PSS is exact
+        del n_processes  # does not matter where PSS is exact
         return self._first(pid)
 
 

@@ -39,12 +39,12 @@ class Executor {
 /// Threads of the standard library: an executor without any other library.
 [[nodiscard]] std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads);
 
-/// oneTBB with `n_threads` threads, more than there are cores if so wished.
+/// oneTBB with `n_threads` threads, which may be more than there are cores.
 /// \throws std::runtime_error where forkrun was built without oneTBB
 [[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
 [[nodiscard]] bool has_tbb_executor();
 
-/// libdispatch with `n_threads` threads, more than there are cores if so wished; 256 at most.
+/// libdispatch with `n_threads` threads, which may be more than there are cores; 256 at most.
 /// \throws std::runtime_error where forkrun was built without libdispatch, or for more threads
 [[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
 [[nodiscard]] bool has_dispatch_executor();

@@ -30,14 +30,14 @@ class ReadyTasks {
 
   /// Null on threads that execute no tasks.
   [[nodiscard]] static ReadyTasks* of_this_thread();
-  /// For a thread that goes on in the name of another, which waits for it meanwhile.
+  /// For a thread that continues in place of another, which waits for it meanwhile.
   static void set_of_this_thread(ReadyTasks* ready);
 
   /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
   /// often as one likes.
   [[nodiscard]] bool others_want_work() const;
 
-  /// False while tasks are so short that others had better be left asleep.
+  /// False while tasks are so short that it is better not to wake other threads.
   [[nodiscard]] bool sharing_pays() const;
 
   /// Notes that what counts as `n` tasks was done: shows how short tasks are here.

@@ -17,7 +17,7 @@ void forget_signals();
 /// it remains ignored. `order` must outlive the process's use. After `forget_signals`.
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order);
 
-/// A thread that gets this signal writes its call stack to stderr and goes on.
+/// A thread that gets this signal writes its call stack to stderr and continues.
 [[nodiscard]] int stack_signal();
 /// Makes it so. Before the fork: what is needed is loaded here.
 void write_stacks_on_signal();

@@ -50,7 +50,7 @@ class EstimateGraph:
 
     @property
     def events_per_block(self) -> float:
-        """On average."""
+        """Mean number of events of a block."""
         return 1.0 if self.run is None else self.run.n_events / self.run.n_blocks
 
     @property

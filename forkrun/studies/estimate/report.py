@@ -132,8 +132,8 @@ def _scaling_table(rows: Sequence[Scaling], unit: str) -> Table:
 
 
 def shorten(label: str, width: int) -> str:
-    """At most `width` characters; what is too long loses its middle, since labels that begin alike
-    differ at the end."""
+    """A label of at most `width` characters; a longer one loses its middle, since labels that begin
+    alike differ at the end."""
     if len(label) <= width:
         return label
     n_last = (width - 1) // 2

@@ -44,7 +44,7 @@ def scale(
     threads: Sequence[int],
     in_flight: int | None = None,
 ) -> list[Scaling]:
-    """For each number of threads, with as many events in flight, or with `in_flight`."""
+    """Scaling for each number of threads, with as many events in flight, or with `in_flight`."""
     return [_scale(graph, parallelism, n_threads, in_flight or n_threads) for n_threads in threads]
 
 

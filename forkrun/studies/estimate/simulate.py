@@ -32,7 +32,7 @@ class Execution:
 
     @property
     def makespan_s(self) -> float:
-        """From the first begin to the last end."""
+        """Time from the first begin to the last end."""
         return self.calls[-1].end_s if self.calls else 0.0
 
     @property
@@ -55,9 +55,9 @@ def simulate(
 
 @dataclass(slots=True)
 class _Event:
-    """By module: its time, how many of its inputs are not made, whether it was asked for and has
-    ended. `n_open` : modules that were asked for and have not ended. `n_called` : while modules are
-    called in the serial order, so many; else None."""
+    """An event in flight. By module: its time, how many of its inputs are not made, whether it was
+    asked for and has ended. `n_open` : modules that were asked for and have not ended. `n_called` :
+    number called, while modules are called in the serial order; else None."""
 
     number: int
     times_s: list[float]
@@ -203,7 +203,7 @@ class Simulation:
                 return
 
     def _share(self, thread: _Thread, going_on: deque[_Thread]) -> None:
-        """With those that have nothing to do."""
+        """Shares the thread's tasks with threads that have nothing to do."""
         while thread.tasks and self._is_work_wanted():
             other = self._idle_thread()
             self._push(other, self._take(thread, True))
@@ -369,7 +369,7 @@ def serial_order(graph: EstimateGraph) -> list[int]:
 
 
 def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
-    """By module. The one that was asked for first comes last: it is called next."""
+    """Consumers of each module. The one asked for first comes last: it is called next."""
     consumers: list[list[int]] = [[] for _ in graph.labels]
     for module in reversed(order):
         for maker in graph.inputs[module]:
@@ -378,7 +378,7 @@ def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
 
 
 def _locks(graph: EstimateGraph) -> list[int | None]:
-    """By module: a number of its own, -1 for all unsafe ones, None without a lock."""
+    """Lock of each module: a number of its own, -1 for all unsafe ones, None without a lock."""
     return [
         module if kind == "one" else -1 if kind == "unsafe" else None
         for module, kind in enumerate(graph.concurrency)

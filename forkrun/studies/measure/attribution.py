@@ -209,8 +209,8 @@ def _groups(keys: npt.NDArray[np.int64]) -> dict[tuple[int, int, int], npt.NDArr
 def _private_by_border(
     at_fork: Pages, private: Sequence[npt.NDArray[np.void]], borders: Mapping[int, str]
 ) -> tuple[list[npt.NDArray[np.float64]], list[str]]:
-    """By border and page, the fraction of the children in which it became private; and the
-    words."""
+    """By border and page, the fraction of the children in which the page became private; and the
+    borders' names."""
     labels = sorted(
         {borders.get(int(b), f"border {b}") for c in private for b in np.unique(c["border"])}
     )

@@ -53,7 +53,7 @@ class JobModel:
     is a straight line in the number of threads; a child's speed follows Amdahl's law."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
-        """At least one probe; the first is with one thread."""
+        """Fits the model to at least one probe, of which one has one thread."""
         self.probes = sorted(probes, key=lambda probe: probe.n_threads)
         self.shared_bytes = max(probe.shared_bytes for probe in probes)
         threads = [probe.n_threads for probe in self.probes]

@@ -24,7 +24,7 @@ from forkrun.studies.measure.samples import (
 )
 from forkrun.studies.measure.sharing import Mix, saving
 
-# The measurement may take CPU time: it is nobody's production job.
+# The measurement may take CPU time: it is no production job.
 _SAMPLING = ("monitoring.sampling_cost=0.5", "monitoring.exact_pss=true", "monitoring.timing=false")
 
 

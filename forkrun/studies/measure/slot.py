@@ -87,7 +87,7 @@ def _slurm_cores(environment: Mapping[str, str]) -> Iterator[Limit]:
 
 
 def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
-    """In MB; 0 is all of the node."""
+    """Memory limits of Slurm, which it gives in MB; 0 is all of the node."""
     per_node = environment.get("SLURM_MEM_PER_NODE", "")
     per_cpu = environment.get("SLURM_MEM_PER_CPU", "")
     if per_node.isdigit() and int(per_node):
@@ -103,7 +103,7 @@ def _of_groups(limits: Iterable[tuple[float, Path]]) -> Iterator[Limit]:
 
 
 def _meminfo(proc: Path) -> dict[str, int]:
-    """In KiB; empty where it is not known."""
+    """Values of /proc/meminfo [KiB]; empty where they are not known."""
     try:
         lines = (proc / "meminfo").read_text().splitlines()
     except OSError:

@@ -68,8 +68,8 @@ class ReplaySettings:
             raise ConfigError(problems)
 
     def completed(self, job: ReplayJob) -> ReplaySettings:
-        """With everything that the file or the machine says; `mode` and `get` stay None where each
-        module has its own."""
+        """Settings completed by what the file or the machine says; `mode` and `get` stay None where
+        each module has its own."""
         is_serial = self.executor == "serial"
         n_threads = self.n_threads or job.options.n_threads or len(os.sched_getaffinity(0))
         in_flight = self.events_in_flight or job.options.events_in_flight

@@ -59,7 +59,7 @@ class CostModel:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The model in words."""
         spread = f" ± {100 * self.spread:.0f} %" if self.shape is Shape.LOGNORMAL else ""
         words = [f"{self.shape.value} {self.mean_s:g} s{spread}"]
         if self.first_fraction:

@@ -44,5 +44,5 @@ def layout_of(index: Sequence[FileIndex]) -> Layout:
 
 
 def _clusters(file: FileIndex) -> Iterator[int]:
-    """Without the end; an input that names none is one cluster."""
+    """First entries of the file's clusters; a file that names none is one cluster."""
     return (c for c in (file.clusters or (0,)) if c < file.n_entries)

@@ -97,8 +97,8 @@ def _spine(levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _inputs(
     statistics: Statistics, levels: npt.NDArray[np.int64], random: np.random.Generator
 ) -> list[list[int]]:
-    """By producer: one input on the level below, which puts it on its own, others anywhere below;
-    of the spine: the spine."""
+    """Inputs of each producer: one on the level below, which puts it on its own, others anywhere
+    below; those of the spine: the spine."""
     spine = _spine(levels)
     n_inputs = np.rint(draw(statistics.input_quantiles, len(levels), random)).astype(int)
     inputs: list[list[int]] = []

@@ -156,7 +156,7 @@ class Construction {
   [[nodiscard]] virtual const Parameters& parameters() const = 0;
   /// Default: reentrant for producers and filters, one for analyzers.
   virtual void set_concurrency(Concurrency concurrency) = 0;
-  /// At most so many blocks at a time, n >= 1.
+  /// At most `n` blocks at a time, n >= 1.
   virtual void set_limit(std::uint32_t n_blocks) = 0;
   /// Default: shared.
   virtual void set_instances(Instances instances) = 0;
@@ -218,7 +218,7 @@ class Construction {
         },
         name);
   }
-  /// A table of so many coordinates: `block.condition(handle)(pt, eta)`.
+  /// A table with a given number of coordinates: `block.condition(handle)(pt, eta)`.
   ConditionInput<BinnedTable> condition_table(const std::string& label, std::size_t n_coordinates);
   /// Any object that `make` makes of each payload, in the parent, before the fork; of payloads that
   /// are excluded from prefetching in the child. Modules that name the same label, type and key

@@ -42,7 +42,7 @@ class Recorder {
     }
   }
   /// `cpu_ns`: of the thread, in this call; negative: not measured. `has_ended`: false for a piece
-  /// of a call of a coroutine that goes on later.
+  /// of a call of a coroutine that is resumed later.
   void note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept;
   /// A node was asked for, and could not be called for so long: first because its inputs were not
   /// made, `last_input` last of all, then because of its turn or its queues.
@@ -53,7 +53,7 @@ class Recorder {
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
   struct OfThread;
-  /// What the calling thread notes into, for another that goes on in its name.
+  /// What the calling thread notes into, for another that continues in its place.
   struct Part {
     std::uint64_t recorder{};
     OfThread* notes{};

@@ -112,7 +112,7 @@ void UnitSequence::ask(Lock& lock) {
   lock.lock();
   is_asking_ = false;
   is_over_ = is_over_ || !found;
-  if (is_over_) {  // A unit that comes after the end was wished is dropped.
+  if (is_over_) {  // A unit that comes after the end was asked for is dropped.
     free_.push_back(std::move(unit));
   } else {
     known_.push_back(std::move(unit));

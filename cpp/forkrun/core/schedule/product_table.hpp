@@ -19,7 +19,7 @@ struct Product {
   std::uint32_t source_column = none;  ///< the column of the input that it is
 };
 
-/// A wish of a module for a product.
+/// A module's request for a product.
 struct Consumption {
   enum class When : std::uint8_t { before, asked };
   std::uint32_t module{};

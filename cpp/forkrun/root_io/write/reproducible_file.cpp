@@ -132,7 +132,7 @@ bool ReproducibleFile::describes(const TList& classes) {
   return same_classes(*on_file, classes);
 }
 
-/// As in TFile, but for what is said of the classes.
+/// As in TFile, except for the description of the classes.
 void ReproducibleFile::WriteStreamerInfo() {
   TArrayC* tagged = GetClassIndex();
   if (!IsWritable() || tagged == nullptr || (tagged->fArray[0] == 0 && fSeekInfo != 0)) {
