@@ -1,4 +1,4 @@
-"""Errors for people: what was wrong, where, what to do. The class carries the exit code."""
+"""Errors for users: what was wrong, where, what to do. The class carries the exit code."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def check_part(folder: Path, part: OutputPart | HistogramPart) -> None:
 
 
 def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path]:
-    """Each is checked when it is asked for."""
+    """Files of the parts; each is checked when it is asked for."""
     for part in parts:
         check_part(folder, part)
         yield folder / part.file

@@ -39,7 +39,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class EventCounts:
-    """Counts and digests of a job. None where the job did not get so far as to know.
+    """Counts and digests of a job. None where the job ended before it was known.
     `digests_agree`: of what was planned and what was read; None while units are missing."""
 
     n_events_planned: int | None

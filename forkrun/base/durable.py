@@ -104,13 +104,13 @@ def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raises OutputError if the folder of a file that a person named does not exist."""
+    """Raises OutputError if the folder of a file that the user named does not exist."""
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}")
 
 
 def write_named(path: Path, text: str) -> None:
-    """A file that a person named: also a pipe or a device, such as /dev/stdout."""
+    """Writes a file that the user named: also a pipe or a device, such as /dev/stdout."""
     require_folder(path)
     if path.exists() and not path.is_file():
         with output_errors(path), path.open("w", encoding="utf-8") as file:
@@ -134,7 +134,7 @@ def open_new(path: Path | str) -> Any:
 
 
 def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
-    """A file with this content, on disk when this returns; an old one of this name goes."""
+    """Writes a file, on disk when this returns; an old one of this name is removed."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     with open_new(path) as file:
@@ -170,7 +170,7 @@ def sync(path: Path | str) -> None:
 
 
 def remove(path: Path) -> None:
-    """A file, a folder with all that is in it, or a symbolic link and nothing behind it."""
+    """Removes a file, a folder with all that is in it, or a symbolic link, not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -110,7 +110,7 @@ def _dotted(location: Location) -> str:
 
 
 def _place_of_excess(text: str) -> str:
-    """What a parser could not bear."""
+    """Place of a number with too many digits, or of values nested too deeply."""
     if match := re.search(rf"[0-9_]{{{_MOST_DIGITS},}}", text):
         line = text.count("\n", 0, match.start()) + 1
         return f"line {line}: a number of {len(match[0]):,} digits"

@@ -1,4 +1,4 @@
-"""What became of a process, in words."""
+"""How a process ended, in words."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class UnitQueue:
         return None if place is None else int(self._numbers[place])
 
     def taken_by(self, child: int) -> list[int]:
-        """All units that a child has taken so far, whatever became of them."""
+        """All units that a child has taken so far, committed or not."""
         return [int(unit) for unit in self._numbers[self._counter.taken_by(child)]]
 
     @property
@@ -66,7 +66,7 @@ class HandOut:
             self._queues = {child: _queue(plan.units_of(child), to_do) for child in children}
 
     def queue(self, child: int) -> UnitQueue:
-        """Where a child takes its units."""
+        """The queue from which a child takes its units."""
         return self._queues[child]
 
     @property

@@ -1,4 +1,4 @@
-"""Looks for the event of a unit that crashes the child: event by event, and nothing is kept."""
+"""Search for the event of a unit that crashes the child: event by event, keeping nothing."""
 
 from __future__ import annotations
 

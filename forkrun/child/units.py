@@ -18,7 +18,7 @@ _READ_MEMORY_EVERY_S = 1.0
 
 
 class ChildUnits:
-    """Gives units to the processor and commits them: on any thread, both at the same time."""
+    """Gives units to the processor and commits them, on any threads and at the same time."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class ChildUnits:
         self._end_s = 0.0
 
     def next(self) -> _core.UnitToDo | None:
-        """A unit that was in flight when another child died runs alone: does it crash this one?"""
+        """The next unit; one that was in flight when another child died runs alone."""
         _core.end_forked_copy()
         number = None if self._is_old else next(self._numbers, None)
         if number is None:
@@ -53,7 +53,7 @@ class ChildUnits:
         return _core.UnitToDo(number, unit.run, unit.lumi, ranges, places, iov, alone)
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
-        """Its time begins where that of the unit before has ended: they do not overlap."""
+        """Commits a unit. Its time begins where that of the one before ended, without overlap."""
         _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out = self._left_out(number)

@@ -80,7 +80,7 @@ def config_with(options: argparse.Namespace) -> JobConfig:
 
 
 def print_result(result: Result, quiet: bool) -> int:
-    """Prints the report and the names of files. Gives the exit code."""
+    """Prints the report and the names of files. Returns the exit code."""
     if not quiet:
         with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text

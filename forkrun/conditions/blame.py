@@ -51,7 +51,7 @@ def _labels(frame: TracebackType, owned: list[tuple[str, Array]]) -> tuple[list[
 
 
 def _frames(innermost_last: TracebackType | None) -> list[TracebackType]:
-    """The innermost first."""
+    """Frames of a traceback, the innermost first."""
     frames = []
     while innermost_last:
         frames.append(innermost_last)

@@ -32,8 +32,8 @@ class ConditionGuard:
         self._snapshot: _core.ContainerSnapshot | None = None
 
     def remember(self, modules: Mapping[str, object]) -> None:
-        """When modules have been constructed, before their first callback. `modules`: those in
-        Python, by label."""
+        """Remembers all conditions, when modules have been constructed, before their first
+        callback. `modules`: those in Python, by label."""
         if self._when is CheckConditions.NEVER:
             return
         self._snapshot = _core.ContainerSnapshot(self._values)

@@ -1,4 +1,4 @@
-"""What is written down of the conditions of a run."""
+"""Record of the conditions of a run."""
 
 from __future__ import annotations
 

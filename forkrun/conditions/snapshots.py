@@ -61,7 +61,7 @@ class Conditions:
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> Conditions:
-        """Always these, for tests and programs that have no configuration."""
+        """The same values for all events, for tests and programs without a configuration."""
         table = IovTable(np.zeros(0, dtype=np.int32), (), ())
         conditions = cls((), table, {})
         conditions.labels = values.keys()
@@ -121,7 +121,7 @@ class Conditions:
         )
 
     def _payload(self, label: str, number: int) -> Payload:
-        """One that is excluded from prefetching."""
+        """The value of a payload that is excluded from prefetching."""
         kept = self._kept.setdefault(label, OrderedDict())
         if number not in kept:
             kept[number] = load_payload(self.sources[label], number)

@@ -47,7 +47,7 @@ class ConditionSource:
 
 
 def make_source(config: ConditionConfig) -> ConditionSource:
-    """Raises ConfigError with everything that is wrong with a condition."""
+    """Makes the source of a condition. Raises ConfigError with everything that is wrong with it."""
     where = f'condition "{config.label}"'
     found = find_provider(config.type, where)
     entries = _entries(config, where)

@@ -151,7 +151,7 @@ class LimitsConfig(Section):
 
 
 class MemoryConfig(Section):
-    """[memory]: what the parent does before the fork, so that children go on sharing its memory."""
+    """[memory]: what the parent does before the fork, so that children keep sharing its memory."""
 
     immortal: Flag = True
     """Take the reference counts from all objects of the parent (Python 3.12 or newer)."""

@@ -31,7 +31,7 @@ def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> J
 
 
 def default_config(settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
-    """What a job is without a file, with `settings` applied. Raises ConfigError."""
+    """The configuration of a job without a file, with `settings` applied. Raises ConfigError."""
     raw: dict[str, Any] = {}
     for key, value in settings:
         apply_setting(raw, key, value)

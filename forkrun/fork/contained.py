@@ -1,4 +1,4 @@
-"""Reads files of unknown origin in a process of their own: where a library dies of a damaged one,
+"""Reads files of unknown origin in a process of their own: where a damaged one crashes a library,
 or does not come to an end, that file is named and this process continues."""
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def limit_cpu(more_s: float) -> None:
 
 
 def _lower(limit: int, value: int) -> None:
-    """Only the soft limit: the next file may need a higher one."""
+    """Lowers the soft limit only: the next file may need a higher one."""
     _, hard = resource.getrlimit(limit)
     resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
 def describe_death(exit_code: int) -> str:
-    """What became of a process that was to read a file, for the error that names the file."""
+    """How a process that was to read a file has ended, for the error that names the file."""
     if exit_code == _NO_MEMORY:
         return "more memory is needed than a helper process may have; is the file damaged?"
     if exit_code == -signal.SIGXCPU:

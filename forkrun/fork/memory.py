@@ -75,8 +75,8 @@ def expect_objects(settings: MemorySettings) -> None:
 def prepare_memory(
     settings: MemorySettings, shared: Sequence[object], n_children: int
 ) -> PreparedMemory:
-    """The last thing before the fork. `shared`: what children will read, with all that it refers
-    to. Afterwards the garbage collector is off; a child may turn it on again."""
+    """Prepares memory, last of all before the fork. `shared`: what children will read, with all
+    that it refers to. Afterwards the garbage collector is off; a child may turn it on again."""
     importlib.invalidate_caches()  # importlib.metadata drops its own in every child
     gc.collect()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Signals as a queue: a handler does nothing, its number waits to be read."""
+"""Signals as a queue: a handler does nothing; the signal's number waits to be read."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SignalQueue:
 
 
 def _do_nothing(_number: int, _frame: object) -> None:
-    """The wakeup descriptor has the number already."""
+    """Handler that does nothing: the wakeup descriptor has the number already."""
 
 
 def _ignored(number: int) -> bool:

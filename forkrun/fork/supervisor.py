@@ -1,4 +1,4 @@
-"""Starts processes, waits for them, hands on signals. What is to be done is decided by a crew."""
+"""Starts processes, waits for them, passes signals on. A crew decides what is to be done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTERVAL_S = 0.1
 
 
 class Crew(Protocol):
-    """Who is to run, and what is done about what happens."""
+    """Decides which children run, and what is done when something happens."""
 
     def due(self) -> Sequence[int]:
         """Children to be started now."""

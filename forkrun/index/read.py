@@ -101,7 +101,7 @@ class _Worker:
             self.process.stdin.flush()
 
     def reply(self) -> dict[str, Any]:
-        """The answer, or what became of the helper. `again`: the file may not be to blame."""
+        """The answer, or how the helper ended. `again`: the file may not be to blame."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if line.endswith("\n"):
@@ -115,7 +115,7 @@ class _Worker:
         return {"error": describe_death(exit_code), "again": again}
 
     def end_if_late(self) -> None:
-        """Kills it if it has not answered for too long: what it reads may be on a dead server."""
+        """Kills the helper if it does not answer for too long: its file may be on a dead server."""
         if time.monotonic() > self._deadline_s and not is_url(self.request["path"]):
             self._is_late = True
             self.process.kill()

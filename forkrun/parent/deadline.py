@@ -18,7 +18,7 @@ _MERGED_BYTES_PER_S = 100e6
 
 @dataclass(frozen=True)
 class Deadline:
-    """`at_s`: on the monotonic clock; `why`: who says so."""
+    """`at_s`: on the monotonic clock; `why`: what set it."""
 
     at_s: float
     why: str
@@ -55,7 +55,7 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
 
 
 def time_to_merge_s(n_bytes: int) -> float:
-    """A careful guess for temporary outputs of this size."""
+    """Time to merge temporary outputs of this size [s], a cautious guess."""
     return _SPARE_S + n_bytes / _MERGED_BYTES_PER_S
 
 

@@ -11,7 +11,7 @@ from forkrun.fork.signals import PYTHON_STACKS
 
 
 class HangWatch:
-    """`timeout_s`: without progress, 0 for ever; `grace_s`: from SIGTERM to SIGKILL."""
+    """`timeout_s`: allowed time without progress, 0: any; `grace_s`: from SIGTERM to SIGKILL."""
 
     def __init__(self, board: _core.StatusBoard, timeout_s: float, grace_s: float) -> None:
         self._board = board

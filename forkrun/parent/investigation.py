@@ -1,5 +1,5 @@
-"""Finds the event that kills: a unit that has killed twice is processed event by event, by a child
-that keeps nothing, until the event at which it dies again is known."""
+"""Finds the event that crashes the child: a unit that has done so twice is processed event by
+event, by a child that keeps nothing, until the event at which it dies again is known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Guilty:
 
 
 class Innocent:
-    """Nothing dies of these events any more: whatever killed came from elsewhere."""
+    """These events crash no child any more: the cause of the crashes is elsewhere."""
 
 
 class Investigation:
@@ -46,7 +46,7 @@ class Investigation:
         return self._ranges
 
     def survived(self) -> Innocent | None:
-        """The probe came to its end. None: another one is needed."""
+        """The probe ended well. None: another one is needed."""
         if self._step is _Step.ALONE:
             self._step = _Step.AGAIN
             return None

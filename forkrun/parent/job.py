@@ -127,7 +127,7 @@ def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Com
 
 
 def _describe(folder: RunDirectory, job: PreparedJob) -> None:
-    """The fingerprint comes last: without it nothing was begun."""
+    """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_json(folder.config, job.config.model_dump(mode="json"))
     make_folders(folder)
     write_json(folder.input_lumis, job.input_lumis.to_json(), indent=None)
@@ -199,7 +199,7 @@ def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool
 
 
 def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
-    """Again as long as the merge finds files that are not as they were written."""
+    """Processes and merges, again as long as the merge finds files that have changed."""
     config, commits = run.job.config, list(before)
     for is_last in (*[False] * (_ROUNDS - 1), True):
         try:
@@ -250,7 +250,7 @@ def _process(run: Run, commits: Sequence[Commit]) -> None:
 
 
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
-    """Until the files of all units are there as they were written."""
+    """Processes until the files of all units are there as they were written."""
     commits, problems = list(before), [""]
     for _ in range(_ROUNDS):
         _process(run, commits)

@@ -30,7 +30,7 @@ class MemoryLimit:
 
 
 class Relief(Enum):
-    """What makes memory free."""
+    """How memory is freed."""
 
     RECYCLE = auto()
     KILL = auto()

@@ -104,7 +104,7 @@ def problem_of_merge(
 def end_merge(
     folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
 ) -> None:
-    """What follows a merge that left its summary; may be done twice."""
+    """Finishes a merge that has written its summary; may be done twice."""
     summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)

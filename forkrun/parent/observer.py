@@ -56,7 +56,7 @@ class RunObserver:
             self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """A child that exits with 0 before its work is done has crashed as well."""
+        """Notes a child's end. One that exits with 0 before its work is done has crashed, too."""
         state = self._board.read(child)
         crashed = exit_code == 0 and state.state != "done" and state.order == "go_on"
         status = words_of_end(0, has_said_why=False) if crashed else describe_status(exit_code)
@@ -73,7 +73,7 @@ class RunObserver:
             self._messages.say(text)
 
     def recovered(self, child: int, death: Death | None, text: str) -> None:
-        """Something was done about a child that ended badly."""
+        """Records what was done about a child that ended badly."""
         self.say(text)
         with self._noting_trouble():
             self._timeline.record(

@@ -1,4 +1,4 @@
-"""Says how a job ended badly: who, by what, where, and what is kept."""
+"""Errors of jobs that ended badly: which child, the cause, where, and what is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raise_for(
     commits: Commits,
     plan: Plan,
 ) -> None:
-    """Raises what the job could not get over, or that it was stopped with units left."""
+    """Raises the error that ended the job, or that it was stopped with units left."""
     if ending.hopeless:
         raise _failed(ending.hopeless, folder, plan) from None
     if commits.is_done.all():
@@ -49,7 +49,7 @@ def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception
 
 
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
-    """Where an event is, and how it is tried again."""
+    """Words that say where an event is, and how to try it again."""
     return [
         f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
         f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",

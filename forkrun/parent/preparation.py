@@ -39,7 +39,7 @@ class PreparedJob:
 
 
 def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
-    """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
+    """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
     given = JobInput.of(config, index)

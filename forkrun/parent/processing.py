@@ -45,7 +45,7 @@ _WARM_UP_JOB_FROM = 1_000
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps of a run share. `deadline`: None if there is time without end; `tick_also`:
+    """What the steps of a run share. `deadline`: None if time is not limited; `tick_also`:
     done several times per second."""
 
     folder: RunDirectory
@@ -59,7 +59,7 @@ class Run:
 
 
 def process(run: Run, before: Sequence[Commit]) -> None:
-    """All units that are not committed yet. Raises what went wrong, or that the job was stopped."""
+    """Processes all units that are not committed yet. Raises the error that ended the job."""
     plan, config = run.job.plan, run.job.config
     commits = Commits(run.folder, len(plan.units), before)
     if commits.is_done.all():

@@ -1,4 +1,4 @@
-"""What is done about a child that ended badly. Values in, verdicts out: nothing is started here."""
+"""Decides what is done about a child that ended badly. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOPELESS = 3
 
 @dataclass(frozen=True)
 class Death:
-    """How a child ended. `unit`: in flight, None if none was; `error`: what it said itself;
+    """How a child ended. `unit`: in flight, None if none was; `error`: the one that it left itself;
     `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
     `status`: of the child when it had ended."""
 
@@ -91,7 +91,7 @@ class Recovery:
 
     @property
     def bad_events(self) -> list[BadEvent]:
-        """All that were found and left out."""
+        """All events that were found and left out."""
         return [event for events in self._bad.values() for event in events]
 
     @property
@@ -113,7 +113,7 @@ class Recovery:
         return Assignment(Purpose.WORK, first, (), left_out)
 
     def progressed(self) -> None:
-        """Children can work: deaths outside of units are counted anew."""
+        """Notes that children can work: deaths outside of units are counted anew."""
         self._n_blameless[None, Death] = 0
 
     def died(self, death: Death) -> str:

@@ -1,6 +1,6 @@
-"""Units for children that take the next one whenever they are free: large at first, small towards
-the end of the job, so that children finish together. Where units begin and end follows from the
-input and the settings, never from the number of children."""
+"""Units that any idle child takes: large at first, small towards the end of the job, so that
+children finish together. Where units begin and end follows from the input and the settings, never
+from the number of children."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class UnitSizes:
     most: int | None = None
 
     def least_in(self, cluster_events: Integers) -> Integers:
-        """(n,) least events of a unit where clusters have so many."""
+        """(n,) least events of a unit where clusters have `cluster_events`."""
         if self.least is not None:
             return np.full(len(cluster_events), self.least)
         enough = self.n_events // (_FEWEST * self.balance_for)
         return np.maximum(np.minimum(cluster_events // _OF_CLUSTER, enough), _LEAST)
 
     def wanted(self, n_left: Integers, least: Integers) -> Integers:
-        """(n,) events where (n,) are left, and so many are the least."""
+        """(n,) wanted events of a unit, where (n,) are left, and at least the given number."""
         first = self.n_events / (_SHARES * self.balance_for)
         wanted = np.maximum(n_left / (_SHARES * self.balance_for), first / _SMALLEST)
         least = np.minimum(least, self.limit)

@@ -1,4 +1,4 @@
-"""How many events the input has of each lumi."""
+"""Number of events of each lumi in the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of everything that a run leaves. Their names are spelt here and nowhere else."""
+"""Paths of everything that a run leaves. Their names are defined here and nowhere else."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RunDirectory:
 
     @property
     def partial_merge_summary(self) -> Path:
-        """Made by a merge of a job that was stopped."""
+        """Summary of a merge of a job that was stopped."""
         return self.ledger / "partial-merge.json"
 
     @property
@@ -214,12 +214,12 @@ class RunDirectory:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of those that a run begins with."""
+        """Names of the folders that a run begins with."""
         return _FOLDERS
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Names of what a merge and a report make."""
+        """Names of the files and folders that a merge and a report make."""
         return _RESULTS
 
 

@@ -1,4 +1,4 @@
-"""What the outputs of a job depend on. A run directory is continued only by the same."""
+"""What the outputs of a job depend on. A run is resumed only with the same fingerprint."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]
 
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
-    """What a ledger has after so many bytes, and how many have been read now."""
+    """Commits in a ledger behind a number of bytes, and the number of bytes read now."""
     with file.open("rb") as stream:
         stream.seek(n_bytes_read)
         lines = complete_lines(stream.read())
@@ -186,7 +186,7 @@ def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
 
 
 def revoke(folder: Path, commits: Iterable[tuple[Commit, str]]) -> None:
-    """Each with the reason why; on disk when this returns."""
+    """Revokes commits, each with the reason why; on disk when this returns."""
     records = [{"unit": c.unit, "end_s": c.end_s, "why": why} for c, why in commits]
     if not records:
         return

@@ -19,14 +19,14 @@ class Ledger:
             self._fd = _open_new(self._path)
 
     def append(self, commit: Commit) -> None:
-        """One write per line: a reader sees all of it, or a line without its end."""
+        """Appends a line by one write: a reader sees all of it, or a line without its end."""
         line = commit.to_line().encode()
         with output_errors(self._path):
             write_all(self._fd, line)
             os.fsync(self._fd)
 
     def close(self) -> None:
-        """Nothing is pending."""
+        """Closes the file; nothing is pending."""
         os.close(self._fd)
 
 

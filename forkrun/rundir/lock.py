@@ -37,7 +37,7 @@ class RunLock:
     @classmethod
     @contextlib.contextmanager
     def held(cls, path: Path) -> Iterator[RunLock]:
-        """While the body runs. Raises OutputError if another parent is at work."""
+        """Holds the lock while the body runs. Raises OutputError if another parent is at work."""
         lock = cls(path)
         lock._acquire()
         try:
@@ -64,7 +64,7 @@ class RunLock:
 
     @contextlib.contextmanager
     def kept_by_thread(self) -> Iterator[None]:
-        """While the body runs, which cannot call `keep` and does not fork."""
+        """Keeps the lock by a thread, for a body that cannot call `keep` and does not fork."""
         is_over = threading.Event()
         thread = threading.Thread(target=self._keep_until, args=(is_over,), daemon=True)
         thread.start()
@@ -141,7 +141,7 @@ def _boot() -> str:
 
 
 def _process_namespace() -> str:
-    """Containers have process ids of their own."""
+    """Namespace of process ids: containers have their own."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -159,7 +159,7 @@ def _start(pid: int) -> int | None:
 
 
 def _is_alive(holder: dict[str, Any], path: Path) -> bool:
-    """Here: whether the same process is there; elsewhere: whether the file was touched."""
+    """Whether the holder lives: on this machine its process, elsewhere by the file's last touch."""
     here, pid = _this_process(), holder.get("pid")
     if isinstance(pid, int) and all(holder.get(k, here[k]) == here[k] for k in _OF_A_MACHINE):
         start = _start(pid)

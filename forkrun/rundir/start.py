@@ -83,14 +83,14 @@ def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
 
 
 def _remove_temporary(place: Path, lock: str) -> None:
-    """What processes that died have left. That of a lock may belong to one that lives."""
+    """Removes temporary files of processes that died; a lock's may belong to one that lives."""
     for path in place.glob("*.part"):
         if final_name(path.name) != lock:
             remove(path)
 
 
 def _check_owner(path: Path) -> None:
-    """The owner of a folder can put anything into it at any time."""
+    """Refuses another user's folder: its owner can put anything into it at any time."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
@@ -110,7 +110,7 @@ def _entries(folder: RunDirectory) -> set[str]:
 
 
 def _is_ours(folder: RunDirectory) -> bool:
-    """Begun by a run, or by one that was killed before it wrote its configuration: then nothing is
+    """Whether a run began it, perhaps killed before it wrote its configuration: then nothing is
     there but empty folders."""
     if folder.is_run_directory() or "units of work" in read_json(folder.fingerprint):
         return True

@@ -41,7 +41,7 @@ class UnitFiles:
     def write_histograms(
         self, folder: str, pieces: Sequence[bytes | memoryview]
     ) -> HistogramPart | None:
-        """Under their final name when this returns; None if there are none."""
+        """Writes the unit's histograms, under their final name when this returns; None if none."""
         if not pieces:
             return None
         name = f"{folder}/histograms.bin"
@@ -51,7 +51,7 @@ class UnitFiles:
         return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
 
     def publish(self, folder: str) -> None:
-        """All outputs, which are on disk: their writer has synced them."""
+        """Renames all outputs, which their writer has synced to disk."""
         for label in self._labels:
             _publish(f"{folder}/{label}.root")
         with output_errors(folder):

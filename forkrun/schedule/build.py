@@ -76,7 +76,7 @@ class JobSchedule:
         return taken
 
     def clear_histograms(self) -> None:
-        """Empties all."""
+        """Empties all histograms."""
         self.core.clear_histograms()
         for module in self.modules.values():
             module.clear()

@@ -142,7 +142,7 @@ def test_closing_writes_what_sampling_cost(tmp_path: Path, record_process: Recor
     assert cost["cpu_fraction"] == cost["cpu_s"] / 10
 
 
-def test_a_child_takes_a_last_look_at_itself(tmp_path: Path) -> None:
+def test_a_child_takes_a_last_sample_of_itself(tmp_path: Path) -> None:
     sample_self(tmp_path, 3, 42)
     (line,) = samples(tmp_path)
     assert (line["child"], line["pid"], line["n_events_done"]) == (3, os.getpid(), 42)

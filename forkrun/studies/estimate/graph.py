@@ -1,4 +1,4 @@
-"""Who needs what, how long it takes, and what may run together."""
+"""Which module needs which, how long each takes, and which may run together."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from forkrun.studies.estimate.steady_state import SteadyState, steady_state
 class Scaling:
     """`speedup` : over one thread, in the steady state of the list-scheduling simulation, with its
     standard `error`; `efficiency` : per thread. `most` : the tightest limit of the speed-up, and
-    `set_by` whom. `simple_speedup` : of one event at a time, scaled as in the literature."""
+    what it is `set_by`. `simple_speedup` : of one event at a time, scaled as in the literature."""
 
     n_threads: int
     in_flight: int

@@ -146,7 +146,7 @@ class Simulation:
         self._go_on(first)
 
     def run(self, n_ended: int) -> None:
-        """Until that many events have ended since the begin, or all have."""
+        """Runs until that many events have ended since the begin, or all have."""
         running = self._running
         while running and self.n_ended < n_ended:
             n_running = len(running)
@@ -161,7 +161,7 @@ class Simulation:
     # Threads
 
     def _idle_thread(self) -> _Thread:
-        """One of those that have nothing to do, of which there must be one."""
+        """A thread that has nothing to do; there must be one."""
         if self._idle:
             return self._idle.pop()
         self._threads.append(_Thread(len(self._threads)))
@@ -331,7 +331,7 @@ class Simulation:
                 left.extend(reversed(self._graph.inputs[module]))
 
     def _ask_last(self, thread: _Thread, event: _Event, cause: int) -> None:
-        """When all else has ended; then the event may have ended as well."""
+        """Asks for the last modules when all else has ended; then the event may have ended, too."""
         if event.n_open == 0 and not event.did_last:
             event.did_last = True
             for module in self._graph.last:

@@ -1,4 +1,4 @@
-"""Whose the pages are that became private: pages, mappings and objects put together. Pure."""
+"""Owners of the pages that became private, from pages, mappings and objects. Pure."""
 
 from __future__ import annotations
 

@@ -39,14 +39,14 @@ class Separate:
 
     @property
     def mix(self) -> Mix:
-        """What can be shared is there at the start; what comes later is private."""
+        """Mix of the job: what can be shared is there at the start; what comes later is private."""
         growth = self.most.anonymous_bytes - self.start.anonymous_bytes
         return Mix(self.start.anonymous_bytes, max(growth, 0.0), self.most.files_bytes)
 
 
 @dataclass(frozen=True)
 class MemoryMeasurement:
-    """All of it. `reference`: the mix of the reference case as it was asked for."""
+    """The whole measurement. `reference`: the mix of the reference case as it was asked for."""
 
     name: str
     forked: Forked
@@ -79,7 +79,7 @@ class MemoryMeasurement:
 
     @property
     def unshared_bytes(self) -> float:
-        """Per child: memory of its own beyond what it needs."""
+        """Private memory of a child beyond what it needs."""
         return self.forked.children.private_bytes - self.separate.mix.private_bytes
 
     def to_json(self) -> dict[str, Any]:
