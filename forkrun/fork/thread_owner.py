@@ -13,7 +13,7 @@ from pathlib import Path
 _PROC = Path("/proc/self")
 _STACK_BYTES = 1 << 20
 _PATIENCE_S = 1.0
-# Every thread begins in these; they say nothing about who started it.
+# Every thread begins in these; they say nothing about what started it.
 _COMMON = re.compile(r"/(libc|libpthread|ld-linux|libstdc\+\+|libpython|python)[^/]*$")
 
 

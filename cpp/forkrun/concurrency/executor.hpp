@@ -25,7 +25,7 @@ class Executor {
   virtual void expect_outside() = 0;
   /// From outside, once for each `expect_outside`: has a task executed by some thread.
   virtual void submit(Task& task) = 0;
-  /// Instead of `submit`, by who has expected it: it will not come.
+  /// Called instead of `submit` by what has expected it: it will not come.
   virtual void expect_no_more() = 0;
 
   /// Calls body(0) … body(n - 1), in any order and on any threads, and returns when all are done.

@@ -40,7 +40,8 @@ class LimitedTaskQueue {
     return true;
   }
 
-  /// By who was admitted, once. Returns who is admitted instead, to be executed, or null.
+  /// Called once by a task that was admitted. Returns the next one admitted, to be executed, or
+  /// null.
   [[nodiscard]] Task* leave() {
     const std::scoped_lock lock{mutex_};
     if (first_ == nullptr) {

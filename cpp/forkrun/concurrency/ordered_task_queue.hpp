@@ -35,7 +35,8 @@ class OrderedTaskQueue {
 
   [[nodiscard]] bool enter(std::uint64_t number, Task& task) {
     auto& place = places_[number % n_places_];
-    // Release: who leaves sees the task. Acquire: the task sees what was done before its turn.
+    // Release: a task that leaves sees this one. Acquire: the task sees what was done before its
+    // turn.
     Task* const found = place.exchange(&task, std::memory_order_acq_rel);
     if (found != &turn_) {
       return false;

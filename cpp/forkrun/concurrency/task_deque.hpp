@@ -9,7 +9,7 @@
 
 namespace forkrun {
 
-/// The ready tasks of one thread: it takes the last one; who helps takes the first.
+/// The ready tasks of one thread: it takes the last one; threads that help take the first.
 class TaskDeque {
  public:
   TaskDeque() { tasks_.reserve(64); }

@@ -44,8 +44,8 @@ struct WaitingTaskLink {
 ///
 ///     idle ── first add ──▶ asked for ── close ──▶ done ── reset ──▶ idle
 ///
-/// The first to add is told so, and has to ensure that the thing is done. One that adds after the
-/// end learns that there is nothing to wait for.
+/// The first to add gets the answer `first`, and has to ensure that the thing is done. One that
+/// adds after the end gets `done`: there is nothing to wait for.
 class WaitingTaskList {
  public:
   using Link = WaitingTaskLink;

@@ -9,7 +9,7 @@ namespace forkrun {
 
 /// In a child that has just been forked: crashes and ends of its own children have the effects that
 /// they have in any process (ROOT would answer a crash with a traceback of its own and SIGABRT),
-/// what tells the parent to stop does nothing, and no signal is blocked.
+/// signals that stop the parent do nothing, and no signal is blocked.
 void forget_signals();
 
 /// Batch systems send SIGTERM to every process of a job. A child takes orders from its parent only:

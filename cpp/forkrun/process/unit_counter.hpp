@@ -11,7 +11,7 @@
 namespace forkrun {
 
 /// Hands out 0, 1, … n - 1, each once, to processes that share it, without messages or locks, and
-/// remembers who took which. What a process took that dies is known; between the two writes of
+/// remembers which took which. What a process that dies took is known; between the two writes of
 /// `take` it may be lost, so a caller that needs every number looks for those not done in the end.
 class UnitCounter {
  public:

@@ -30,8 +30,9 @@ _MODES: dict[Work, Mode] = {
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """Settings of a replay; what is None is in the file, or follows from the machine. `time_scale`
-    : factor of all times. `always_tasks` : no plain calls, also where they are quicker."""
+    """Settings of a replay; what is None is in the file, or follows from the machine.
+    `time_scale` : factor of all times. `always_tasks` : no plain calls, also where they are
+    quicker."""
 
     n_events: int | None = None
     events_in_flight: int | None = None

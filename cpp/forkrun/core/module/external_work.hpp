@@ -6,7 +6,7 @@
 
 namespace forkrun {
 
-/// Who waits for external work.
+/// Interface of what waits for external work.
 class ExternalWaiter {
  public:
   virtual ~ExternalWaiter() = default;

@@ -11,7 +11,7 @@
 
 namespace forkrun {
 
-/// A product of the job: who makes it, and of which type.
+/// A product of the job: what makes it, and of which type.
 struct Product {
   std::string name;
   std::optional<ProductType> type{};   ///< known once it has a maker

@@ -200,7 +200,7 @@ class Cloneable final : public Base {
   }
 };
 
-/// Is told, and tells its body.
+/// Has Transitions, and passes them to its body.
 template <typename Base>
 class Told final : public Base, public Transitions {
  public:

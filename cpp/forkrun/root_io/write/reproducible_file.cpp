@@ -20,7 +20,7 @@
 
 namespace forkrun::root_io {
 
-/// "NET" is how ROOT's own classes of files tell TFile that they open the file themselves.
+/// "NET" is how ROOT's own classes of files let TFile know that they open the file themselves.
 ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
     : TFile{"forkrun?reproducible", "NET", "", compression} {
   const bool is_new = mode == OutputMode::create;
