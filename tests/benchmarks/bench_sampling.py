@@ -1,4 +1,4 @@
-"""Part of `make bench-memory`: what looking at memory costs, and how long it stops a child.
+"""Part of `make bench-memory`: what sampling memory costs, and how long it stops a child.
 
 A child that writes to pages, or maps and unmaps memory, while nothing reads its memory, while its
 `smaps_rollup` is read in a loop, and while its page table is read piece by piece; then the
