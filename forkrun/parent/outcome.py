@@ -80,4 +80,5 @@ def last_events(status: _core.ChildStatus) -> str:
 
 
 def _kept(folder: RunDirectory) -> str:
-    return f"committed units are kept in {folder.units}; the same command again resumes the job"
+    kept = f"committed units are kept in {folder.units}"
+    return f"{kept}; running the same command again resumes the job"
