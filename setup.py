@@ -45,7 +45,7 @@ class CMakeBuild(build_ext):
             f"-DFORKRUN_TESTS={os.environ.get('FORKRUN_TESTS', 'OFF')}",
             f"-DFORKRUN_WERROR={os.environ.get('FORKRUN_WERROR', 'OFF')}",
         ]
-        if self.inplace:  # the package is not beside ROOT
+        if self.inplace:  # the package is not next to ROOT
             options.append(f"-DFORKRUN_EXTRA_RPATH={sysconfig.get_paths()['platlib']}/ROOT/lib")
         if shutil.which("ninja") and not (build / "CMakeCache.txt").exists():
             options += ["-G", "Ninja"]

@@ -98,7 +98,7 @@ class ScheduleBuilder:
         random_name: str = "",
     ) -> None:
         """`module` is called with a `Block`: `produce(block) -> Mapping[str, array]`,
-        `filter(block) -> mask`, `analyze(block) -> None`; it may also have any of the messages
+        `filter(block) -> mask`, `analyze(block) -> None`; it may also have any of the callbacks
         pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
         begin_lumi(run, lumi), end_lumi(run, lumi). Its random numbers are those of `random_name`,
         or of its label."""
@@ -129,7 +129,7 @@ class Schedule:
     def node_labels(self) -> list[str]:
         """Labels of modules and names of input columns, as they are numbered in the schedule."""
     def histograms(self) -> list[Histogram]:
-        """Of the C++ modules, in booking order; a snapshot."""
+        """Histograms of the C++ modules, in booking order; a snapshot."""
     def clear_histograms(self) -> None: ...
 
 class Histogram:
@@ -240,12 +240,12 @@ class Processor:
         next_unit: Callable[[], UnitToDo | None],
         commit: Callable[[int, UnitResult], None],
     ) -> None:
-        """Processes units until `next_unit` gives none; up to `concurrent_units` are in work at a
+        """Processes units until `next_unit` gives none; up to `concurrent_units` are in flight at a
         time. `commit` gets number and result of each, in order, when its outputs are closed and
         before histograms are filled with the next. Both are called on any thread; what they raise
         ends the run. Releases the GIL."""
     def stop(self) -> None:
-        """Has `run` return when the unit that has the turn is committed; those begun behind it are
+        """Has `run` return when the committing unit is committed; those begun behind it are
         dropped. For `next_unit` and `commit`, or another thread."""
     def timing(self) -> dict[str, Any]:
         """What was recorded so far: forkrun.monitoring.timing.record says what it holds."""
@@ -274,8 +274,8 @@ class UnitToDo:
         iov: int = 0,
         alone: bool = False,
     ) -> None:
-        """ranges: (file, first, last); outputs: paths by label; alone: never in work together with
-        other units."""
+        """ranges: (file, first, last); outputs: paths by label; alone: never in flight together
+        with other units."""
 
 class UnitResult:
     read: EventDigest
@@ -508,8 +508,8 @@ class PageCounts:
     longest_read_ns: int  # CPU time of one piece: how long the process was stopped
 
 def count_pages(pid: int = 0) -> PageCounts:
-    """Of a process (0: this one), read in pieces that stop it for microseconds only. Raises OSError
-    where it has gone or may not be looked at."""
+    """Counts the pages of a process (0: this one), in pieces that stop it for microseconds only.
+    Raises OSError where it has gone or may not be looked at."""
 
 def page_size() -> int: ...
 

@@ -86,7 +86,7 @@ def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
 
 
 def _run_in_clean_parent(config: JobConfig, folder: Path, flags: list[str]) -> Result:
-    """This program may have threads, and only a process with a single one may fork."""
+    """Runs the job in a process of its own: only one with a single thread may fork."""
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))

@@ -1,11 +1,11 @@
-"""Errors for people: what was wrong, where, what to do. The class carries the exit code."""
+"""Errors for users: what was wrong, where, what to do. The class carries the exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 EVENTS_LEFT_OUT = 8
-"""Exit code of a job that was done, but without events that kill whoever processes them."""
+"""Exit code of a job that was done, but without the events that crash the child."""
 
 
 class ForkrunError(Exception):
@@ -60,7 +60,7 @@ class ForkSafetyError(ForkrunError):
 
 
 class OutOfTimeError(ForkrunError):
-    """The job ended early because its time was over; the same command again goes on."""
+    """The job ended early because its time was over; running the same command again resumes it."""
 
     exit_code = 9
 

@@ -25,7 +25,7 @@ def _core_axis(name: str, n_bins: int, low: float, high: float, title: str) -> H
 
 
 def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
-    """Of a C++ analyzer."""
+    """Sums of a histogram of a C++ analyzer."""
     axes = tuple(_core_axis(*axis) for axis in histogram.axes)
     sums = np.stack([histogram.values.T, histogram.variances.T])
     return HistogramSums(histogram.title, axes, Storage.WEIGHTS, sums)

@@ -15,11 +15,11 @@ class PlannedUnit(Protocol):
 
     @property
     def number(self) -> int:
-        """In merge order."""
+        """Number of the unit, in merge order."""
 
     @property
     def n_events(self) -> int:
-        """To be read."""
+        """Number of events to be read."""
 
 
 def _n_covered(commit: Commit) -> int:

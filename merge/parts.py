@@ -22,15 +22,15 @@ _SHOWN = 5
 
 
 def check_part(folder: Path, part: OutputPart | HistogramPart) -> None:
-    """To be called just before the file is read, so that the disk is read once. Raises
-    VerificationError."""
+    """Checks size and checksum of a file, just before it is read, so that the disk is read once.
+    Raises VerificationError."""
     problem = _change(folder, part)
     if problem:
         raise VerificationError(problem)
 
 
 def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path]:
-    """Each is checked when it is asked for."""
+    """Files of the parts; each is checked when it is asked for."""
     for part in parts:
         check_part(folder, part)
         yield folder / part.file
@@ -39,7 +39,7 @@ def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path
 def revoke_damaged(
     folder: RunDirectory, config: JobConfig, commits: Sequence[Commit], error: Exception
 ) -> None:
-    """After a merge that failed because of `error`: looks at every file by itself. Raises
+    """Checks every file by itself after a merge that failed because of `error`. Raises
     DamagedFilesError if any is not as it was written or cannot be read; its unit is revoked."""
     found = [(c, why) for c in commits if (why := _damage(folder, config, c)) is not None]
     if not found:
@@ -76,8 +76,8 @@ def _change(folder: Path, part: OutputPart | HistogramPart) -> str | None:
 def _unreadable(
     folder: RunDirectory, config: JobConfig, part: OutputPart | HistogramPart
 ) -> str | None:
-    """A disk that failed while the file was written may have left what nobody can read, with a
-    checksum that agrees."""
+    """Why a file of a unit cannot be read, None if it can: a disk that failed while it was written
+    may have left a damaged file whose checksum agrees."""
     try:
         if isinstance(part, HistogramPart):
             sum_histograms([folder.path / part.file])

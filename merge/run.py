@@ -1,4 +1,4 @@
-"""Merges a run: every output, the histograms, and what the input has beside events."""
+"""Merges a run: every output, the histograms, and what the input has in addition to events."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _parts_to_join(parts: Sequence[OutputPart]) -> Sequence[OutputPart]:
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int]:
-    """Their number, and the size of their file."""
+    """Merges the histograms; returns their number, and the size of their file."""
     parts = [commit.histograms for commit in commits if commit.histograms]
     if not parts:
         return 0, 0

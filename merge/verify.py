@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def total_digest(parts: Iterable[tuple[int, str]]) -> EventDigest:
-    """Of the union of sets of events given by (count, digest)."""
+    """Digest of the union of sets of events, each given by (count, digest)."""
     total = EventDigest()
     for count, digest in parts:
         total = total + EventDigest(count, digest)
@@ -51,7 +51,7 @@ def check_merged(
 
 
 def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
-    """Of run, lumi and event number; None if a file does not hold all of them."""
+    """Branches of run, lumi and event number; None if the file does not have all of them."""
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None

@@ -14,7 +14,7 @@ from forkrun.rundir.ledger import Commit
 
 @dataclass(frozen=True)
 class ChildSummary:
-    """One child. `n_units_planned`: None if units go to whoever is free. `processing_s` is the sum
+    """One child. `n_units_planned`: None if units go to any idle child. `processing_s` is the sum
     of its units' times; first event and end count from the
     job's start; memory is that of its samples (None: none was taken)."""
 
@@ -83,13 +83,13 @@ def measure_balance(children: Sequence[ChildSummary]) -> Balance:
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:
-    """Of children with these processing times; None if nothing was processed."""
+    """Mean over longest processing time of the children; None if nothing was processed."""
     longest = max(processing_s, default=0.0)
     return sum(processing_s) / longest / len(processing_s) if longest > 0 else None
 
 
 def spread(values_s: Sequence[float]) -> Spread | None:
-    """None of no values."""
+    """Spread of the values; None if there are none."""
     if not values_s:
         return None
     low, high, mean = min(values_s), max(values_s), math.fsum(values_s) / len(values_s)
@@ -127,7 +127,7 @@ def _summarize(
 
 
 def _n_units_planned(plan: Mapping[str, Any], child: int) -> int | None:
-    """None if units go to whoever is free."""
+    """None if units go to any idle child."""
     planned: list[int] = plan.get("units", {}).get("child", [])
     return None if -1 in planned else planned.count(child)
 

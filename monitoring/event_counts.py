@@ -39,7 +39,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class EventCounts:
-    """Counts and digests of a job. None where the job did not get so far as to know.
+    """Counts and digests of a job. None where the job ended before it was known.
     `digests_agree`: of what was planned and what was read; None while units are missing."""
 
     n_events_planned: int | None
@@ -114,7 +114,7 @@ def add_digests(digests: Iterable[str]) -> str:
 
 
 def _labels(records: RunRecords) -> list[str]:
-    """In the configuration's order, then those only a ledger knows."""
+    """Labels of outputs in the configuration's order, then those only a ledger knows."""
     configured = [str(output["label"]) for output in records.config.get("outputs", [])]
     written = [label for line in records.ledger for label in line.outputs]
     return list(dict.fromkeys(configured + written))

@@ -37,7 +37,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
 
 
 def _command(argv: Sequence[str]) -> list[str]:
-    """As a person would type it; `python -m forkrun` gives the path of a __main__.py."""
+    """The command as a person types it; `python -m forkrun` gives the path of a __main__.py."""
     program = Path(argv[0])
     return [program.parent.name if program.name == "__main__.py" else program.name, *argv[1:]]
 

@@ -34,22 +34,22 @@ class MemorySummary:
     parent_peak_pss_bytes: int
 
 
-def whole_looks(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Looks that saw all processes that were there, in order of time."""
-    looks: dict[int, list[Sample]] = {}
+def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """Samples taken of all processes alive at the time, grouped, in order of time."""
+    groups: dict[int, list[Sample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.time_s):
         if sample.look is not None:
-            looks.setdefault(sample.look, []).append(sample)
-    return [look for look in looks.values() if len(look) == look[0].n_looked]
+            groups.setdefault(sample.look, []).append(sample)
+    return [group for group in groups.values() if len(group) == group[0].n_looked]
 
 
 def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
-    """One value per complete look at all processes."""
-    return [add_up(look) for look in whole_looks(samples)]
+    """One value per complete sample."""
+    return [add_up(group) for group in complete_samples(samples)]
 
 
 def add_up(samples: Sequence[Sample]) -> MemoryTotals:
-    """Totals of processes looked at together; the time is that of the last one."""
+    """Totals of processes sampled together; the time is that of the last one."""
     pss = sum(sample.pss_bytes for sample in samples)
     private = sum(sample.private_bytes for sample in samples)
     return MemoryTotals(
@@ -63,12 +63,12 @@ def add_up(samples: Sequence[Sample]) -> MemoryTotals:
 
 
 def summarize_memory(records: RunRecords) -> MemorySummary | None:
-    """None if nothing was sampled. "End" is the last look while a child was alive."""
+    """None if nothing was sampled. "End" is the last complete sample while a child was alive."""
     totals = memory_against_time(records.samples)
     if not totals:
         return None
-    peak = max(totals, key=lambda look: look.pss_bytes)
-    with_children = [look for look in totals if look.n_processes > 1]
+    peak = max(totals, key=lambda at: at.pss_bytes)
+    with_children = [at for at in totals if at.n_processes > 1]
     saving = peak.rss_bytes - peak.pss_bytes
     parents = [sample.pss_bytes for sample in records.samples if sample.child is None]
     return MemorySummary(

@@ -28,11 +28,11 @@ class Phases:
     last_children_s: float | None
     merge_s: float | None
     event_loop_s: float | None
-    """From the first event of any child to the end of the last one."""
+    """Time from the first event of any child to the end of the last one."""
 
 
 def measure_phases(records: RunRecords) -> Phases:
-    """From the timeline, and the ledger for first and last events."""
+    """Phases from the timeline, and from the ledger for first and last events."""
     start = _first(records, "job_start")
     end = _end(records)
     index, modules = _first(records, "index_done"), _first(records, "modules_built")
@@ -57,8 +57,8 @@ def measure_phases(records: RunRecords) -> Phases:
 
 
 def first_events(records: RunRecords) -> dict[int, float]:
-    """By child, when it began its first event: from the ledger, or, if it committed nothing, when
-    the parent saw it [s since the epoch]."""
+    """Time of each child's first event [s since the epoch]: from the ledger, or, if it committed
+    nothing, when the parent saw it."""
     seen: dict[int, float] = {}
     for line in records.timeline:
         if line.event == "child_first_event" and line.child is not None:
@@ -69,13 +69,13 @@ def first_events(records: RunRecords) -> dict[int, float]:
 
 
 def _starts(records: RunRecords) -> dict[int | None, float]:
-    """By child, when it began to live: what it says itself, or its parent, whoever was first."""
+    """Start time of each child: the earlier of its own record and its parent's."""
     lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
     return {line.child: line.time_s for line in reversed(lines)}
 
 
 def last_commits(records: RunRecords) -> dict[int, float]:
-    """By child, when it committed its last unit [s since the epoch]."""
+    """Time of each child's last commit [s since the epoch]."""
     last: dict[int, float] = {}
     for unit in records.ledger:
         last[unit.child] = max(unit.end_s, last.get(unit.child, unit.end_s))
@@ -91,7 +91,7 @@ def _last(records: RunRecords, event: str) -> float | None:
 
 
 def _end(records: RunRecords) -> float | None:
-    """Of the job; of a job that was cut off: the last thing that is known of it."""
+    """End of the job; for a job that was cut off, the time of its last record."""
     end = _last(records, "job_end")
     known = [line.time_s for line in records.timeline] + [s.time_s for s in records.samples[-1:]]
     return max(known, default=None) if end is None else end

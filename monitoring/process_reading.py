@@ -1,4 +1,4 @@
-"""One look at a process through /proc: its memory, CPU time and reads."""
+"""One sample of a process from /proc: its memory, CPU time and reads."""
 
 from __future__ import annotations
 

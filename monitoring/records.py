@@ -21,8 +21,9 @@ Line = TypeVar("Line")
 @dataclass(frozen=True, kw_only=True)
 class Sample(ProcessReading):
     """One process at one time. `child` is None for the parent; `time_s` since the epoch. `look`:
-    samples of one number are a look at `n_looked` processes together; None: of this one alone.
-    `own_cost_s`: CPU time of the process itself, where it was its own look."""
+    samples with the same number are a complete sample of `n_looked` processes; None: of this one
+    alone.
+    `own_cost_s`: CPU time of the process itself, where the process sampled itself."""
 
     time_s: float
     child: int | None
@@ -103,7 +104,7 @@ class RunRecords:
         return max(int(planned), 1)
 
     def last_session(self) -> RunRecords:
-        """Of a job that was gone on with: only what has happened since."""
+        """Records since the job was last resumed; all of them if it never was."""
         starts = self.times("job_start")
         if len(starts) < 2:
             return self

@@ -17,12 +17,12 @@ _PLOTS_FROM_S = 60.0
 
 
 def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
-    """Reads `run_dir` (finished, failed or partial) and writes the report's files beside its data.
+    """Reads `run_dir` (finished, failed or partial) and writes the report's files next to its data.
 
     Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
     `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is no run directory and
     OutputError if it cannot be written. `plots`: None draws them only for jobs that took so long
-    that nobody minds the two seconds of drawing. matplotlib is imported here and nowhere else: call
+    that two seconds of drawing do not matter. matplotlib is imported here and nowhere else: call
     it in a process that will not fork any more."""
     records = read_records(run_dir)
     try:

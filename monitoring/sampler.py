@@ -2,12 +2,12 @@
 
 The sampler has no thread, since the parent must have only one until it has forked: the
 supervisor's loop calls `tick` as often as it likes, and the sampler decides whom to read. Reading
-the memory of a process walks its page tables, which costs 10 to 20 ms per GB. So a look at all
-processes is done process by process, in slices of `slice_s` that keep the parent's loop free, and
+the memory of a process walks its page tables, which costs 10 to 20 ms per GB. So a complete
+sample is taken process by process, in slices of `slice_s` that keep the parent's loop free, and
 slices wait until all reading together costs less than `max_cost` of one CPU, whatever the memory.
-A short job gets `grant_s` of CPU time for its first samples, and `look_grant_s` in all to bring a
-look to its end, since half a look says nothing: with the defaults the sum is below 1 % of a CPU
-from 15 s on. `ProcessReader` sees to it that no child is stopped for longer than
+A short job gets `grant_s` of CPU time for its first samples, and `complete_grant_s` in all to bring
+a complete sample to its end, since half of one says nothing: with the defaults the sum is below 1 %
+of a CPU from 15 s on. `ProcessReader` ensures that no child is stopped for longer than
 `max_stop_s`.
 """
 
@@ -35,19 +35,19 @@ from forkrun.rundir.directory import RunDirectory
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """How often to look. Times in seconds; `max_cost` is a fraction of one CPU."""
+    """How often to sample. Times in seconds; `max_cost` is a fraction of one CPU."""
 
     min_interval_s: float = 0.1
     max_cost: float = 0.006
     grant_s: float = 0.02
-    look_grant_s: float = 0.04
+    complete_grant_s: float = 0.04
     slice_s: float = 0.02
     max_stop_s: float = MAX_STOP_S
 
 
 @dataclass(frozen=True)
-class Look:
-    """A look at all processes. `left`: those still to be read."""
+class CompleteSample:
+    """All processes, read one after the other. `left`: those still to be read."""
 
     number: int
     pids: tuple[int, ...]
@@ -58,8 +58,8 @@ class Look:
         return len(self.pids)
 
 
-def _look_at(number: int, processes: list[tuple[int | None, int]]) -> Look:
-    return Look(number, tuple(pid for _, pid in processes), processes)
+def _complete_sample(number: int, processes: list[tuple[int | None, int]]) -> CompleteSample:
+    return CompleteSample(number, tuple(pid for _, pid in processes), processes)
 
 
 class Sampler:
@@ -85,7 +85,7 @@ class Sampler:
         self._parent_pid = os.getpid() if parent_pid is None else parent_pid
         self._children: dict[int, int] = {}
         self._lines = JsonLines(RunDirectory(run_dir).samples)
-        self._look = _look_at(-1, [])
+        self._complete = _complete_sample(-1, [])
         self._start_s: float | None = None
         self._due_s = 0.0
         self._cost_s = 0.0
@@ -104,23 +104,23 @@ class Sampler:
         self._children[child] = pid
         now_s = time.time() if now_s is None else now_s
         if self._affordable_s(now_s) <= now_s:
-            self._sample([(child, pid)], now_s, {}, look=None)
+            self._sample([(child, pid)], now_s, {}, complete=None)
 
     def remove_child(self, child: int) -> None:
         """Stops following a child."""
         self._children.pop(child, None)
 
     def tick(self, now_s: float, n_events_done: Mapping[int, int] | None = None) -> bool:
-        """Begins a look at every process if one is due, or goes on with it; says whether it did.
+        """Begins a complete sample if one is due, or continues it; returns whether it did.
 
         now_s: seconds since the epoch. n_events_done: by child, from the status board."""
         if now_s < self._due_s:
             return False
-        if not self._look.left:
+        if not self._complete.left:
             processes = [(None, self._parent_pid), *self._children.items()]
-            self._look = _look_at(self._look.number + 1, processes)
-        self._sample(self._look.left, now_s, n_events_done or {}, self._look)
-        pause_s = 0.0 if self._look.left else self._settings.min_interval_s
+            self._complete = _complete_sample(self._complete.number + 1, processes)
+        self._sample(self._complete.left, now_s, n_events_done or {}, self._complete)
+        pause_s = 0.0 if self._complete.left else self._settings.min_interval_s
         self._due_s = max(now_s + pause_s, self._affordable_s(now_s))
         return True
 
@@ -129,7 +129,7 @@ class Sampler:
         sampler's own cost."""
         now_s = time.time() if now_s is None else now_s
         if self._affordable_s(now_s) <= now_s:
-            last = _look_at(self._look.number + 1, [(None, self._parent_pid)])
+            last = _complete_sample(self._complete.number + 1, [(None, self._parent_pid)])
             self._sample(last.left, now_s, {}, last)
         self._lines.close()
         elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
@@ -142,7 +142,7 @@ class Sampler:
         processes: list[tuple[int | None, int]],
         now_s: float,
         n_events_done: Mapping[int, int],
-        look: Look | None,
+        complete: CompleteSample | None,
     ) -> None:
         """Reads processes, and takes them from the list, until the slice is used up."""
         start_s = time.thread_time()
@@ -151,43 +151,45 @@ class Sampler:
         lines: list[dict[str, Any]] = []
         while processes and (not lines or time.thread_time() < start_s + self._settings.slice_s):
             child, pid = processes.pop(0)
-            reading = self._read(child, pid, look)
+            reading = self._read(child, pid, complete)
             if reading:
-                is_whole = processes or (look and self._are_there(look))
-                among = look if is_whole else None
+                is_whole = processes or (complete and self._are_there(complete))
+                among = complete if is_whole else None
                 lines.append(_line(now_s, child, pid, reading, n_events_done, among))
         self._lines.append(lines)
         self._n_samples += len(lines)
         self._last_cost_s = time.thread_time() - start_s
         self._cost_s += self._last_cost_s
 
-    def _read(self, child: int | None, pid: int, look: Look | None) -> ProcessReading | None:
+    def _read(
+        self, child: int | None, pid: int, complete: CompleteSample | None
+    ) -> ProcessReading | None:
         if child is None:
             return self._parent.read(pid)
-        if self._children.get(child) != pid:  # It has ended since the look began.
+        if self._children.get(child) != pid:  # It has ended since the complete sample began.
             return None
-        return self._reader.read(pid, look.n_looked if look else 1 + len(self._children))
+        return self._reader.read(pid, complete.n_looked if complete else 1 + len(self._children))
 
-    def _are_there(self, look: Look) -> bool:
+    def _are_there(self, complete: CompleteSample) -> bool:
         """Whether those that share memory were the same all the time. Else the last process that
-        was read is written as a look at itself alone, and the others' look stays incomplete: what
-        one of them shared with more processes than another cannot be added up."""
-        same = {self._parent_pid, *self._children.values()} == set(look.pids)
-        return same and all(self._reader.has_memory(pid) for pid in look.pids)
+        was read is written as a sample of itself alone, and that of the others stays incomplete:
+        what one of them shared with more processes than another cannot be added up."""
+        same = {self._parent_pid, *self._children.values()} == set(complete.pids)
+        return same and all(self._reader.has_memory(pid) for pid in complete.pids)
 
     def _affordable_s(self, now_s: float) -> float:
-        """From when on `cost <= grant + max_cost * elapsed` holds, also after the next slice. A
-        look that has begun goes on as soon as it holds before."""
+        """Time from which `cost <= grant + max_cost * elapsed` holds, also after the next slice. A
+        complete sample that has begun continues as soon as it held before."""
         settings = self._settings
         start_s = now_s if self._start_s is None else self._start_s
         over_s = self._cost_s + self._last_cost_s - settings.grant_s
-        if self._look.left:
-            over_s = min(over_s, self._cost_s - settings.look_grant_s)
+        if self._complete.left:
+            over_s = min(over_s, self._cost_s - settings.complete_grant_s)
         return start_s + over_s / settings.max_cost
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
-    """Called by a child just before it exits: the last look at its memory, which the parent could
+    """Called by a child just before it exits: the last sample of its memory, which the parent could
     only take by luck. The samples file is opened anew; one short append needs no lock."""
     start_s = time.thread_time()
     pid = os.getpid()
@@ -220,7 +222,7 @@ def _line(
     pid: int,
     reading: ProcessReading,
     n_events_done: Mapping[int, int],
-    look: Look | None,
+    complete: CompleteSample | None,
 ) -> dict[str, Any]:
     return {
         "time_s": now_s,
@@ -229,6 +231,6 @@ def _line(
         "pid": pid,
         **asdict(reading),
         "n_events_done": 0 if child is None else n_events_done.get(child, 0),
-        "look": look and look.number,
-        "n_looked": look.n_looked if look else 1,
+        "look": complete and complete.number,
+        "n_looked": complete.n_looked if complete else 1,
     }

@@ -63,7 +63,7 @@ class Totals:
 @dataclass(frozen=True)
 class Recovered:
     """A child that ended badly, and what was done about it. `time_s` since the epoch; `unit`: in
-    work, None if none was."""
+    flight, None if none was."""
 
     time_s: float
     child: int | None
@@ -87,7 +87,7 @@ class Summary:
     """Records that could not be read and are left out, in words."""
 
     def to_json(self) -> dict[str, Any]:
-        """As documented in docs/monitoring.md."""
+        """Content of `report.json`, as documented in docs/monitoring.md."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
 
@@ -159,7 +159,7 @@ def _outcome(
 
 
 def _unfinished(why: str, events: EventCounts) -> str:
-    """What is done, and how the rest will be."""
+    """What is done, and how to do the rest."""
     if events.n_units_planned is None:
         return why
     n_events = f"{events.n_events_read:,} of {events.n_events_planned:,} events"

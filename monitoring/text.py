@@ -1,4 +1,4 @@
-"""The report as plain text: what a physicist wants to know, in one look."""
+"""The report as plain text: what a physicist wants to know, at a glance."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _events(events: EventCounts) -> list[str]:
     ]
     if events.left_out:
         n = count(events.n_events_left_out)
-        lines.append(_row("", f"LEFT OUT {n} that kill whoever processes them:"))
+        lines.append(_row("", f"LEFT OUT {n} that crash the child:"))
         for event in events.left_out[:MAX_RECOVERIES_SHOWN]:
             lines.append(_row("", f"{event.event} (entry {event.entry} of {event.file})"))
             lines.append(_row("", f"  {event.cause}"))
@@ -255,7 +255,7 @@ def _cost(totals: Totals) -> list[str]:
     sampler = totals.sampler
     if sampler:
         cost = f"{seconds(sampler['cpu_s'])} s, {percent(sampler['cpu_fraction'], 2)} of a CPU"
-        stop = f"no look stopped a child for more than {1e3 * sampler['longest_stop_s']:.1f} ms"
+        stop = f"no sample stopped a child for more than {1e3 * sampler['longest_stop_s']:.1f} ms"
         samples = plural(sampler["n_samples"], "sample")
         lines.append(_row("Sampler", f"{samples} took {cost}; {stop}"))
     return lines

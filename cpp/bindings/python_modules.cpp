@@ -55,7 +55,7 @@ void print_traceback(const py::object& exception) {
   }
 }
 
-/// As Python would, for an exception that nobody catches.
+/// Exit code that Python would give for an exception that is not caught.
 int exit_code_of(const py::error_already_set& error) {
   if (!error.matches(PyExc_SystemExit)) {
     return 1;

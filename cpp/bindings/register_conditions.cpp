@@ -35,7 +35,7 @@ py::array contiguous(const py::array& array) {
   return py::module_::import("numpy").attr("require")(array, py::none(), "CA");
 }
 
-/// Held until the last of those who look at it lets go, on whatever thread that is.
+/// Held until the last reference to it is dropped, on whatever thread that is.
 std::shared_ptr<const void> held(py::object object) {
   return {new py::object{std::move(object)}, [](const py::object* held_object) {
             const py::gil_scoped_acquire acquire;

@@ -27,7 +27,7 @@ PyObject* class_named(const char* name) {
   return py::object{py::module_::import("forkrun.errors").attr(name)}.release().ptr();
 }
 
-/// What is said may hold a name of a damaged file, which need not be UTF-8.
+/// The message may hold a name from a damaged file, which need not be UTF-8.
 void raise(PyObject* kind, const std::exception& error) {
   const std::string_view words{error.what()};
   const auto text = py::reinterpret_steal<py::object>(

@@ -144,7 +144,7 @@ void register_histogram(py::module_& module) {
           "variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
 }
 
-/// Of modules, and names of input columns, by node.
+/// Labels of modules and names of input columns, by node.
 Strings node_labels(const JobSchedule& job) {
   Strings labels;
   for (const auto& node : job.schedule->graph().nodes) {

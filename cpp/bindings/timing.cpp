@@ -59,7 +59,7 @@ py::dict module_of(const Graph& graph, const Node& node,
   module["count"] = statistics.n_calls;
   module["total_s"] = 1e-9 * static_cast<double>(statistics.total_ns);
   module["max_s"] = 1e-9 * static_cast<double>(statistics.longest_ns);
-  // Of the calls that were measured, scaled to all.
+  // CPU time of the calls that were measured, scaled to all calls.
   const auto wall = static_cast<double>(statistics.cpu_wall_ns);
   const auto share = wall > 0 ? static_cast<double>(statistics.cpu_ns) / wall : 0.0;
   module["cpu_s"] = 1e-9 * static_cast<double>(statistics.total_ns) * std::min(share, 1.0);

@@ -16,7 +16,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
 endif()
 
-# DT_RPATH, not DT_RUNPATH: libraries that ours load must be found beside ROOT's, too.
+# DT_RPATH, not DT_RUNPATH: libraries that ours load must be found next to ROOT's, too.
 add_link_options(-Wl,--disable-new-dtags)
 set(CMAKE_INSTALL_RPATH "")
 
@@ -43,7 +43,7 @@ function(forkrun_test name)
   endif()
 endfunction()
 
-# Where ROOT is when the package is not beside it (editable installs): an extra run path.
+# Where ROOT is when the package is not next to it (editable installs): an extra run path.
 set(FORKRUN_EXTRA_RPATH "" CACHE STRING "Appended to the run path of installed libraries")
 
 # Where things are installed: into the Python package, or, for C++ alone, into lib/ and include/.

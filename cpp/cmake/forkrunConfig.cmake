@@ -32,7 +32,7 @@ endforeach()
 function(forkrun_add_plugin name)
   add_library(${name} SHARED ${ARGN})
   target_link_libraries(${name} PRIVATE forkrun::core)
-  # No fused multiply-add: the same bits on every machine. Optimized unless told otherwise.
+  # No fused multiply-add: the same bits on every machine. Optimized unless set otherwise.
   target_compile_options(${name} PRIVATE -ffp-contract=off)
   if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     target_compile_options(${name} PRIVATE -O2)

@@ -60,9 +60,9 @@ def _groups(proc: Path, cgroups: Path, controller: str) -> Iterator[Path]:
 
 
 def _unified(cgroups: Path) -> Path:
-    """Version 2 beside version 1 is in a folder of its own."""
-    beside = cgroups / "unified"
-    return beside if beside.is_dir() else cgroups
+    """Folder of version 2, which is a folder of its own where there is version 1 as well."""
+    unified = cgroups / "unified"
+    return unified if unified.is_dir() else cgroups
 
 
 def _number(path: Path) -> int | None:

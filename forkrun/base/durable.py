@@ -1,7 +1,7 @@
 """Nothing half-written under a final name: temporary name, write, sync, rename, sync of the folder.
 
 Temporary names cannot be guessed and are opened exclusively, and nothing is written through a
-symbolic link: where others may write as well, no file of anybody is overwritten.
+symbolic link: where other users may write as well, no file of theirs is overwritten.
 """
 
 from __future__ import annotations
@@ -78,39 +78,39 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
 
 
 def temporary_name(final: Path) -> Path:
-    """A new one, beside `final`."""
+    """A new temporary name in the folder of `final`."""
     return final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")
 
 
 def final_name(name: str) -> str:
-    """Of a name that may be a temporary one."""
+    """The final name of a file whose name may be its temporary one."""
     return _TEMPORARY.sub("", name)
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """All of the file's new content, or what it was before."""
+    """Writes all of the file's new content, or leaves what it was before."""
     with published(path, durable=durable) as temporary, open_new(temporary) as file:
         file.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
-    """As `write_bytes`, in UTF-8."""
+    """Writes a text in UTF-8, as `write_bytes` does."""
     write_bytes(path, text.encode())
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
-    """As `write_bytes`, with an end of line. `indent` None is compact and much faster."""
+    """Writes JSON and an end of line, as `write_bytes`. `indent` None: compact and much faster."""
     write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
 def require_folder(path: Path) -> None:
-    """Raises OutputError if the folder of a file that a person named does not exist."""
+    """Raises OutputError if the folder of a file that the user named does not exist."""
     if not path.parent.is_dir():
         raise OutputError(f"{path}: there is no folder {path.parent}")
 
 
 def write_named(path: Path, text: str) -> None:
-    """A file that a person named: also a pipe or a device, such as /dev/stdout."""
+    """Writes a file that the user named: also a pipe or a device, such as /dev/stdout."""
     require_folder(path)
     if path.exists() and not path.is_file():
         with output_errors(path), path.open("w", encoding="utf-8") as file:
@@ -120,7 +120,7 @@ def write_named(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Of a file with a JSON object; empty if there is no such thing."""
+    """The JSON object in a file; empty if there is none."""
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -134,7 +134,7 @@ def open_new(path: Path | str) -> Any:
 
 
 def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
-    """A file with this content, on disk when this returns; an old one of this name goes."""
+    """Writes a file, on disk when this returns; an old one of this name is removed."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     with open_new(path) as file:
@@ -144,7 +144,7 @@ def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def open_new_descriptor(path: Path | str) -> int:
-    """As `open_new`, for a file that only grows, without a buffer."""
+    """Opens a new file as `open_new` does, to append without a buffer."""
     return os.open(path, _NEW | os.O_APPEND, 0o644)
 
 
@@ -154,7 +154,7 @@ def open_to_append(path: Path | str) -> int:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """By one call if the disk has room; else the rest of it says why not."""
+    """Writes all of `data`, mostly by one call; where the disk is full, a second call raises."""
     n_written = os.write(descriptor, data)
     while n_written < len(data):
         n_written += os.write(descriptor, data[n_written:])
@@ -170,7 +170,7 @@ def sync(path: Path | str) -> None:
 
 
 def remove(path: Path) -> None:
-    """A file, a folder with all that is in it, or a symbolic link and nothing behind it."""
+    """Removes a file, a folder with all that is in it, or a symbolic link, not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -46,15 +46,15 @@ class JsonLines:
 
 
 def end_last_line(descriptor: int) -> None:
-    """Of a file whose last writer may have died within a line: the next one does not go on with
-    it. Readers skip empty lines."""
+    """Ends the last line of a file whose last writer may have died within it, so that the next
+    writer does not continue it. Readers skip empty lines."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         os.write(descriptor, b"\n")
 
 
 def complete_lines(data: bytes) -> list[bytes]:
-    """Without their ends. A last line that has none was being written when its process died."""
+    """Lines without their ends, except a last one that has none: its process died writing it."""
     lines = data.split(b"\n")
     lines.pop()
     return lines

@@ -24,7 +24,7 @@ class ProgressDisplay(Protocol):
     """Shows how far a job is."""
 
     def update(self, n_done: int) -> None:
-        """So many have been done, of all that were planned."""
+        """Shows how many have been done, of all that were planned."""
 
     def close(self) -> None:
         """The job has ended, well or not."""

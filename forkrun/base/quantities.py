@@ -96,14 +96,14 @@ def parse_duration(value: object) -> object:
 
 
 def _number(text: str, form: str) -> float:
-    """Of digits and points. Raises ValueError if they are no number, or one beyond all bounds."""
+    """The number in a text of digits and points. Raises ValueError if it is none, or too long."""
     if text.count(".") > 1 or not any(map(str.isdigit, text)) or len(text) > _MOST_DIGITS:
         raise ValueError(form)
     return float(text)
 
 
 def whole_number(text: str) -> int:
-    """Of an argument of the command line, within 64 bits. Raises ArgumentTypeError."""
+    """A command-line argument as an integer of 64 bits. Raises ArgumentTypeError."""
     digits = text.strip().lstrip("+-")
     value = int(text) if digits.isdecimal() and len(digits) < _MOST_DIGITS else None
     if value is None or not -(1 << 63) <= value < 1 << 63:

@@ -1,4 +1,4 @@
-"""What the operating system refuses, as errors for people."""
+"""What the operating system refuses, as errors for users."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def text_problem(text: str) -> str | None:
 
 
 def short(value: object, most: int = 100) -> str:
-    """As Python writes it, cut to be readable."""
+    """A value as Python writes it, cut to be readable."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -110,7 +110,7 @@ def _dotted(location: Location) -> str:
 
 
 def _place_of_excess(text: str) -> str:
-    """What a parser could not bear."""
+    """Place of a number with too many digits, or of values nested too deeply."""
     if match := re.search(rf"[0-9_]{{{_MOST_DIGITS},}}", text):
         line = text.count("\n", 0, match.start()) + 1
         return f"line {line}: a number of {len(match[0]):,} digits"

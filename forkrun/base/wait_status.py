@@ -1,4 +1,4 @@
-"""What became of a process, in words."""
+"""How a process ended, in words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import signal
 
 
 def describe_status(exit_code: int) -> str:
-    """Of an exit code as `os.waitstatus_to_exitcode` and `subprocess` give it: negative for
-    signals. `killed by signal 11 (SIGSEGV)`, `exit code 5`."""
+    """Words for an exit code as `os.waitstatus_to_exitcode` and `subprocess` give it, negative for
+    signals: `killed by signal 11 (SIGSEGV)`, `exit code 5`."""
     if exit_code >= 0:
         return f"exit code {exit_code}"
     try:

@@ -14,5 +14,5 @@ def cpus_of(child: int, threads: int, available: Sequence[int]) -> set[int]:
 
 
 def bind(child: int, threads: int) -> None:
-    """Binds this process, and the threads that it will start."""
+    """Binds this process, and the threads that it will start, to CPUs."""
     os.sched_setaffinity(0, cpus_of(child, threads, sorted(os.sched_getaffinity(0))))

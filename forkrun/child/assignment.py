@@ -10,7 +10,7 @@ from forkrun.plan import EntryRange
 
 @dataclass(frozen=True)
 class BadEvent:
-    """An event that kills whoever processes it. `file`, `entry`: where it is; `cause`: in words."""
+    """An event that crashes the child. `file`, `entry`: where it is; `cause`: in words."""
 
     run: int
     lumi: int
@@ -26,7 +26,7 @@ class BadEvent:
 
 
 class Purpose(StrEnum):
-    """Of a child."""
+    """What a child is forked for."""
 
     WORK = "work"
     PROBE = "probe"

@@ -25,7 +25,7 @@ def commit_unit(
     result: _core.UnitResult,
     start_s: float,
 ) -> Commit:
-    """One unit, with its outputs under their final names when this returns."""
+    """Commits one unit; its outputs are under their final names when this returns."""
     unit = work.plan.units[number]
     folder = work.files.folder(number)
     histograms = work.schedule.take_histograms()

@@ -1,4 +1,4 @@
-"""Faults on purpose, to prove that a job survives them.
+"""Fault injection, to prove that a job survives faults.
 
 FORKRUN_CHAOS is a JSON list of faults: {"fault": "SIGKILL", "at": "before_rename", "unit": 17,
 "times": 1}. `at`: "begin" of a unit, "before_rename" and "after_rename" of its outputs,
@@ -54,7 +54,7 @@ class Chaos:
         return cls(parse_faults(text)) if text else cls()
 
     def strike(self, moment: Moment, unit: int, folder: str) -> None:
-        """Whatever is planned for this moment. `folder`: of the unit's outputs."""
+        """Injects the faults planned for this moment. `folder`: of the unit's outputs."""
         for fault, counter in self._faults:
             if fault.at != moment or fault.unit not in (None, unit):
                 continue
@@ -63,7 +63,7 @@ class Chaos:
 
 
 def parse_faults(text: str) -> list[PlannedFault]:
-    """Raises ConfigError that names the entry."""
+    """Parses the list. Raises ConfigError that names the wrong entry."""
     try:
         entries = json.loads(text)
         faults = [PlannedFault(**entry) for entry in entries]

@@ -8,7 +8,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.index.ranges import Flags, Integers, Keys
-from forkrun.plan import ANYBODY, Plan
+from forkrun.plan import ANY_CHILD, Plan
 
 
 class UnitQueue:
@@ -24,12 +24,12 @@ class UnitQueue:
         return None if place is None else int(self._numbers[place])
 
     def taken_by(self, child: int) -> list[int]:
-        """All units that a child has taken so far, whatever became of them."""
+        """All units that a child has taken so far, committed or not."""
         return [int(unit) for unit in self._numbers[self._counter.taken_by(child)]]
 
     @property
     def n_left(self) -> int:
-        """Units that nobody has taken."""
+        """Units that no child has taken."""
         return max(0, self._counter.end - self._counter.n_taken)
 
     def close(self, after: Callable[[int], int] | None = None) -> None:
@@ -59,19 +59,19 @@ class HandOut:
     def __init__(self, plan: Plan, to_do: Flags) -> None:
         self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
-        everybody = plan.busy_children()
+        children = plan.busy_children()
         if self.is_shared:
-            self._queues = dict.fromkeys(everybody, _queue(plan.units_of(ANYBODY), to_do))
+            self._queues = dict.fromkeys(children, _queue(plan.units_of(ANY_CHILD), to_do))
         else:
-            self._queues = {child: _queue(plan.units_of(child), to_do) for child in everybody}
+            self._queues = {child: _queue(plan.units_of(child), to_do) for child in children}
 
     def queue(self, child: int) -> UnitQueue:
-        """Where a child takes its units."""
+        """The queue from which a child takes its units."""
         return self._queues[child]
 
     @property
     def n_left(self) -> int:
-        """Units that nobody has taken."""
+        """Units that no child has taken."""
         return sum(queue.n_left for queue in set(self._queues.values()))
 
     def close(self) -> None:

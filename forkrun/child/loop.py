@@ -1,4 +1,4 @@
-"""What one child does: units of the plan, one by one, without a word to anybody."""
+"""What one child does: units of the plan, one by one, without any communication."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
             process_units(work, child, assignment)
         return 0
     except BaseException as error:  # sys.exit() in a module as well
-        if work.board.read(child).state != "finishing":  # what failed at the end is told apart
+        if work.board.read(child).state != "finishing":  # a failure at the end is treated apart
             work.board.set_state(child, "failed")
-        told = as_forkrun_error(error)
-        work.failures[child].write(told)
+        failure = as_forkrun_error(error)
+        work.failures[child].write(failure)
         with contextlib.suppress(OSError):  # its log may be on the disk that is full
             traceback.print_exc(file=sys.stderr)
-        return told.exit_code
+        return failure.exit_code
 
 
 def process_units(

@@ -1,4 +1,4 @@
-"""Looks for the event of a unit that crashes the child: event by event, and nothing is kept."""
+"""Search for the event of a unit that crashes the child: event by event, keeping nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.config import Executor
 
 
 def probe(work: Work, child: int, assignment: Assignment) -> None:
-    """Processes entries of a unit event by event and keeps nothing. The status board tells how far
+    """Processes entries of a unit event by event and keeps nothing. The status board shows how far
     it came."""
     (number,) = assignment.first
     threads = work.config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})

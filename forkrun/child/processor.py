@@ -1,4 +1,4 @@
-"""A child's processor, with its modules told that they are in a child now."""
+"""A child's processor, whose modules have had their `post_fork` callback."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _READ_MEMORY_EVERY_S = 1.0
 
 
 class ChildUnits:
-    """Gives units to the processor and commits them: on any thread, both at the same time."""
+    """Gives units to the processor and commits them, on any threads and at the same time."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class ChildUnits:
         self._end_s = 0.0
 
     def next(self) -> _core.UnitToDo | None:
-        """A unit that was in flight when another child died runs alone: does it crash this one?"""
+        """The next unit; one that was in flight when another child died runs alone."""
         _core.end_forked_copy()
         number = None if self._is_old else next(self._numbers, None)
         if number is None:
@@ -53,7 +53,7 @@ class ChildUnits:
         return _core.UnitToDo(number, unit.run, unit.lumi, ranges, places, iov, alone)
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
-        """Its time begins where that of the unit before has ended: they do not overlap."""
+        """Commits a unit. Its time begins where that of the one before ended, without overlap."""
         _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out = self._left_out(number)
@@ -73,7 +73,7 @@ class ChildUnits:
 
 
 def _numbers_to_do(work: Work, child: int, assignment: Assignment) -> Iterator[int]:
-    """Of the units to do, first those that others left, while the parent has no other wish."""
+    """Numbers of units to do, first those left by others, until the parent gives another order."""
     queue = work.hand_out.queue(child)
     first = iter(assignment.first)
     while work.board.read(child).order == "go_on":
@@ -93,7 +93,7 @@ class _Life:
         self._read_at_s = 0.0
 
     def is_over(self, n_events: int) -> bool:
-        """After so many more events."""
+        """Whether the child ends now, after `n_events` more events."""
         self._n_events += n_events
         if not self._forking.children:
             return False

@@ -29,7 +29,7 @@ class Work:
     hand_out: HandOut
     board: _core.StatusBoard
     failures: Sequence[FailureNote]
-    """By child."""
+    """One for each child."""
     chaos: Chaos
     guard: ConditionGuard
     files: UnitFiles

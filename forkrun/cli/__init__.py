@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return main_inner(sys.argv[1:] if arguments is None else arguments)
     except ForkrunError as error:
-        _tell(error)
+        _report(error)
         return error.exit_code
     except KeyboardInterrupt:
         print("forkrun: interrupted", file=sys.stderr)
@@ -34,18 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-            _tell(ConfigError(f"{error.filename}: {error.strerror}"))
+            _report(ConfigError(f"{error.filename}: {error.strerror}"))
             return ConfigError.exit_code
-        if told := refusal(error):
-            _tell(told)
-            return told.exit_code
+        if refused := refusal(error):
+            _report(refused)
+            return refused.exit_code
         traceback.print_exc()
         print("forkrun: this is an internal error; please report it", file=sys.stderr)
         return 1
 
 
 def main_inner(arguments: Sequence[str]) -> int:
-    """Runs a command. Raises ForkrunError for people's errors."""
+    """Runs a command. Raises ForkrunError for users' errors."""
     limit_library_threads()
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
@@ -58,12 +58,12 @@ def main_inner(arguments: Sequence[str]) -> int:
 
 
 def _cut(line: str) -> str:
-    """A line of thousands of characters, such as a path of nonsense, helps nobody."""
+    """Shortens a line of thousands of characters, such as a nonsensical path."""
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
 
 
-def _tell(error: ForkrunError) -> None:
-    """One line for one problem, a list for several."""
+def _report(error: ForkrunError) -> None:
+    """Prints the error: one line for one problem, a list for several."""
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     if len(problems) > 1:
         problems = [f"{len(problems)} problems in the configuration:", *problems]

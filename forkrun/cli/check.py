@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "check",
         description="Read the configuration, index the input, load conditions and modules and"

@@ -24,7 +24,7 @@ _MOST_THREADS = 10_000
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "estimate",
         description="From times of modules and their dependencies, of a replay file or of a run:"
@@ -39,7 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--events-in-flight",
         type=whole_number,
         metavar="N",
-        help="events (of a run: blocks) in work at a time; default: as many as threads",
+        help="events (of a run: blocks) in flight; default: as many as threads",
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
     parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")

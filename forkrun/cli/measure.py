@@ -29,7 +29,7 @@ _SERIAL = ("threads.executor=serial", "threads.per_child=1")
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "measure",
         description="Runs a job to find out how well its memory is shared.",
@@ -113,7 +113,7 @@ def run_memory(options: argparse.Namespace) -> int:
 
 
 def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | None]:
-    """The user's, or the reference case with its mix."""
+    """The user's job, or the reference case with its mix."""
     if (options.config is None) == (options.reference is None):
         raise ConfigError("measure memory: name a CONFIG, or --reference arrays or objects")
     if options.reference is None:
@@ -165,7 +165,7 @@ def _run_watched(options: argparse.Namespace, folder: Path) -> Path:
 
 
 def _folder(output: Path | None) -> Any:
-    """Where the runs go: kept if the user names it."""
+    """Folder for the runs: kept if the user names it."""
     if output is None:
         return tempfile.TemporaryDirectory(prefix="forkrun-measure-")
     with output_errors(output):
@@ -174,7 +174,7 @@ def _folder(output: Path | None) -> Any:
 
 
 def _console() -> Console:
-    """Wide enough for the tables, also in a file."""
+    """A console that is wide enough for the tables, also in a file."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "merge",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",

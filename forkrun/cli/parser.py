@@ -52,8 +52,8 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """Also where options stand between files (`run CONFIG -o RUNDIR FILE`), which argparse gives up
-    on: what is left over is then one more file."""
+    """Parses arguments, also where options stand between files (`run CONFIG -o RUNDIR FILE`), which
+    argparse cannot do: what it leaves over is then one more file."""
     command = next((word for word in arguments[:1] if word in _COMMANDS), None)
     parser = make_parser(command)
     options, left = parser.parse_known_args(arguments)

@@ -19,7 +19,7 @@ from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.preparation import JobInput, index_input, plan_of
-from forkrun.plan import ANYBODY, Plan, Unit
+from forkrun.plan import ANY_CHILD, Plan, Unit
 from forkrun.studies.simulation import SyntheticInput, synthetic_index
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "plan",
         description="Index the input and print the units of work, in merge order; or simulate how"
@@ -93,7 +93,7 @@ def units_table(plan: Plan, n_shown: int) -> Table:
         table.add_column(column, justify="right")
     table.add_column("entries, file:[first, last)")
     for unit in shown:
-        child = "any" if unit.child == ANYBODY else unit.child
+        child = "any" if unit.child == ANY_CHILD else unit.child
         cells = (unit.number, child, unit.run, unit.lumi, f"{unit.n_events:,}", _ranges(unit))
         table.add_row(*map(str, cells))
     return table

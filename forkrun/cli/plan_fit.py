@@ -18,7 +18,7 @@ from forkrun.index import FileIndex
 
 
 def add_fit_options(parser: argparse.ArgumentParser) -> None:
-    """--fit and what belongs to it."""
+    """Adds --fit and the options that belong to it."""
     fit = parser.add_argument_group("children × threads for a slot")
     fit.add_argument(
         "--fit", action="store_true",

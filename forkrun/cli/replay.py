@@ -37,7 +37,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "replay",
         description="Runs the modules of a replay file: its times and dependencies, nothing else."

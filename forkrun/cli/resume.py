@@ -1,4 +1,4 @@
-"""`forkrun resume`: goes on with a job that did not come to its end."""
+"""`forkrun resume`: resumes a job that did not come to its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.cli.options import add_overrides
-from forkrun.cli.run import add_run_options, config_with, tell
+from forkrun.cli.run import add_run_options, config_with, print_result
 from forkrun.errors import ConfigError
 from forkrun.parent.job import run_job
 from forkrun.rundir.directory import RunDirectory
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "resume",
         description="Verify what the run directory holds, process what is missing, merge and"
@@ -36,4 +36,4 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"resume: {options.run_directory} is not a run directory")
     options.config = str(folder.config)
     result = run_job(config_with(options), folder.path, quiet=options.quiet, plots=options.plots)
-    return tell(result, options.quiet)
+    return print_result(result, options.quiet)

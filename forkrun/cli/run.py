@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "run",
         description="Index the input, fork children, process, merge and report. A run directory"
-        " that holds the beginning of the same job is gone on with.",
+        " that holds the beginning of the same job is resumed.",
     )
     add_config_options(parser)
     parser.add_argument(
@@ -43,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Those of `run` and `resume`."""
+    """Adds the options that `run` and `resume` share."""
     parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
     parser.add_argument(
         "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
@@ -67,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
         result = run_job(
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots
         )
-    return tell(result, options.quiet)
+    return print_result(result, options.quiet)
 
 
 def config_with(options: argparse.Namespace) -> JobConfig:
-    """With the options of `add_run_options` applied as well."""
+    """The configuration, with the options of `add_run_options` applied as well."""
     if options.no_merge:
         options.settings = [*options.settings, "merge.enabled=false"]
     if options.trace:
@@ -79,8 +79,8 @@ def config_with(options: argparse.Namespace) -> JobConfig:
     return config_of(options)
 
 
-def tell(result: Result, quiet: bool) -> int:
-    """Prints the report and the names of files. Gives the exit code."""
+def print_result(result: Result, quiet: bool) -> int:
+    """Prints the report and the names of files. Returns the exit code."""
     if not quiet:
         with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text

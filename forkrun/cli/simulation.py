@@ -34,7 +34,7 @@ _MOST_CHILDREN = 100_000
 
 
 def add_simulation_options(parser: argparse.ArgumentParser) -> None:
-    """What is simulated."""
+    """Adds the options that say what is simulated."""
     group = parser.add_argument_group("simulation")
     group.add_argument(
         "--simulate",

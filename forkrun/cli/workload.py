@@ -36,7 +36,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    """Of this command."""
+    """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "workload",
         description="Writes a replay file of any size with the statistics of a real one: times of"

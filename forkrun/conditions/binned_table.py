@@ -49,7 +49,7 @@ class BinnedTable:
         return np.sqrt(self._apply(self.variances, coordinates))
 
     def arrays(self) -> dict[str, Floats]:
-        """All of them, as C++ modules see the table."""
+        """All arrays of the table, as C++ modules see it."""
         edges = {f"edges_{axis}": edges for axis, edges in enumerate(self.edges)}
         return {"values": self.content, "variances": self.variances, **edges}
 

@@ -1,5 +1,5 @@
 """Says which condition a module has tried to write to: NumPy says only that an array is read-only.
-The variables in the line that failed tell which one it was."""
+The variables in the line that failed show which one it was."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def error_of_write(
 
 
 def _labels(frame: TracebackType, owned: list[tuple[str, Array]]) -> tuple[list[str], bool]:
-    """Of the conditions that the failing line names, and whether it names another array that is
-    read-only."""
+    """Labels of the conditions that the failing line names, and whether it names another array that
+    is read-only."""
     labels, is_other_too = [], False
     for used in _used_in(frame):
         if isinstance(used, str):
@@ -51,7 +51,7 @@ def _labels(frame: TracebackType, owned: list[tuple[str, Array]]) -> tuple[list[
 
 
 def _frames(innermost_last: TracebackType | None) -> list[TracebackType]:
-    """The innermost first."""
+    """Frames of a traceback, the innermost first."""
     frames = []
     while innermost_last:
         frames.append(innermost_last)

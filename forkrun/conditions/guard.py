@@ -1,4 +1,4 @@
-"""Conditions stay as the parent loaded them: who changes one is told so.
+"""Conditions stay as the parent loaded them: a module that changes one is blamed for it.
 
 Arrays are read-only, and a write to one is an error at once. Sets, attributes and what else cannot
 be locked are compared with what they were before the fork."""
@@ -32,8 +32,8 @@ class ConditionGuard:
         self._snapshot: _core.ContainerSnapshot | None = None
 
     def remember(self, modules: Mapping[str, object]) -> None:
-        """When modules have been constructed, before their first callback. `modules`: those in
-        Python, by label."""
+        """Remembers all conditions, when modules have been constructed, before their first
+        callback. `modules`: those in Python, by label."""
         if self._when is CheckConditions.NEVER:
             return
         self._snapshot = _core.ContainerSnapshot(self._values)
@@ -56,8 +56,8 @@ class ConditionGuard:
         return call
 
     def after_unit(self) -> None:
-        """Before the unit is committed. Raises JobError. A module that changes conditions mostly
-        does so from the beginning: the first unit is compared in any case."""
+        """Compares the conditions before the unit is committed. Raises JobError. A module that
+        changes conditions mostly does so from the beginning: the first unit is always checked."""
         if self._is_first_unit or self._when is not CheckConditions.CHILD:
             self.check()
         self._is_first_unit = False

@@ -37,7 +37,7 @@ def _bound(lumi: LumiId, whole: int) -> str:
 
 
 def close_intervals(iovs: Sequence[Iov]) -> list[Iov]:
-    """In order; one that has no end of its own ends where the next begins."""
+    """Intervals in order; one that has no end of its own ends where the next begins."""
     ordered = sorted(iovs)
     closed = [
         iov._replace(until=_before(after.since)) if iov.until == (LAST, LAST) else iov
@@ -86,9 +86,9 @@ class IovTable:
     of_unit: npt.NDArray[np.int32]
     """(n_units,) number of the IOV that the unit lies in; -1 for a unit without events."""
     intervals: tuple[Mapping[str, int], ...]
-    """By IOV: of each condition the interval that holds."""
+    """For each IOV, the interval of each condition that holds in it."""
     first_lumis: tuple[LumiId, ...]
-    """By IOV: its first lumi that is in the plan."""
+    """For each IOV, its first lumi in the plan."""
 
 
 def make_iov_table(

@@ -29,19 +29,19 @@ class Payload:
     arrays: Arrays
     attributes: Mapping[str, str]
     n_bytes: int
-    """Of its arrays; of the file where it has none."""
+    """Size of its arrays; of the file where it has none."""
     load_s: float
 
 
 def load_payload(source: ConditionSource, number: int) -> Payload:
-    """Raises ConfigError with everything that is wrong with it."""
+    """Loads one payload. Raises ConfigError with everything that is wrong with it."""
     payload = source.payloads[number]
     start_s = time.perf_counter()
     try:
         value = payload.provider.load(payload.file, payload.iov)
     except (Exception, SystemExit) as error:
-        if told := refusal(error):
-            raise told from error
+        if refused := refusal(error):
+            raise refused from error
         raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))

@@ -35,12 +35,13 @@ def prefetch_conditions(
     configs: Sequence[ConditionConfig],
     prefetch: PrefetchConfig,
     units: PlannedUnits,
-    n_iovs_in_work: int = 1,
+    n_iovs_in_flight: int = 1,
     quiet: bool = True,
 ) -> Conditions:
-    """The conditions of a job, with every payload that its units need but those that are excluded.
-    Of those a process keeps what the IOVs in work need, and one more: the next is got ready before
-    the first has ended. Raises ConfigError with everything that is wrong. Starts no thread."""
+    """The conditions of a job, with every payload that its units need, except those excluded from
+    prefetching. Of these a process keeps the payloads of the IOVs in flight, and one more: the next
+    is prepared before the first has ended. Raises ConfigError with everything that is wrong. Starts
+    no thread."""
     problems = _pattern_problems(prefetch, configs)
     sources, source_problems = _make_sources(configs)
     table, missing = _table(units, sources)
@@ -49,7 +50,7 @@ def prefetch_conditions(
     problems += [*source_problems, *missing, *load_problems]
     if problems:
         raise ConfigError(problems)
-    return Conditions(sources, table, payloads, n_iovs_in_work + 1)
+    return Conditions(sources, table, payloads, n_iovs_in_flight + 1)
 
 
 def _pattern_problems(prefetch: PrefetchConfig, configs: Sequence[ConditionConfig]) -> list[str]:

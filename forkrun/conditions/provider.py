@@ -47,5 +47,5 @@ class ConditionsProvider:
         return {}
 
     def attributes(self, value: Any) -> Mapping[str, str]:
-        """What else C++ modules are told of a payload."""
+        """What else C++ modules are given with a payload."""
         return {"outside": value.outside} if isinstance(value, BinnedTable) else {}

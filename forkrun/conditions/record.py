@@ -1,4 +1,4 @@
-"""What is written down of the conditions of a run."""
+"""Record of the conditions of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forkrun.conditions.sources import ConditionSource
 
 
 def conditions_to_json(conditions: Conditions) -> dict[str, Any]:
-    """As in conditions.json: the IOVs of the plan, and the payloads that hold in them."""
+    """Content of conditions.json: the IOVs of the plan, and the payloads that hold in them."""
     table = conditions.table
     n_units = np.bincount(table.of_unit[table.of_unit >= 0], minlength=len(table.intervals))
     iovs = [

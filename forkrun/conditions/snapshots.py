@@ -61,7 +61,7 @@ class Conditions:
 
     @classmethod
     def of_values(cls, values: Mapping[str, Any]) -> Conditions:
-        """Always these, for tests and programs that have no configuration."""
+        """The same values for all events, for tests and programs without a configuration."""
         table = IovTable(np.zeros(0, dtype=np.int32), (), ())
         conditions = cls((), table, {})
         conditions.labels = values.keys()
@@ -69,7 +69,7 @@ class Conditions:
         return conditions
 
     def files(self) -> list[str]:
-        """That payloads are loaded from, also those that no event needs."""
+        """Files that payloads are loaded from, also those that no event needs."""
         return [p.file for source in self.sources.values() for p in source.payloads if p.file]
 
     def enter_unit(self, number: int) -> int:
@@ -121,7 +121,7 @@ class Conditions:
         )
 
     def _payload(self, label: str, number: int) -> Payload:
-        """One that is excluded from prefetching."""
+        """The value of a payload that is excluded from prefetching."""
         kept = self._kept.setdefault(label, OrderedDict())
         if number not in kept:
             kept[number] = load_payload(self.sources[label], number)
@@ -185,11 +185,11 @@ class ModuleConditions(Mapping[str, Any]):
         self._current = conditions.outside
 
     def enter_iov(self, iov: int) -> None:
-        """The module is called with a block of this IOV, or told of a run or lumi in it."""
+        """The module is called with a block of this IOV, or for a run or lumi transition in it."""
         self._current = self._conditions.snapshot_of(iov)
 
     def leave(self) -> None:
-        """The module is told of something that has to do with no IOV."""
+        """The module gets a callback that has to do with no IOV."""
         self._current = self._conditions.outside
 
     def raise_for_write(self, error: Exception) -> None:

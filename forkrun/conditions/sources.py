@@ -47,7 +47,7 @@ class ConditionSource:
 
 
 def make_source(config: ConditionConfig) -> ConditionSource:
-    """Raises ConfigError with everything that is wrong with a condition."""
+    """Makes the source of a condition. Raises ConfigError with everything that is wrong with it."""
     where = f'condition "{config.label}"'
     found = find_provider(config.type, where)
     entries = _entries(config, where)
@@ -121,7 +121,7 @@ def _payloads(
 
 
 def _file_problems(config: ConditionConfig, payload: PayloadSource) -> Iterator[str]:
-    """Of files that forkrun itself reads; also of those that are excluded from prefetching."""
+    """Problems of files that forkrun itself reads, prefetched or not."""
     if config.type not in CONDITION_TYPES:
         return
     if payload.file is None:
@@ -133,13 +133,13 @@ def _file_problems(config: ConditionConfig, payload: PayloadSource) -> Iterator[
 
 
 def _overlaps(where: str, payloads: Sequence[PayloadSource]) -> Iterator[str]:
-    """Of the intervals that a provider knows itself; others are checked with the configuration."""
+    """Overlaps of intervals that only a provider knows; others are checked in the configuration."""
     for one, other in overlaps([payload.iov for payload in payloads]):
         yield f"{where}: its intervals overlap: {one}; {other}"
 
 
 def _source(config: ConditionConfig, payloads: Sequence[PayloadSource]) -> ConditionSource:
-    """Intervals of the same content share a payload."""
+    """A condition's source; intervals of the same content share a payload."""
     contents = [_content(payload, n) for n, payload in enumerate(payloads)]
     firsts: dict[object, PayloadSource] = {}
     for content, payload in zip(contents, payloads, strict=True):

@@ -46,7 +46,7 @@ class IovConfig(Section):
     """The last one, which is in it. Without it: until the next interval begins."""
     file: str | None = None
     params: dict[str, Any] = {}
-    """Beside those of the condition."""
+    """In addition to those of the condition."""
 
 
 class IovIndex(Section):

@@ -31,7 +31,7 @@ class Executor(StrEnum):
 
 
 class OnBadEvent(StrEnum):
-    """What is done about an event that kills whoever processes it."""
+    """What is done about an event that crashes the child."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -80,7 +80,7 @@ class JobSection(Section):
 
     name: Label = "job"
     seed: Seed = 0
-    """Of the modules' random numbers."""
+    """Seed of the modules' random numbers."""
     plugins: Texts = ()
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
@@ -100,7 +100,7 @@ class SourceConfig(Section):
     lumi_mask: str | None = None
     """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
     max_events: Count | None = None
-    """At most so many events, counted after the lumi mask and skip_events."""
+    """Largest number of events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
     only: Texts = ()
     """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
@@ -113,7 +113,7 @@ class ForkingConfig(Section):
     """0: process in the parent's own process."""
     distribution: Distribution = Distribution.GUIDED
     balance_for: Annotated[Positive, _CHILDREN_TO_BALANCE] = 32
-    """guided: units are fine enough for so many children to finish together."""
+    """guided: number of children for which units are fine enough to finish together."""
     min_unit_events: Positive | None = None
     """guided: where a lumi is cut, events per unit at least, roughly; default: by clusters."""
     max_unit_events: Positive | None = None
@@ -121,9 +121,9 @@ class ForkingConfig(Section):
     events_per_turn: Positive = 100
     """round-robin: consecutive events that a child takes per turn."""
     recycle_events: Count = 0
-    """After so many events a child ends and is forked again; 0: never."""
+    """Number of events after which a child ends and is forked again; 0: never."""
     recycle_memory: Size | None = None
-    """After it has so much memory of its own ("2 GB")."""
+    """Private memory ("2 GB") from which on a child ends and is forked again."""
     cpu_affinity: Flag = False
     """Bind each child to CPUs of its own, threads.per_child of them."""
 
@@ -132,9 +132,9 @@ class RecoveryConfig(Section):
     """[recovery]: children that die or hang."""
 
     on_bad_event: OnBadEvent = OnBadEvent.STOP
-    """Of an event that kills whoever processes it: end the job, or leave the event out."""
+    """What is done about an event that crashes the child: end the job, or leave the event out."""
     max_bad_events: Count = 100
-    """skip: so many, then the job ends all the same."""
+    """skip: largest number of bad events; with more, the job ends."""
     hang_timeout: Duration = 1800.0
     """A child without progress for so long ("30m") hangs; 0: none ever does."""
     grace: Duration = 10.0
@@ -142,7 +142,7 @@ class RecoveryConfig(Section):
 
 
 class LimitsConfig(Section):
-    """[limits]: of the whole job; those of a batch system and of a cgroup hold beside them."""
+    """[limits] of the whole job; those of a batch system and of a cgroup hold as well."""
 
     walltime: Duration | None = None
     """The job ends in time to merge and close ("8h", "07:45:00")."""
@@ -151,7 +151,7 @@ class LimitsConfig(Section):
 
 
 class MemoryConfig(Section):
-    """[memory]: what the parent does before the fork, so that children go on sharing its memory."""
+    """[memory]: what the parent does before the fork, so that children keep sharing its memory."""
 
     immortal: Flag = True
     """Take the reference counts from all objects of the parent (Python 3.12 or newer)."""
@@ -175,9 +175,9 @@ class ThreadsConfig(Section):
 
     per_child: Annotated[Positive, _THREADS] = 1
     concurrent_blocks: InFlight = 0
-    """Event blocks in work at the same time; 0: one per thread."""
+    """Event blocks in flight; 0: one per thread."""
     concurrent_lumis: InFlight = 0
-    """Units of work (lumis, or parts of them) in work at the same time; 0: one per block."""
+    """Work units (lumis, or parts of them) in flight; 0: one per block."""
     concurrent_iovs: InFlight = 0
     """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
@@ -196,9 +196,9 @@ class ModuleConfig(Section):
     )
     """Instead of what a C++ module says itself; a number: so many blocks at a time."""
     instances: Literal["shared", "per_block"] | None = None
-    """Of a C++ module: one object for all blocks in work, or one for each."""
+    """C++ modules: one object for all blocks in flight, or one for each."""
     resources: Texts = ()
-    """Of the modules that name the same one, one runs at a time."""
+    """Names of shared resources: one module at a time runs of those that name the same one."""
 
     @model_validator(mode="after")
     def _is_cpp(self) -> Self:
@@ -236,7 +236,7 @@ class MergeConfig(Section):
     carry: Flag = True
     """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged."""
     keep_first: Flag = False
-    """Of carried objects that cannot be merged and that differ, keep those of the first file."""
+    """Keep the first file's objects where they cannot be merged and differ between files."""
 
 
 class MonitoringConfig(Section):
@@ -251,9 +251,9 @@ class MonitoringConfig(Section):
     sampling_interval_s: Annotated[float, Field(ge=0.01), _INTERVAL] = 0.1
     """Between looks at the memory of all processes, at least."""
     sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.006
-    """CPU time that these looks may take, as a fraction of one CPU."""
+    """CPU time that sampling may take, as a fraction of one CPU."""
     exact_pss: Flag = False
-    """Look at all processes at once, and read PSS whatever time that takes: for measurements."""
+    """Sample all processes at once, and read PSS whatever time that takes: for measurements."""
     unshared: Flag = False
     """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
 

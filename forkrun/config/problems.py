@@ -1,4 +1,4 @@
-"""Says what is wrong with a configuration: one line each, with key and nearest right name."""
+"""Problems of a configuration: one line each, with key and nearest right name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 def schema_problems(
     error: ValidationError, model: type[BaseModel] = JobConfig
 ) -> Iterator[tuple[Location, str]]:
-    """Where and what, for each error found by the model."""
+    """Place and words of each error found by the model."""
     for detail in error.errors():
         yield detail["loc"], _explain(detail["loc"], detail["type"], detail, model)
 

@@ -17,7 +17,7 @@ from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
 
 _MOST_PROBLEMS = 100
-"""More than anybody reads; each looks for the nearest right name among all."""
+"""More than a person reads; each looks for the nearest right name among all."""
 
 
 def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
@@ -31,7 +31,7 @@ def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> J
 
 
 def default_config(settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
-    """What a job is without a file, with `settings` applied. Raises ConfigError."""
+    """The configuration of a job without a file, with `settings` applied. Raises ConfigError."""
     raw: dict[str, Any] = {}
     for key, value in settings:
         apply_setting(raw, key, value)

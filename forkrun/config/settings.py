@@ -1,4 +1,4 @@
-"""`--set a.b=value`: single values given beside the configuration file."""
+"""`--set a.b=value`: single values given in addition to the configuration file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Reads files of unknown origin in a process of their own: where a library dies of a damaged one,
-or does not come to an end, that file is named and this process goes on."""
+"""Reads files of unknown origin in a process of their own: where a damaged one crashes a library,
+or does not come to an end, that file is named and this process continues."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_HEAP_BYTES = 4 << 30
 """What a helper process may have of its own: a size in a damaged file may ask for anything."""
 
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""Signals that tell nothing of the file: somebody sent them, or memory was short."""
+"""Signals that say nothing about the file: a user sent them, or memory was short."""
 
 TRIES = 3
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 
-_NO_MEMORY = 101  # exit code: what else is told needs memory
+_NO_MEMORY = 101  # exit code: any other report needs memory
 
 Work = Callable[[Callable[[int], None]], Any]
 """Is given what takes the number of files done; gives something JSON-ready."""
@@ -48,19 +48,19 @@ def prepare_helper() -> None:
 
 
 def limit_cpu(more_s: float) -> None:
-    """From now on this process may use so much CPU time; SIGXCPU ends it then."""
+    """Lets this process use so much more CPU time; SIGXCPU ends it then."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     _lower(resource.RLIMIT_CPU, int(usage.ru_utime + usage.ru_stime + more_s) + 1)
 
 
 def _lower(limit: int, value: int) -> None:
-    """Only the soft limit: the next file may need a higher one."""
+    """Lowers the soft limit only: the next file may need a higher one."""
     _, hard = resource.getrlimit(limit)
     resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
 def describe_death(exit_code: int) -> str:
-    """What became of a process that was to read a file, for the error that names the file."""
+    """How a process that was to read a file has ended, for the error that names the file."""
     if exit_code == _NO_MEMORY:
         return "more memory is needed than a helper process may have; is the file damaged?"
     if exit_code == -signal.SIGXCPU:

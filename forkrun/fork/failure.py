@@ -1,4 +1,4 @@
-"""An error on its way from one process to another."""
+"""Passes an error from one process to another."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _END = b"\0"  # is in no JSON text
 
 
 def as_forkrun_error(error: BaseException) -> ForkrunError:
-    """The error of a person's module, input or disk, with the right exit code."""
+    """An exception of the user's module, input or disk as an error with the right exit code."""
     if isinstance(error, ForkrunError):
         return error
     return refusal(error) or JobError(f"{type(error).__name__}: {error}")
 
 
 def to_record(error: ForkrunError) -> dict[str, Any]:
-    """JSON-ready."""
+    """The error as a value for JSON."""
     return {
         "error": type(error).__name__,
         "message": str(error),
@@ -49,18 +49,18 @@ class FailureNote:
         self._memory = mmap.mmap(-1, self.SIZE_BYTES)
 
     def write(self, error: ForkrunError) -> None:
-        """In the process that fails. A very long text is cut."""
+        """Writes the error, in the process that fails. A very long text is cut."""
         record = to_record(error)
         record["message"] = record["message"][: self.SIZE_BYTES // 16]
         text = json.dumps(record).encode() + _END
         self._memory[: len(text)] = text
 
     def clear(self) -> None:
-        """For the next process."""
+        """Clears the note, for the next process."""
         self._memory[:1] = _END
 
     def read(self) -> ForkrunError | None:
-        """In the process that waits; None if the other one ended without an error of ours."""
+        """Reads the error, in the process that waits; None if the other one wrote none."""
         text = self._memory[: self._memory.find(_END)]
         return from_record(json.loads(text)) if text else None
 
@@ -71,7 +71,7 @@ def write_failure(path: Path, error: ForkrunError) -> None:
 
 
 def read_failure(path: Path) -> ForkrunError | None:
-    """What a process left, None if it ended without an error of ours."""
+    """The error that a process left, None if it left none."""
     try:
         return from_record(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):

@@ -58,7 +58,7 @@ def _run(body: Callable[[], int], log: str) -> NoReturn:
 
 
 def _settle(log: str) -> None:
-    """It does not wake its parent, or write to its terminal."""
+    """Separates a new child from its parent: it neither wakes it nor writes to its terminal."""
     signal.set_wakeup_fd(-1)
     fd = open_to_append(log)
     null = os.open(os.devnull, os.O_RDONLY)

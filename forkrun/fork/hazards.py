@@ -18,8 +18,8 @@ _GPU = re.compile(r"^/dev/(nvidia\w*|kfd|dri/render\w*)$")
 
 @dataclass(frozen=True)
 class Hazard:
-    """`kind`: "thread", "connection" or "gpu". `id`: what tells it from others of its kind: the
-    number of the thread, the inode of the socket, the device."""
+    """`kind`: "thread", "connection" or "gpu". `id`: what distinguishes it from others of its kind:
+    the number of the thread, the inode of the socket, the device."""
 
     kind: str
     name: str
@@ -27,13 +27,13 @@ class Hazard:
 
 
 def find_hazards(proc: Path = _PROC) -> list[Hazard]:
-    """Of this process; `proc` is its folder, an argument so that tests read recorded ones."""
+    """Hazards of this process; `proc` is its folder in /proc, in tests a recorded one."""
     files = dict(_open_files(proc))
     return [*_threads(proc), *_connections(proc, files), *_gpus(files)]
 
 
 def _threads(proc: Path) -> Iterator[Hazard]:
-    """All but the first."""
+    """All threads but the first."""
     python = {str(thread.native_id): thread.name for thread in threading.enumerate()}
     for task in sorted(os.listdir(proc / "task"), key=int):
         if task != str(os.getpid()):
@@ -66,14 +66,14 @@ def _connections(proc: Path, files: dict[str, str]) -> Iterator[Hazard]:
 
 
 def _gpus(files: dict[str, str]) -> Iterator[Hazard]:
-    """A driver that holds a device: its context does not survive a fork."""
+    """GPUs that a driver has opened: its context does not survive a fork."""
     for device in sorted(set(files.values())):
         if _GPU.match(device):
             yield Hazard("gpu", device, device)
 
 
 def _open_files(proc: Path) -> Iterator[tuple[str, str]]:
-    """Descriptor and what it is, of all from 3 on."""
+    """Descriptors from 3 on, and what each is."""
     for fd in os.listdir(proc / "fd"):
         if int(fd) > 2:
             try:

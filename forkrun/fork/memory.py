@@ -1,6 +1,6 @@
-"""What the parent does with its memory before it forks, so that children go on sharing it.
+"""What the parent does with its memory before it forks, so that children keep sharing it.
 
-A page is shared until somebody writes to it, and Python writes where a program only reads: it
+A page is shared until a process writes to it, and Python writes where a program only reads: it
 counts references inside the objects, its garbage collector links them into lists, and its allocator
 fills the holes between them. docs/memory.md has the measurements behind every step."""
 
@@ -66,7 +66,8 @@ def _reason() -> str:
 
 
 def expect_objects(settings: MemorySettings) -> None:
-    """Before modules and conditions are made: where their objects lie decides what a fork costs."""
+    """Prepares for modules and conditions, before they are made: where their objects lie decides
+    what a fork costs."""
     if settings.huge_pages is not False:
         _core.use_huge_arenas()
 
@@ -74,8 +75,8 @@ def expect_objects(settings: MemorySettings) -> None:
 def prepare_memory(
     settings: MemorySettings, shared: Sequence[object], n_children: int
 ) -> PreparedMemory:
-    """The last thing before the fork. `shared`: what children will read, with all that it refers
-    to. Afterwards the garbage collector is off; a child may turn it on again."""
+    """Prepares memory, last of all before the fork. `shared`: what children will read, with all
+    that it refers to. Afterwards the garbage collector is off; a child may turn it on again."""
     importlib.invalidate_caches()  # importlib.metadata drops its own in every child
     gc.collect()
     gc.disable()

@@ -26,7 +26,7 @@ def own_children(tasks: Path = _PROC) -> set[int]:
 
 
 class Orphans:
-    """While open, this process adopts them. What was its child before is left alone."""
+    """While open, this process adopts them. Children that it had before are left alone."""
 
     def __enter__(self) -> Orphans:
         self._before = own_children()

@@ -16,7 +16,7 @@ _WHY = {
     "gpu": "a GPU's context does not survive a fork",
 }
 _REMEDY = "start it in post_fork(child) or begin_job() of a module"
-# Libraries with threads of their own, and how each is told to wait.
+# Libraries with threads of their own, and how each is made to wait.
 _REMEDIES = {
     "libtorch": "torch.set_num_threads(1), or use the model first in begin_job()",
     "onnxruntime": "SessionOptions with intra_op_num_threads = inter_op_num_threads = 1",

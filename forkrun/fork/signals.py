@@ -1,4 +1,4 @@
-"""Signals as a queue: a handler does nothing, its number waits to be read."""
+"""Signals as a queue: a handler does nothing; the signal's number waits to be read."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class SignalQueue:
 
 
 def _do_nothing(_number: int, _frame: object) -> None:
-    """The wakeup descriptor has the number already."""
+    """Handler that does nothing: the wakeup descriptor has the number already."""
 
 
 def _ignored(number: int) -> bool:
-    """As whoever started this process wished: `nohup forkrun …` goes on after a hang-up."""
+    """Whether the caller wants it ignored: `nohup forkrun …` continues after a hang-up."""
     return signal.getsignal(number) is signal.SIG_IGN
 
 
 class StopFlag:
     """Notes that a stop was asked for: nothing new is begun. `number`: the signal, 0 if none. Only
-    the main thread can be asked; while it is busy in C++, `look` notes it from any thread."""
+    the main thread can be asked; while it is busy in C++, `poll` notes it from any thread."""
 
     def __init__(self, then: Callable[[], None], *numbers: int) -> None:
         """`then` is called when it happens."""
@@ -93,13 +93,13 @@ class StopFlag:
         self.number = number
         self._then()
 
-    def look(self) -> None:
-        """Whether a signal has come that its handler has not told of yet."""
+    def poll(self) -> None:
+        """Notes a signal that has arrived and whose handler has not run yet."""
         for number in self._handlers.pending() if self._handlers else b"":
             if number in self._numbers:
                 self._note(number, None)
 
     def restore(self) -> None:
-        """Back to the handlers before."""
+        """Restores the handlers from before."""
         if self._handlers:
             self._handlers.restore()

@@ -1,7 +1,7 @@
 """Which step of the parent's preparation started a thread, opened a connection or touched a GPU.
 
 `step(name)` looks at the process before and after; so the check before the fork can say where
-each came from. A look takes some 300 µs, and a tenth of that where threads and open files are those
+each came from. That takes some 300 µs, and a tenth of that where threads and open files are those
 of the last one: a job may have ten thousand modules."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _origins: dict[Hazard, str] = {}
 
 @contextlib.contextmanager
 def step(name: str) -> Iterator[None]:
-    """What appears meanwhile came with `name`, or with a step within it."""
+    """A step of the preparation: what appears meanwhile came with it, or with a step within it."""
     steps = StepsInARow()
     try:
         yield
@@ -26,30 +26,30 @@ def step(name: str) -> Iterator[None]:
 
 
 class StepsInARow:
-    """Steps of which each begins where the one before ended: one look for each."""
+    """Steps of which each begins where the one before ended, with one check for each."""
 
     def __init__(self) -> None:
-        self._before = _look()
+        self._before = _find()
 
     def end(self, name: str) -> None:
-        """Of the step of this name; the next begins."""
-        after = _look()
+        """Ends the step `name`: what has appeared since the last call is its doing."""
+        after = _find()
         if after is not self._before:
             for hazard in after - self._before:
                 _origins.setdefault(hazard, name)
         self._before = after
 
 
-_last_look: tuple[tuple[str, ...], frozenset[Hazard]] = ((), frozenset())
+_last_found: tuple[tuple[str, ...], frozenset[Hazard]] = ((), frozenset())
 
 
-def _look() -> frozenset[Hazard]:
-    """A socket may be connected without a change that shows: then it is looked at closely."""
-    global _last_look
+def _find() -> frozenset[Hazard]:
+    """Hazards now. A socket may be connected without a visible change: then it is read again."""
+    global _last_found
     shown = _threads_and_files()
-    if shown != _last_look[0] or any(" socket:" in file for file in shown):
-        _last_look = (shown, frozenset(find_hazards()))
-    return _last_look[1]
+    if shown != _last_found[0] or any(" socket:" in file for file in shown):
+        _last_found = (shown, frozenset(find_hazards()))
+    return _last_found[1]
 
 
 def _threads_and_files() -> tuple[str, ...]:
@@ -61,5 +61,5 @@ def _threads_and_files() -> tuple[str, ...]:
 
 
 def origin_of(hazard: Hazard) -> str | None:
-    """The innermost step that it came with; None: no step, so the start of the program."""
+    """The innermost step that a hazard came with; None: no step, so the program's start."""
     return _origins.get(hazard)

@@ -1,4 +1,4 @@
-"""Starts processes, waits for them, hands on signals. What is to be done is decided by a crew."""
+"""Starts processes, waits for them, passes signals on. A crew decides what is to be done."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _INTERVAL_S = 0.1
 
 
 class Crew(Protocol):
-    """Who is to run, and what is done about what happens."""
+    """Decides which children run, and what is done when something happens."""
 
     def due(self) -> Sequence[int]:
         """Children to be started now."""
 
     def started(self, child: int, pid: int) -> None:
-        """After the fork, in the parent."""
+        """A child was forked; called in the parent."""
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """After the wait; negative: the signal that killed it."""
+        """A child has ended and was waited for; a negative code is the signal that killed it."""
 
     def signalled(self, number: int) -> None:
         """The parent got this signal."""
@@ -48,7 +48,7 @@ class Supervisor:
         self._running: dict[int, int] = {}
 
     def run(self) -> None:
-        """Returns when nobody runs and nobody is due."""
+        """Returns when no child runs and none is due."""
         with SignalQueue(self._signals) as signals, Orphans() as orphans:
             try:
                 self._start_due()
@@ -86,7 +86,7 @@ class Supervisor:
             os.kill(self._running[child], number)
 
     def _kill_all(self) -> None:
-        """Nobody is left behind, whatever went wrong in the loop."""
+        """Kills all children, so that none is left, whatever went wrong in the loop."""
         for pid in self._running.values():
             os.kill(pid, signal.SIGKILL)
         for pid in self._running.values():

@@ -13,7 +13,7 @@ from pathlib import Path
 _PROC = Path("/proc/self")
 _STACK_BYTES = 1 << 20
 _PATIENCE_S = 1.0
-# Every thread begins in these; they say nothing about who started it.
+# Every thread begins in these; they say nothing about what started it.
 _COMMON = re.compile(r"/(libc|libpthread|ld-linux|libstdc\+\+|libpython|python)[^/]*$")
 
 
@@ -42,7 +42,7 @@ def owner_of(thread: str) -> str | None:
 
 
 def _stack_pointer(thread: str) -> int:
-    """Of a thread that waits. A pool's threads look for work for a while before they do."""
+    """Stack pointer of a thread once it waits: a pool's threads look for work for a while first."""
     deadline_s = time.monotonic() + _PATIENCE_S
     while True:
         fields = (_PROC / "task" / thread / "syscall").read_text().split()
@@ -52,7 +52,7 @@ def _stack_pointer(thread: str) -> int:
 
 
 def _mappings() -> list[_Mapping]:
-    """In order of addresses."""
+    """Mappings of this process, in order of addresses."""
     found = []
     for line in (_PROC / "maps").read_text().splitlines():
         places, access, _, _, _, *name = line.split(maxsplit=5)

@@ -57,7 +57,7 @@ class IndexCache:
                 write_bytes(place, json.dumps(index, separators=(",", ":")).encode(), durable=False)
 
     def _place(self, request: dict[str, Any]) -> Path | None:
-        """None for remote files: nobody tells cheaply whether they have changed."""
+        """None for remote files: there is no cheap way to see whether they have changed."""
         if self.folder is None or is_url(request["path"]):
             return None
         try:

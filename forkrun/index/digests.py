@@ -1,4 +1,4 @@
-"""What tells whether the input of a job is the same as before."""
+"""Digests that show whether the input of a job is the same as before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.index.ranges import LumiRanges
 
 
 def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
-    """By path, of what identifies a file and of its ranges."""
+    """Digest of each file's identity and ranges, by path."""
     return {
         file.path: _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
@@ -20,7 +20,7 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
 
 
 def _input_digest(file: FileIndex, held: memoryview) -> str:
-    """Of what the file is, and `held`, its ranges."""
+    """Digest of the file's identity and of `held`, the records of its lumi ranges."""
     size = None if is_url(file.path) else os.stat(file.path).st_size
     digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
     digest.update(held)

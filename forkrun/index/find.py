@@ -27,7 +27,7 @@ class EventId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> EventId:
-        """Of RUN:LUMI:EVENT. Raises ConfigError."""
+        """The event of a text RUN:LUMI:EVENT. Raises ConfigError."""
         parts = text.split(":")
         if len(parts) != 3 or not all(map(_is_id, parts)):
             raise ConfigError(f"source.only: {short(text)} is not of the form RUN:LUMI:EVENT")

@@ -50,12 +50,12 @@ class FileIndex:
 
     @property
     def identity(self) -> Identity:
-        """What tells whether a file is still the one that was indexed."""
+        """Identity of a file, to check that it is still the one that was indexed."""
         return self.uuid, self.n_bytes, self.modified_ns
 
     @classmethod
     def from_json(cls, path: str, data: dict[str, Any]) -> FileIndex:
-        """Of what `_core.index_tree` returns."""
+        """Makes the index of a file from what `_core.index_tree` returns."""
         return cls(
             path=path,
             uuid=data["uuid"],

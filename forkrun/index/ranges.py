@@ -37,7 +37,7 @@ class LumiRanges:
 
     @classmethod
     def of(cls, index: Sequence[FileIndex]) -> LumiRanges:
-        """Of the input files in their order."""
+        """Lumi ranges of the input files, in their order, as columns."""
         ranges = list(chain.from_iterable(file.ranges for file in index))
         run, lumi, first, last = (
             np.fromiter(map(itemgetter(place), ranges), np.int64, len(ranges)) for place in range(4)
@@ -51,7 +51,7 @@ class LumiRanges:
         return len(self.run)
 
     def where(self, chosen: Flags) -> LumiRanges:
-        """Those that are chosen : (n_ranges,)."""
+        """The ranges that are `chosen` : (n_ranges,)."""
         return LumiRanges(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     @property

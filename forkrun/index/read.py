@@ -37,7 +37,7 @@ class IdBranches(NamedTuple):
 
     @classmethod
     def of(cls, source: SourceConfig) -> IdBranches:
-        """As configured."""
+        """The id branches that are configured."""
         return cls(source.tree, source.run_branch, source.lumi_branch, source.event_branch)
 
 
@@ -96,12 +96,12 @@ class _Worker:
         assert self.process.stdin is not None
         self.request = request
         self._deadline_s = time.monotonic() + _MOST_WALL_S
-        with contextlib.suppress(BrokenPipeError):  # it has just died: the reply tells
+        with contextlib.suppress(BrokenPipeError):  # it has just died: the reply says so
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
 
     def reply(self) -> dict[str, Any]:
-        """The answer, or what became of the helper. `again`: the file may not be to blame."""
+        """The answer, or how the helper ended. `again`: the file may not be to blame."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if line.endswith("\n"):
@@ -115,7 +115,7 @@ class _Worker:
         return {"error": describe_death(exit_code), "again": again}
 
     def end_if_late(self) -> None:
-        """Kills it if it has not answered for too long: what it reads may be on a dead server."""
+        """Kills the helper if it does not answer for too long: its file may be on a dead server."""
         if time.monotonic() > self._deadline_s and not is_url(self.request["path"]):
             self._is_late = True
             self.process.kill()

@@ -112,8 +112,8 @@ class Module:
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
     conditions: Any = None
-    """Of a class: the labels of the conditions that it reads, if it declares them. Of a module: the
-    conditions by label, read-only; those that are valid for the events that it is called with."""
+    """In a class: labels of the conditions that it reads, if it declares them. In a module: the
+    conditions by label, read-only, as valid for the events that it is called with."""
 
 
 class Producer(Module):
@@ -158,8 +158,15 @@ class Analyzer(Module):
         return {name: each.histogram for name, each in booked.items()}
 
 
-OF_JOB = {"pre_fork", "post_fork", "begin_job", "end_job"}
-MESSAGES = OF_JOB | {"begin_iov", "end_iov", "begin_run", "end_run", "begin_lumi", "end_lumi"}
+JOB_CALLBACKS = {"pre_fork", "post_fork", "begin_job", "end_job"}
+MODULE_CALLBACKS = JOB_CALLBACKS | {
+    "begin_iov",
+    "end_iov",
+    "begin_run",
+    "end_run",
+    "begin_lumi",
+    "end_lumi",
+}
 KINDS: tuple[tuple[Kind, type[Module]], ...] = (
     ("producer", Producer),
     ("filter", Filter),
@@ -182,16 +189,16 @@ class PythonModule:
         self.random_name = module.random_name
 
     def __getattr__(self, name: str) -> Any:
-        """Messages, where the user's module has them."""
+        """Callbacks, where the user's module has them."""
         method = getattr(self.module, name)
-        return partial(self._tell, name, method) if name in MESSAGES else method
+        return partial(self._call_back, name, method) if name in MODULE_CALLBACKS else method
 
     def enter_iov(self, iov: int) -> None:
-        """The next message is of a run or lumi in this IOV, or of the IOV itself."""
+        """The next callback is of a run or lumi in this IOV, or of the IOV itself."""
         self._conditions.enter_iov(iov)
 
-    def _tell(self, message: str, method: Callable[..., None], *arguments: int) -> None:
-        if message in OF_JOB:
+    def _call_back(self, name: str, method: Callable[..., None], *arguments: int) -> None:
+        if name in JOB_CALLBACKS:
             self._conditions.leave()
         try:
             method(*arguments)

@@ -67,7 +67,7 @@ class BookedHistogram:
         if self._as_declared is None or self.histogram.shape == self._as_declared.shape:
             self.histogram.reset()
             return
-        # The only way to put a histogram back in place: whoever holds it sees it empty.
+        # The only way to put a histogram back in place: other references to it see it empty.
         self.histogram.__setstate__((0, {"_hist": self._as_declared.copy()._hist}))
 
     def _axes(self) -> tuple[HistogramAxis, ...]:
@@ -131,7 +131,7 @@ def _bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
 
 
 def _sums(histogram: bh.Histogram[Any], storage: Storage) -> Sums:
-    """As `HistogramSums.sums`."""
+    """Sums of a histogram, in the form of `HistogramSums.sums`."""
     cells = np.asarray(histogram.view(flow=True)).T
     if storage is Storage.COUNTS:
         return np.array(cells, dtype=np.float64)[np.newaxis]

@@ -21,7 +21,7 @@ class BlockRandom:
     (n_events, n). Parameters are numbers, or arrays of one per event or of one per value; without
     `size` and `like` the values have the form of a parameter with more than one per event.
 
-    A call goes on in each event's own stream where the call before has stopped. float64 or int64.
+    A call continues each event's own stream where the call before has stopped. float64 or int64.
     Raises ValueError if a parameter means nothing or does not fit."""
 
     def __init__(self, core: _core.BlockRandom) -> None:
@@ -43,22 +43,22 @@ class BlockRandom:
     def normal(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, like: Values = None
     ) -> Values:
-        """Of mean `loc` and standard deviation `scale`."""
+        """Normal distribution of mean `loc` and standard deviation `scale`."""
         return self._draw(self._core.normal, np.float64, (loc, scale), size, like)
 
     def exponential(self, scale: Any = 1.0, size: Any = None, *, like: Values = None) -> Values:
-        """Of mean `scale`."""
+        """Exponential distribution of mean `scale`."""
         return self._draw(self._core.exponential, np.float64, (scale,), size, like)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, *, like: Values = None
     ) -> Values:
-        """In [low, high), or [0, low) without `high`."""
+        """Integers in [low, high), or [0, low) without `high`."""
         bounds = (0, low) if high is None else (low, high)
         return self._draw(self._core.integers, np.int64, bounds, size, like)
 
     def poisson(self, lam: Any = 1.0, size: Any = None, *, like: Values = None) -> Values:
-        """Of mean `lam`, at most 1e12."""
+        """Poisson distribution of mean `lam`, at most 1e12."""
         return self._draw(self._core.poisson, np.float64, (lam,), size, like)
 
     def generator(self, event: int) -> np.random.Generator:

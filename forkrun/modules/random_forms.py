@@ -91,7 +91,7 @@ def as_values(parameter: Any) -> Values:
 
 
 def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values) -> Fixed | Jagged:
-    """From what the caller says, else from the parameters. Raises ValueError."""
+    """Form of the values: as the caller says, else that of the parameters. Raises ValueError."""
     if size is not None and like is not None:
         raise ValueError("random numbers: give size or like, not both")
     if size is not None:

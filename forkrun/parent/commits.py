@@ -1,4 +1,4 @@
-"""What has been committed, as the parent learns it from the children's ledgers."""
+"""What has been committed, as the parent reads it in the children's ledgers."""
 
 from __future__ import annotations
 

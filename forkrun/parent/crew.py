@@ -1,10 +1,10 @@
-"""The children of a job: who is forked for what, until every unit is committed or the job has to
-end.
+"""The children of a job: which ones are forked for which units, until every unit is committed or
+the job has to end.
 
 What a child has done is read from its ledger, never believed: units that it took and did not commit
 are requeued, and the next child that is forked does them first. A child that ends with units left
 over, or before it says that it is done, has crashed, whatever its exit code. Before the job ends,
-units that nobody committed are looked for once more.
+units that no child committed are looked for once more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _IDLE_ENDS = 3
 
 
 def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
-    """By the child that has just ended; None if it had not begun any."""
+    """Events done by the child that has just ended; None if it had not begun any."""
     return status.n_events_done - n_before if status.heartbeat_ns else None
 
 
@@ -60,7 +60,7 @@ class JobCrew:
         self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
 
-    # --- who is forked ----------------------------------------------------------------------------
+    # --- which children are forked ----------------------------------------------------------------
 
     def due(self) -> list[int]:
         """Children to be forked now; their assignments are made."""
@@ -78,7 +78,7 @@ class JobCrew:
         return due
 
     def _has_work(self, child: int, n_due: int) -> bool:
-        """Of children that share a queue, no more are forked than it has units."""
+        """Whether to fork it: of children that share a queue, at most as many as it has units."""
         queue = self._hand_out.queue(child)
         return queue.n_left > (n_due if self._hand_out.is_shared else 0)
 
@@ -91,12 +91,12 @@ class JobCrew:
         self._at_work.add(child)
 
     def _look_for_lost_units(self) -> None:
-        """When nobody works and nobody would: units that were taken in the instant of a death may
-        be known to nobody."""
+        """Requeues what is not done once no child works and none has work left: a unit that was
+        taken in the instant of a death may be in no list."""
         if self._at_work or self._recovery.is_busy or self._hand_out.n_left:
             return
         if not self._ending.signal_number:
-            self._recovery.owe(np.flatnonzero(self._to_do & ~self._commits.is_done).tolist())
+            self._recovery.requeue(np.flatnonzero(self._to_do & ~self._commits.is_done).tolist())
 
     def started(self, child: int, pid: int) -> None:
         self._observer.started(child, pid, self._fork_s)
@@ -122,13 +122,13 @@ class JobCrew:
             self._ending.give_up(error)
 
     def _leave_work(self, child: int, lost: list[int]) -> None:
-        """Of a child that is not forked again, to the others."""
+        """Requeues the units of a child that is not forked again, so that the others do them."""
         assignment, queue = self.assignments[child], self._hand_out.queue(child)
         if assignment.purpose is Purpose.PROBE:
             self._recovery.repeat_probe(assignment.first[0])
         while not self._hand_out.is_shared and (unit := queue.take(child)) is not None:
             lost.append(unit)
-        self._recovery.owe(lost)
+        self._recovery.requeue(lost)
 
     def _read_ledger(self, child: int) -> None:
         n_done = len(self._commits.read_new(child))
@@ -150,7 +150,7 @@ class JobCrew:
     def _death(
         self, child: int, exit_code: int, lost: list[int], dismissal: Dismissal | None
     ) -> Death | None:
-        """None if it came to the end of its work, or ended because it was told to."""
+        """None if it came to the end of its work, or ended on the parent's order."""
         status, assignment = self._board.read(child), self.assignments[child]
         is_done = status.state == "done" and not (lost and status.order == "go_on")
         if is_done and not exit_code and dismissal is None:
@@ -173,11 +173,11 @@ class JobCrew:
     def _answer(self, child: int, lost: list[int], death: Death | None) -> None:
         if self.assignments[child].purpose is Purpose.PROBE:
             (unit,) = self.assignments[child].first
-            self._tell(child, death, self._recovery.probed(unit, death))
+            self._report(child, death, self._recovery.probed(unit, death))
             return
-        self._recovery.owe(unit for unit in lost if death is None or unit != death.unit)
+        self._recovery.requeue(unit for unit in lost if death is None or unit != death.unit)
         if death:
-            self._tell(child, death, self._recovery.died(death))
+            self._report(child, death, self._recovery.died(death))
         elif not self._n_done[child] and self._hand_out.queue(child).n_left:
             self._count_idle_end(child)
 
@@ -187,7 +187,7 @@ class JobCrew:
             why = "children end without having done any of the units that are left"
             raise HopelessError(why, Death(child, None, "it ended well, without a unit"))
 
-    def _tell(self, child: int, death: Death | None, answer: str) -> None:
+    def _report(self, child: int, death: Death | None, answer: str) -> None:
         what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
         self._observer.recovered(child, death, f"{what}: {answer}")
 
@@ -204,7 +204,7 @@ class JobCrew:
         return {**self._end_hanging(running), **self._relieve_memory(running)}
 
     def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
-        """How fast units are, and how large, decides when a deadline is near."""
+        """Reads them for a job with a deadline, which depends on time and size of its units."""
         now_s = time.monotonic()
         if self._ending.has_deadline and now_s > self._read_at_s:
             for child in running:
@@ -220,7 +220,7 @@ class JobCrew:
         return signals
 
     def _relieve_memory(self, running: Mapping[int, int]) -> dict[int, int]:
-        demand = self._guard.look(running)
+        demand = self._guard.check(running)
         if demand is None:
             return {}
         if demand.relief is Relief.KILL:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
-"""For what nobody foresees."""
+"""Reserve for the unforeseen."""
 _MERGED_BYTES_PER_S = 100e6
 """A slow disk's share of what benchmarks show."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """`at_s`: on the monotonic clock; `why`: who says so."""
+    """`at_s`: on the monotonic clock; `why`: what set it."""
 
     at_s: float
     why: str
@@ -38,7 +38,7 @@ def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
 
 
 def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
-    """Of the allocation this process is in; None outside, or if Slurm does not tell."""
+    """Time left of this process's Slurm allocation; None outside, or if Slurm does not say."""
     job = environment.get("SLURM_JOB_ID")
     if not job:
         return None
@@ -55,10 +55,10 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
 
 
 def time_to_merge_s(n_bytes: int) -> float:
-    """A careful guess for temporary outputs of this size."""
+    """Time to merge temporary outputs of this size [s], a cautious guess."""
     return _SPARE_S + n_bytes / _MERGED_BYTES_PER_S
 
 
 def time_for_units_s(longest_unit_s: float) -> float:
-    """To finish those in work."""
+    """Time to finish the units in flight [s]."""
     return 1.2 * longest_unit_s

@@ -1,4 +1,4 @@
-"""How a job ends before everything is done: asked by a signal, out of time, or beyond help."""
+"""How a job ends before everything is done: by a signal, out of time, or after a fatal error."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Ending:
         return self._deadline is not None
 
     def give_up(self, error: HopelessError) -> None:
-        """The job cannot be done. Units in work may still be finished."""
+        """Ends a job that cannot be done. Units in flight may still be finished."""
         self.hopeless = self.hopeless or error
         self._order("end_after_unit")
 
     def signalled(self, number: int) -> str:
-        """What is done about a signal, in words."""
+        """Acts on a signal; returns what is done, in words."""
         again = bool(self.signal_number) and self._kill_at_s is not None
         self.signal_number = self.signal_number or number
         if number in LUMI_SIGNALS:
@@ -66,7 +66,7 @@ class Ending:
         return dict.fromkeys(running, signal.SIGKILL) if late else {}
 
     def look_at_clock(self) -> str:
-        """What there is to say."""
+        """Begins the end when the time has come; returns a message, or nothing."""
         return self._compare(self._deadline, time.monotonic()) if self._deadline else ""
 
     def _compare(self, deadline: Deadline, now_s: float) -> str:

@@ -11,7 +11,7 @@ from forkrun.fork.signals import PYTHON_STACKS
 
 
 class HangWatch:
-    """`timeout_s`: without progress, 0 for ever; `grace_s`: from SIGTERM to SIGKILL."""
+    """`timeout_s`: allowed time without progress, 0: any; `grace_s`: from SIGTERM to SIGKILL."""
 
     def __init__(self, board: _core.StatusBoard, timeout_s: float, grace_s: float) -> None:
         self._board = board
@@ -22,7 +22,7 @@ class HangWatch:
         self._asked_s: dict[int, float] = {}
 
     def started(self, child: int, now_s: float) -> None:
-        """It counts from here."""
+        """Begins to watch a child; its time counts from here."""
         self._note(child, self._progress(child), now_s)
 
     def _note(self, child: int, progress: tuple[int, int], now_s: float) -> None:
@@ -39,10 +39,10 @@ class HangWatch:
         """Signals to send, by child."""
         if not self._timeout_s:
             return {}
-        signals = {child: self._look_at(child, pid, now_s) for child, pid in running.items()}
+        signals = {child: self._check(child, pid, now_s) for child, pid in running.items()}
         return {child: number for child, number in signals.items() if number}
 
-    def _look_at(self, child: int, pid: int, now_s: float) -> int:
+    def _check(self, child: int, pid: int, now_s: float) -> int:
         progress = self._progress(child)
         before, since_s = self._seen[child]
         if progress != before:
@@ -65,6 +65,6 @@ class HangWatch:
 
 
 def ask_for_stacks(pid: int) -> None:
-    """Of all threads of a child, in C++, into its log."""
+    """Has a child write the C++ stacks of all its threads to its log."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         _core.ask_for_stack(pid, int(thread.name))

@@ -1,5 +1,5 @@
-"""Finds the event that kills: a unit that has killed twice is processed event by event, by a child
-that keeps nothing, until the event at which it dies again is known."""
+"""Finds the event that crashes the child: a unit that has done so twice is processed event by
+event, by a child that keeps nothing, until the event at which it dies again is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Step(Enum):
 
 @dataclass(frozen=True)
 class Guilty:
-    """This event kills: by itself, or whenever those before it have been processed."""
+    """This event crashes the child: by itself, or after those before it have been processed."""
 
     entry: EntryRange
     event: int
@@ -26,11 +26,12 @@ class Guilty:
 
 
 class Innocent:
-    """Nothing dies of these events any more: whatever killed came from elsewhere."""
+    """These events crash no child any more: the cause of the crashes is elsewhere."""
 
 
 class Investigation:
-    """Of a unit with these entries. Ask for the `entries` of the next probe, tell how it ended."""
+    """Search for the event that crashes the child, in a unit with these entries. Ask for the
+    `entries` of the next probe, then say how it ended."""
 
     def __init__(self, ranges: tuple[EntryRange, ...]) -> None:
         self._ranges = ranges
@@ -45,14 +46,14 @@ class Investigation:
         return self._ranges
 
     def survived(self) -> Innocent | None:
-        """The probe came to its end. None: another one is needed."""
+        """The probe ended well. None: another one is needed."""
         if self._step is _Step.ALONE:
             self._step = _Step.AGAIN
             return None
         return Innocent()
 
     def died(self, n_events_done: int | None, event: int, cause: str) -> Guilty | Innocent | None:
-        """The probe died in work on this event, after so many others. None: another one is
+        """The probe died while it processed this event, after so many others. None: another one is
         needed."""
         entry = None if n_events_done is None else entry_at(self.entries, n_events_done)
         if entry is None:  # before the first event, or when all were done

@@ -1,5 +1,5 @@
-"""Runs a job from beginning to end in this process and the children it forks; goes on with one that
-was interrupted."""
+"""Runs a job from beginning to end in this process and the children it forks; resumes one that was
+interrupted."""
 
 from __future__ import annotations
 
@@ -82,12 +82,13 @@ def run_job(
 
 
 def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextManager[None]:
-    """Nobody ticks while a job without children processes a unit. Others may fork: no thread."""
+    """Keeps the lock by a thread in a job without children, whose loop stands while it processes a
+    unit. A parent that forks keeps it in its loop: it may have no other thread."""
     return contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
 
 
 def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
-    """Or else all that says so goes, and the outputs are merged again."""
+    """Whether the outputs are there as merged; if not, the record of the merge is removed."""
     problem = problem_of_merge(folder, config, lock.keep)
     if problem:
         Messages(folder, quiet=False).say(f"{problem}: the run is merged again")
@@ -97,7 +98,7 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 def _already_done(
     folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
-    """Also for a run whose parent was killed when everything had been merged."""
+    """Ends a run that is merged, also one whose parent was killed just after the merge."""
     messages = Messages(folder, quiet)
     if not folder.has_good_report():
         timeline = Timeline(folder.path)
@@ -121,12 +122,12 @@ def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Com
     remove_results(folder)
     commits, problems = valid_commits(folder, n_events, thorough=True, tick=lock.keep)
     _describe(folder, job)
-    _tell_redone(Messages(folder, quiet=False), problems)
+    _report_redone(Messages(folder, quiet=False), problems)
     return commits
 
 
 def _describe(folder: RunDirectory, job: PreparedJob) -> None:
-    """The fingerprint comes last: without it nothing was begun."""
+    """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_json(folder.config, job.config.model_dump(mode="json"))
     make_folders(folder)
     write_json(folder.input_lumis, job.input_lumis.to_json(), indent=None)
@@ -136,7 +137,7 @@ def _describe(folder: RunDirectory, job: PreparedJob) -> None:
     write_json(folder.fingerprint, job.fingerprint)
 
 
-def _tell_redone(messages: Messages, problems: Sequence[str]) -> None:
+def _report_redone(messages: Messages, problems: Sequence[str]) -> None:
     lines = [f"{problem}; it is done again" for problem in problems[:_PROBLEMS_SHOWN]]
     if len(problems) > _PROBLEMS_SHOWN:
         lines.append(f"and {len(problems) - _PROBLEMS_SHOWN:,} more are done again")
@@ -186,7 +187,7 @@ def _end(
 
 
 def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool | None) -> None:
-    """No report is worth a job: what goes wrong is told. Nothing is forked any more."""
+    """Writes the report; if that fails, the job does not. Nothing is forked any more."""
     try:
         with lock.kept_by_thread():
             write_report(folder.path, plots=plots)
@@ -198,7 +199,7 @@ def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool
 
 
 def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
-    """Again as long as the merge finds files that are not as they were written."""
+    """Processes and merges, again as long as the merge finds files that have changed."""
     config, commits = run.job.config, list(before)
     for is_last in (*[False] * (_ROUNDS - 1), True):
         try:
@@ -215,7 +216,7 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
         except DamagedFilesError as error:
             if is_last:
                 raise
-            _tell_redone(run.messages, str(error).splitlines())
+            _report_redone(run.messages, str(error).splitlines())
         commits = read_ledgers(run.folder.ledger)
 
 
@@ -228,17 +229,17 @@ def _merge(run: Run, *, is_whole: bool) -> None:
 
 
 def _merge_what_is_there(run: Run) -> None:
-    """Without the units whose files turn out damaged."""
+    """Merges what is committed, without the units whose files turn out damaged."""
     try:
         _merge(run, is_whole=False)
     except DamagedFilesError as error:
-        _tell_redone(run.messages, str(error).splitlines())
+        _report_redone(run.messages, str(error).splitlines())
         _merge(run, is_whole=False)
 
 
 def _process(run: Run, commits: Sequence[Commit]) -> None:
-    """What goes wrong in the parent itself is said as well: a module's pre_fork(), shared memory
-    that there is not."""
+    """Processes what is left. Failures of the parent itself become errors of ours, too: in a
+    module's pre_fork(), or for lack of shared memory."""
     try:
         process(run, commits)
     except (MemoryError, OSError) as error:
@@ -249,12 +250,12 @@ def _process(run: Run, commits: Sequence[Commit]) -> None:
 
 
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
-    """Until the files of all units are there as they were written."""
+    """Processes until the files of all units are there as they were written."""
     commits, problems = list(before), [""]
     for _ in range(_ROUNDS):
         _process(run, commits)
         commits, problems = valid_commits(run.folder, run.job.plan.units.n_events, thorough=False)
         if not problems:
             return
-        _tell_redone(run.messages, problems)
+        _report_redone(run.messages, problems)
     raise OutputError(f"temporary outputs do not stay as they are written: {problems[0]}")

@@ -15,8 +15,8 @@ from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 
 _TIGHT = 0.90
 _TOO_MUCH = 0.96
-_LOOK_EVERY_S = 1.0
-_SHARE_OF_TIME = 0.005  # of the parent's time, for looking
+_CHECK_EVERY_S = 1.0
+_SHARE_OF_TIME = 0.005  # of the parent's time, for checks
 _ANSWER_S = 15.0  # that a child which was asked to end has, before the next one is asked
 
 
@@ -30,7 +30,7 @@ class MemoryLimit:
 
 
 class Relief(Enum):
-    """What makes memory free."""
+    """How memory is freed."""
 
     RECYCLE = auto()
     KILL = auto()
@@ -55,8 +55,8 @@ def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> M
 
 
 class MemoryGuard:
-    """`look` at the processes of a job, pids by child and the parent's own. It stops none of them
-    for longer than its `reader` does."""
+    """Checks the memory of a job's processes: pids by child and the parent's own. It stops none of
+    them for longer than its `reader` does."""
 
     def __init__(
         self, limit: MemoryLimit | None, parent: int, reader: ProcessReader | None = None
@@ -64,21 +64,22 @@ class MemoryGuard:
         self._limit = limit
         self._parent = parent
         self._reader = reader or ProcessReader()
-        self._look_at_s = 0.0
+        self._check_at_s = 0.0
         self._answer_by_s: dict[int, float] = {}
 
-    def look(self, running: Mapping[int, int]) -> Demand | None:
+    def check(self, running: Mapping[int, int]) -> Demand | None:
         """What has to be done now, if anything."""
         start_s = time.monotonic()
-        if self._limit is None or start_s < self._look_at_s or not running:
+        if self._limit is None or start_s < self._check_at_s or not running:
             return None
         demand = self._judge(self._limit, running, start_s)
         end_s = time.monotonic()
-        self._look_at_s = end_s + max(_LOOK_EVERY_S, (end_s - start_s) / _SHARE_OF_TIME)
+        self._check_at_s = end_s + max(_CHECK_EVERY_S, (end_s - start_s) / _SHARE_OF_TIME)
         return demand
 
     def _judge(self, limit: MemoryLimit, running: Mapping[int, int], now_s: float) -> Demand | None:
-        read = cache(partial(self._reader.read, n_processes=1 + len(running)))  # each once per look
+        # Each process is read once per check.
+        read = cache(partial(self._reader.read, n_processes=1 + len(running)))
         used = _used(limit, (self._parent, *running.values()), read)
         share = used / limit.n_bytes
         asked = {c: t for c, t in self._answer_by_s.items() if c in running and t > now_s}
@@ -99,7 +100,7 @@ class MemoryGuard:
 def _used(
     limit: MemoryLimit, pids: Iterable[int], read: Callable[[int], ProcessReading | None]
 ) -> int:
-    """Of what is limited: the cgroup, or all processes of the job. One that has ended has none."""
+    """Memory that counts against the limit [bytes]: the cgroup's, or PSS of all processes."""
     if limit.cgroup is not None:
         return held_bytes(limit.cgroup)
     return sum(reading.pss_bytes for reading in map(read, pids) if reading)

@@ -104,7 +104,7 @@ def problem_of_merge(
 def end_merge(
     folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
 ) -> None:
-    """What follows a merge that left its summary; does no harm if it is done twice."""
+    """Finishes a merge that has written its summary; may be done twice."""
     summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
@@ -142,7 +142,7 @@ def _merge_here(
 
 
 def _do_in_child(folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]) -> None:
-    """In a new one if the first ones are killed."""
+    """Does it in a child; in a new one if that is killed, three times at most."""
     for last in (False, False, True):
         crew, failure = _do_once(folder, body, tick)
         if crew.signal_number:

@@ -1,4 +1,4 @@
-"""What the parent says: on stderr and in its log."""
+"""Messages of the parent, on stderr and in its log."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Messages:
         self._quiet = quiet
 
     def say(self, text: str) -> None:
-        """One message, of one or more lines."""
+        """Prints one message, of one or more lines."""
         if not self._quiet:
             print(text, file=sys.stderr)
         self.note(text)
 
     def note(self, text: str) -> None:
-        """Only in the log."""
+        """Writes a message to the log only."""
         with output_errors(self._log), os.fdopen(open_to_append(self._log), "ab") as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n".encode())

@@ -1,4 +1,4 @@
-"""What the parent does beside waiting: samples, timeline, progress."""
+"""What the parent does while it waits: samples, timeline, progress."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from forkrun.rundir.directory import RunDirectory
 
 
 class RunObserver:
-    """Ticked by the supervisor's loop; has no thread. What goes wrong in writing down how the job
-    goes is told at the end and does not end it: what children write decides."""
+    """Ticked by the supervisor's loop; has no thread. A failure to record the job's course is
+    reported at the end and does not end the job: only what children write decides."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class RunObserver:
             self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """A child that exits with 0 before its work is done has crashed as well."""
+        """Notes a child's end. One that exits with 0 before its work is done has crashed, too."""
         state = self._board.read(child)
         crashed = exit_code == 0 and state.state != "done" and state.order == "go_on"
         status = words_of_end(0, has_said_why=False) if crashed else describe_status(exit_code)
@@ -68,12 +68,12 @@ class RunObserver:
             )  # fmt: skip
 
     def say(self, text: str) -> None:
-        """To the person who waits."""
+        """Prints a message for the user."""
         with self._noting_trouble():
             self._messages.say(text)
 
     def recovered(self, child: int, death: Death | None, text: str) -> None:
-        """Something was done about a child that ended badly."""
+        """Records what was done about a child that ended badly."""
         self.say(text)
         with self._noting_trouble():
             self._timeline.record(

@@ -1,4 +1,4 @@
-"""Says how a job ended badly: who, by what, where, and what is kept."""
+"""Errors of jobs that ended badly: which child, the cause, where, and what is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def raise_for(
     commits: Commits,
     plan: Plan,
 ) -> None:
-    """Raises what the job could not get over, or that it was stopped with units left."""
+    """Raises the error that ended the job, or that it was stopped with units left."""
     if ending.hopeless:
         raise _failed(ending.hopeless, folder, plan) from None
     if commits.is_done.all():
@@ -31,7 +31,7 @@ def raise_for(
     if ending.reached:
         raise out_of_time(ending.reached, folder)
     n_left = int((~commits.is_done).sum())
-    raise JobError(f"{n_left} units were not done, and nobody knows why; {_kept(folder)}")
+    raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
 
 
 def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception:
@@ -49,7 +49,7 @@ def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception
 
 
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
-    """Where an event is, and how it is tried again."""
+    """Words that say where an event is, and how to try it again."""
     return [
         f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
         f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",
@@ -58,18 +58,18 @@ def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
 
 
 def stopped(number: int, folder: RunDirectory) -> StoppedError:
-    """For a job that ended early because of a signal."""
+    """The error of a job that ended early because of a signal."""
     name = signal.Signals(number).name
     return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
 
 
 def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
-    """For a job that ended early so as to end well."""
+    """The error of a job that ended early because of its deadline."""
     return OutOfTimeError(f"out of time ({deadline.why}); {_kept(folder)}")
 
 
 def last_events(status: _core.ChildStatus) -> str:
-    """Where a child was when it was last heard of."""
+    """Where a child was when it last updated the status board."""
     if not status.heartbeat_ns:
         return f"it had begun no event (state: {status.state})"
     return (
@@ -80,4 +80,5 @@ def last_events(status: _core.ChildStatus) -> str:
 
 
 def _kept(folder: RunDirectory) -> str:
-    return f"committed units are kept in {folder.units}; the same command again goes on from there"
+    kept = f"committed units are kept in {folder.units}"
+    return f"{kept}; running the same command again resumes the job"

@@ -32,7 +32,8 @@ INTERPRETER = "(Python itself)"
 
 @dataclass(frozen=True)
 class UnsharedFiles:
-    """In RUNDIR/monitoring: pages of children, objects on pages, names, mappings of the parent."""
+    """Files in RUNDIR/monitoring: pages of children, objects on pages, names, mappings of the
+    parent."""
 
     run_dir: Path
 

@@ -21,7 +21,7 @@ from forkrun.index.digests import input_digests
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
-from forkrun.schedule.build import JobSchedule, build_schedule, in_work, plugin_paths
+from forkrun.schedule.build import JobSchedule, build_schedule, in_flight, plugin_paths
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class PreparedJob:
 
 
 def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
-    """Raises ConfigError or InputError with everything that is wrong. Starts no thread."""
+    """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
     index = index_input(config)
     given = JobInput.of(config, index)
     input_lumis = count_lumis(given.ranges, given.mask)
     plan = plan_of(config, given)
     index_done_s = time.time()
-    *_, n_iovs = in_work(config.threads)
+    *_, n_iovs = in_flight(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
     schedule = build_schedule(config, index, conditions)
     return PreparedJob(
@@ -68,7 +68,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:
-    """Of all input files of a job."""
+    """Indexes all input files of a job."""
     return index_files(input_files(config.source), IdBranches.of(config.source))
 
 
@@ -82,12 +82,12 @@ class JobInput:
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """With the job's lumi mask."""
+        """The job's input, with its lumi mask."""
         return cls(index, LumiRanges.of(index), mask_of(config))
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
-    """Of what the mask accepts, or of the events that the job is restricted to."""
+    """Plan of what the mask accepts, or of the events that the job is restricted to."""
     only = [EventId.parse(text) for text in config.source.only]
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})

@@ -45,7 +45,7 @@ _WARM_UP_JOB_FROM = 1_000
 
 @dataclass(frozen=True)
 class Run:
-    """What the steps of a run share. `deadline`: None if there is time without end; `tick_also`:
+    """What the steps of a run share. `deadline`: None if time is not limited; `tick_also`:
     done several times per second."""
 
     folder: RunDirectory
@@ -59,7 +59,7 @@ class Run:
 
 
 def process(run: Run, before: Sequence[Commit]) -> None:
-    """All units that are not committed yet. Raises what went wrong, or that the job was stopped."""
+    """Processes all units that are not committed yet. Raises the error that ended the job."""
     plan, config = run.job.plan, run.job.config
     commits = Commits(run.folder, len(plan.units), before)
     if commits.is_done.all():
@@ -111,7 +111,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:
-    """From here on the parent's memory stays as it is."""
+    """Prepares the parent for the fork; its memory stays as it is from here on."""
     schedule, settings = work.schedule, work.config.memory
     if settings.warm_up:
         with step("libraries were warmed up"):
@@ -138,7 +138,7 @@ def _warm_up(run: Run, with_python: bool) -> None:
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
-    """children = 0: no fork, and nobody to take the place of a process that dies."""
+    """children = 0: no fork, and no other process to take the place of one that dies."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
@@ -157,7 +157,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
 
 
 def _tick_here(run: Run, work: Work, observer: RunObserver, stop: StopFlag) -> None:
-    stop.look()
+    stop.poll()
     observer.tick()
     if run.deadline and time.monotonic() > run.deadline.at_s:
         work.hand_out.close()

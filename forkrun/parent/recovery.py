@@ -1,4 +1,4 @@
-"""What is done about a child that ended badly. Values in, verdicts out: nothing is started here."""
+"""Decides what is done about a child that ended badly. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOPELESS = 3
 
 @dataclass(frozen=True)
 class Death:
-    """How a child ended. `unit`: in flight, None if none was; `error`: what it said itself;
+    """How a child ended. `unit`: in flight, None if none was; `error`: the one that it left itself;
     `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
     `status`: of the child when it had ended."""
 
@@ -38,7 +38,7 @@ class Death:
 
     @property
     def cause(self) -> str:
-        """In one line."""
+        """Cause of the death, in one line."""
         return str(self.error).splitlines()[0] if self.error else self.words
 
 
@@ -46,9 +46,9 @@ class Dismissal(Enum):
     """Why the parent ended a child."""
 
     HANG = auto()
-    """It made no progress: that counts as a death."""
+    """The child made no progress: that counts as a death."""
     MEMORY = auto()
-    """To make room for the others: no fault of what it processed."""
+    """The others needed its memory: no fault of what it processed."""
 
 
 def words_of_end(exit_code: int, has_said_why: bool) -> str:
@@ -77,13 +77,13 @@ class Recovery:
     def __init__(self, settings: RecoveryConfig, units: Units) -> None:
         self._settings = settings
         self._units = units
-        self._owed: list[int] = []
+        self._requeued: list[int] = []
         self._suspicion: Counter[int] = Counter()
         """Crashes by unit since it was last investigated."""
         self._n_crashes: Counter[int] = Counter()
         self._last_crash: dict[int, Death] = {}
         self._n_blameless: Counter[tuple[int | None, type]] = Counter()
-        """By unit and class of error; of the unit None all together."""
+        """Number by unit and class of error; for the unit None, of all classes together."""
         self._innocent: Counter[int] = Counter()
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []
@@ -91,33 +91,33 @@ class Recovery:
 
     @property
     def bad_events(self) -> list[BadEvent]:
-        """All that were found and left out."""
+        """All events that were found and left out."""
         return [event for events in self._bad.values() for event in events]
 
     @property
     def is_busy(self) -> bool:
-        """Whether somebody is to be forked for it."""
-        return bool(self._owed or self._probes)
+        """Whether a child is to be forked for it."""
+        return bool(self._requeued or self._probes)
 
-    def owe(self, units: Iterable[int]) -> None:
-        """These have to be done again."""
-        self._owed += [u for u in units if u not in self._owed and u not in self._open]
+    def requeue(self, units: Iterable[int]) -> None:
+        """Notes units that have to be done again."""
+        self._requeued += [u for u in units if u not in self._requeued and u not in self._open]
 
     def assignment(self) -> Assignment:
-        """For a child that is forked now. A probe if one is due; else all that is owed."""
+        """What a child that is forked now does: a probe if one is due; else all requeued units."""
         if self._probes:
             unit = self._probes.pop(0)
             return Assignment(Purpose.PROBE, (unit,), self._open[unit].entries)
-        first, self._owed = tuple(sorted(self._owed)), []
+        first, self._requeued = tuple(sorted(self._requeued)), []
         left_out = {unit: self._bad[unit] for unit in first if unit in self._bad}
         return Assignment(Purpose.WORK, first, (), left_out)
 
     def progressed(self) -> None:
-        """Children can work: deaths outside of units are counted anew."""
+        """Notes that children can work: deaths outside of units are counted anew."""
         self._n_blameless[None, Death] = 0
 
     def died(self, death: Death) -> str:
-        """At work. Says in words what is done about it. Raises HopelessError."""
+        """Notes a death at work; returns what is done about it, in words. Raises HopelessError."""
         if _is_at_end(death):
             raise HopelessError("at its end, when its units were committed", death)
         if death.unit is None or _is_blameless(death):
@@ -125,7 +125,7 @@ class Recovery:
         self._note_crash(death.unit, death)
         if self._suspicion[death.unit] >= _SUSPICIOUS:
             return self._investigate(death.unit)
-        self.owe([death.unit])
+        self.requeue([death.unit])
         return f"unit {death.unit} is done again"
 
     def _note_crash(self, unit: int, death: Death) -> None:
@@ -134,7 +134,7 @@ class Recovery:
         self._last_crash[unit] = death
 
     def _try_again(self, death: Death) -> str:
-        """No event can be blamed for it."""
+        """Notes a death that no event can be blamed for."""
         if isinstance(death.error, ConfigError):
             raise HopelessError("it would happen again", death)
         kind = (None, Death) if death.unit is None else (death.unit, type(death.error))
@@ -147,12 +147,12 @@ class Recovery:
             raise HopelessError(f"unit {death.unit} failed {n} times for the same reason", death)
         if death.unit is None:
             return "a new child takes its place"
-        self.owe([death.unit])
+        self.requeue([death.unit])
         return f"unit {death.unit} is done again"
 
     def _investigate(self, unit: int) -> str:
         self._open[unit] = Investigation(self._ranges(unit))
-        self._owed = [u for u in self._owed if u != unit]
+        self._requeued = [u for u in self._requeued if u != unit]
         self._probes.append(unit)
         n = self._suspicion[unit]
         return f"unit {unit} has crashed its child {n} times: its events are tried one by one"
@@ -164,8 +164,8 @@ class Recovery:
         return self._units[unit]
 
     def probed(self, unit: int, death: Death | None) -> str:
-        """A probe has ended; `death` None: well. Says in words what was found. Raises
-        HopelessError."""
+        """Notes the end of a probe; `death` None: it went well. Returns what was found, in words.
+        Raises HopelessError."""
         if death and _is_blameless(death):
             del self._open[unit]
             return self._try_again(death)
@@ -189,7 +189,7 @@ class Recovery:
         return self._acquit(unit)
 
     def repeat_probe(self, unit: int) -> None:
-        """It was interrupted, and proves nothing."""
+        """Repeats a probe that was interrupted: it proves nothing."""
         self._probes.append(unit)
 
     def _acquit(self, unit: int) -> str:
@@ -201,7 +201,7 @@ class Recovery:
             )
             raise HopelessError(why, self._last_crash[unit])
         self._suspicion[unit] = 0
-        self.owe([unit])
+        self.requeue([unit])
         return f"no event of unit {unit} is to blame: it is done again"
 
     def _sentence(self, unit: int, found: Guilty, death: Death) -> str:
@@ -209,19 +209,19 @@ class Recovery:
         file, entry = found.entry.file, found.entry.first
         bad = BadEvent(run, lumi, found.event, file, entry, found.cause)
         if self._settings.on_bad_event is OnBadEvent.STOP:
-            raise HopelessError(f"event {bad.id} kills whoever processes it", death, bad)
+            raise HopelessError(f"event {bad.id} crashes the child that processes it", death, bad)
         if len(self.bad_events) >= self._settings.max_bad_events:
             why = f"more than {self._settings.max_bad_events} bad events (recovery.max_bad_events)"
             raise HopelessError(why, death, bad)
         self._bad[unit] = (*self._bad.get(unit, ()), bad)
         self._suspicion[unit] = 0
-        self.owe([unit])
+        self.requeue([unit])
         return f"event {bad.id} is left out: {bad.cause}"
 
 
 def _is_at_end(death: Death) -> bool:
-    """Whether a module raised in end_job(), or a condition turns out to be changed: nobody else
-    would do that over, and a job that is done does not end so."""
+    """Whether a module raised in end_job(), or a condition turns out to be changed: no other child
+    would repeat that, and a job must not succeed with it."""
     is_finishing = death.status is not None and death.status.state == "finishing"
     return is_finishing and death.error is not None and not _is_blameless(death)
 

@@ -14,8 +14,8 @@ from forkrun.rundir.directory import RunDirectory
 
 
 def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
-    """`report.json`, `report.txt` and `plots/`, as `forkrun.monitoring.write_report`; beside them
-    `timing.json` and `trace.json`, if there is anything for them. Gives what `report.json` holds.
+    """Writes `report.json`, `report.txt` and `plots/`, as `forkrun.monitoring.write_report`, and
+    `timing.json` and `trace.json`, if there is anything for them. Returns what `report.json` holds.
     Raises InputError and OutputError."""
     report = monitoring.write_report(run_dir, plots=plots)
     records = read_records(run_dir)

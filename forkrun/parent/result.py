@@ -32,7 +32,7 @@ class Result:
 
     @classmethod
     def read(cls, run_directory: Path) -> Result:
-        """Of a finished run. Raises InputError."""
+        """Reads the result of a finished run. Raises InputError."""
         folder = RunDirectory(run_directory)
         config = _read(folder.config)
         files = {o["label"]: folder.merged(o["label"]) for o in config.get("outputs", [])}
@@ -45,7 +45,7 @@ class Result:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Empty if there is no such thing: what a job was for is its outputs."""
+    """The object in a JSON file; empty if there is none: the outputs are what a job is for."""
     try:
         value = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):

@@ -2,11 +2,11 @@
 
 from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask, within
 from forkrun.plan.make import make_plan, plan_selected, select_events
-from forkrun.plan.model import ANYBODY, EntryRange, Plan, Unit, Units
+from forkrun.plan.model import ANY_CHILD, EntryRange, Plan, Unit, Units
 from forkrun.plan.select import Selected, Selection
 
 __all__ = [
-    "ANYBODY",
+    "ANY_CHILD",
     "EntryRange",
     "LumiMask",
     "Plan",

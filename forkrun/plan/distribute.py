@@ -1,4 +1,4 @@
-"""The ways to share events among children that are settled before they start. Each takes the
+"""Ways to share events among children that are fixed before they start. Each takes the
 selected ranges in input order and gives the pieces of each child."""
 
 from __future__ import annotations

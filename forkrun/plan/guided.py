@@ -1,6 +1,6 @@
-"""Units for children that take the next one whenever they are free: large at first, small towards
-the end of the job, so that children finish together. Where units begin and end follows from the
-input and the settings, never from the number of children."""
+"""Units that any idle child takes: large at first, small towards the end of the job, so that
+children finish together. Where units begin and end follows from the input and the settings, never
+from the number of children."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from forkrun.index.ranges import Integers
-from forkrun.plan.model import ANYBODY, EntryRange
+from forkrun.plan.model import ANY_CHILD, EntryRange
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
 _SHARES = 12
-"""Of what is left, each of `balance_for` children would get so many units of the present size."""
+"""Units of the present size that each of `balance_for` children would get of what is left."""
 _SMALLEST = 8
-"""The last units are so many times smaller than the first."""
+"""Ratio of the sizes of the first units and the last."""
 _SLACK = 1.25
-"""A unit may be so many times as large as wanted, if it ends with its lumi or a cluster then."""
+"""Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
 _OF_CLUSTER = 8
-"""A cluster is cut into so many units at most: each reads it again, and has baskets of its own."""
+"""Units that a cluster is cut into, at most: each reads it again, and has its own baskets."""
 _FEWEST = 6
 """Clusters do not matter where each of `balance_for` children would get fewer units than this."""
 _LEAST = 10
@@ -41,14 +41,14 @@ class UnitSizes:
     most: int | None = None
 
     def least_in(self, cluster_events: Integers) -> Integers:
-        """(n,) least events of a unit where clusters have so many."""
+        """(n,) least events of a unit where clusters have `cluster_events`."""
         if self.least is not None:
             return np.full(len(cluster_events), self.least)
         enough = self.n_events // (_FEWEST * self.balance_for)
         return np.maximum(np.minimum(cluster_events // _OF_CLUSTER, enough), _LEAST)
 
     def wanted(self, n_left: Integers, least: Integers) -> Integers:
-        """(n,) events where (n,) are left, and so many are the least."""
+        """(n,) wanted events of a unit, where (n,) are left, and at least the given number."""
         first = self.n_events / (_SHARES * self.balance_for)
         wanted = np.maximum(n_left / (_SHARES * self.balance_for), first / _SMALLEST)
         least = np.minimum(least, self.limit)
@@ -61,7 +61,7 @@ class UnitSizes:
 
 
 Clusters = Sequence[Sequence[int]]
-"""By file: the first entry of each cluster, in order, then the number of entries."""
+"""For each file: the first entry of each cluster, in order, then the number of entries."""
 
 
 def cut_for_all(
@@ -145,7 +145,7 @@ def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:
     columns = np.array(cut, dtype=np.int64).reshape(-1, 4).T
     place = np.concatenate((whole, columns[0]))
     return Pieces(
-        child=np.full(len(place), ANYBODY, dtype=np.int64),
+        child=np.full(len(place), ANY_CHILD, dtype=np.int64),
         part=np.concatenate((np.zeros(len(whole), dtype=np.int64), columns[1])),
         run=selected.run[place],
         lumi=selected.lumi[place],

@@ -1,4 +1,4 @@
-"""How many events the input has of each lumi."""
+"""Number of events of each lumi in the input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LumiCounts:
 
 
 def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:
-    """Of the input within the mask, in order of the input."""
+    """Events of each lumi of the input within the mask, in order of the input."""
     good = within(mask, ranges)
     _, first, lumi = np.unique(good.lumi_key, return_index=True, return_inverse=True)
     n_events = np.zeros(len(first), dtype=np.int64)

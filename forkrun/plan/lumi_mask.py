@@ -40,7 +40,7 @@ class LumiMask:
         return np.asarray((place > 0) & (key <= last[place]))
 
     def _borders(self) -> tuple[Keys, Keys]:
-        """Of all ranges that can hold a lumi, rising. `last` begins with that of no range."""
+        """First and last keys of all ranges that can hold a lumi, rising; a 0 precedes the last."""
         rows = [
             (run, max(first, 0), min(last, _MOST))
             for run, ranges in sorted(self.ranges.items())
@@ -52,7 +52,7 @@ class LumiMask:
 
 
 def within(mask: LumiMask | None, ranges: LumiRanges) -> LumiRanges:
-    """Those that the mask accepts; all if there is none."""
+    """Ranges that the mask accepts; all if there is none."""
     return ranges.where(mask.accepts(ranges.run, ranges.lumi)) if mask else ranges
 
 
@@ -72,7 +72,7 @@ def _disjoint(ranges: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
 
 
 def read_lumi_mask(file: str) -> LumiMask:
-    """Of a file {"run": [[first, last], …], …}. Raises ConfigError naming the first wrong entry."""
+    """Reads {"run": [[first, last], …], …}. Raises ConfigError naming the first wrong entry."""
     try:
         data = parse_json(Path(file).read_text(encoding="utf-8"))
     except OSError as error:

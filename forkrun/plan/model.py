@@ -12,8 +12,8 @@ import numpy as np
 from forkrun.index.model import Identity
 from forkrun.index.ranges import Integers, Keys, lumi_keys
 
-ANYBODY = -1
-"""Child of a unit that goes to whoever is free."""
+ANY_CHILD = -1
+"""Value of `child` for a unit that goes to any idle child."""
 
 
 class EntryRange(NamedTuple):
@@ -25,8 +25,8 @@ class EntryRange(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One lumi, or part of one: what yields exactly one temporary file per output. `child`: who
-    does it; `ANYBODY` if it is handed out while the job runs."""
+    """One lumi, or part of one: what yields exactly one temporary file per output. `child`: the one
+    that does it; `ANY_CHILD` if it is handed out while the job runs."""
 
     number: int
     child: int
@@ -96,7 +96,7 @@ class Units(Sequence[Unit]):
         return Unit(number, int(child), int(run), int(lumi), ranges)
 
     def columns(self) -> dict[str, Integers]:
-        """By name."""
+        """The columns by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
@@ -119,17 +119,17 @@ class Plan:
     units: Units
     digest: str | None
     identities: tuple[Identity, ...] = ()
-    """What tells, by file, whether it is still the one that was indexed."""
+    """Identity of each input file, to check that it is still the one that was indexed."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether units go to whoever is free."""
-        return bool((self.units.child == ANYBODY).all())
+        """Whether units go to any idle child."""
+        return bool((self.units.child == ANY_CHILD).all())
 
     def units_of(self, child: int) -> Integers:
-        """Numbers of the units that one child may do, in this order; of `ANYBODY`, of those that
+        """Numbers of the units that one child may do, in this order; of `ANY_CHILD`, of those that
         are shared."""
-        shared = self.units.child == ANYBODY
+        shared = self.units.child == ANY_CHILD
         return np.flatnonzero(shared | (self.units.child == child))
 
     def busy_children(self) -> list[int]:
@@ -139,7 +139,7 @@ class Plan:
         return sorted(set(self.units.child.tolist()))  # np.unique() would import numpy.ma
 
     def events_by_child(self) -> list[int] | None:
-        """(children,) events of each; None if units go to whoever is free."""
+        """(children,) events of each; None if units go to any idle child."""
         if self.is_shared:
             return None
         weights = self.units.n_events.astype(np.float64)
@@ -147,7 +147,7 @@ class Plan:
         return [int(count) for count in counts]
 
     def borders_digest(self) -> str:
-        """SHA-256 of what the units are, whoever does them: where it is the same, so are the
+        """SHA-256 of the units, whichever child does them: where it is the same, so are the
         outputs."""
         digest = hashlib.sha256()
         for name, column in self.units.columns().items():
@@ -156,7 +156,7 @@ class Plan:
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As in plan.json: units as columns."""
+        """Content of plan.json: units as columns."""
         return {
             "distribution": self.distribution,
             "children": self.children,

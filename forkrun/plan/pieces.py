@@ -24,8 +24,8 @@ class Pieces:
     last: Integers
 
     def units(self, lumi_rank: Integers) -> Units:
-        """In order of the lumis' ranks, then of children, then of parts. No range at all gives one
-        empty unit, so that outputs exist with their branches. `lumi_rank` : (n_ranges,)."""
+        """Units in order of the lumis' ranks, then of children, then of parts. If there is no range
+        at all, one empty unit, so that outputs have branches. `lumi_rank` : (n_ranges,)."""
         if not len(self.run):
             zero = np.zeros(1, dtype=np.int64)
             none = np.zeros(0, dtype=np.int64)

@@ -35,7 +35,7 @@ class Selected:
 
     @property
     def n_events(self) -> int:
-        """In all ranges."""
+        """Number of events in all ranges."""
         return int((self.last - self.first).sum())
 
     @property

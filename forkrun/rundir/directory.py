@@ -1,4 +1,4 @@
-"""The places of everything that a run leaves. Their names are spelt here and nowhere else."""
+"""Paths of everything that a run leaves. Their names are defined here and nowhere else."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class RunDirectory:
         return self.path / "ledger"
 
     def child_ledgers(self, child: int) -> list[Path]:
-        """Of all processes that were this child, in no order."""
+        """Ledgers of all processes that were this child, in no order."""
         return list(self.ledger.glob(f"child-{child:03d}.*"))
 
     @property
     def merge_summary(self) -> Path:
-        """Made by a merge of everything."""
+        """Summary of a merge of everything."""
         return self.ledger / "merge.json"
 
     @property
     def partial_merge_summary(self) -> Path:
-        """Made by a merge of a job that was stopped."""
+        """Summary of a merge of a job that was stopped."""
         return self.ledger / "partial-merge.json"
 
     @property
@@ -106,7 +106,7 @@ class RunDirectory:
         return self.merged("histograms")
 
     def merged_files(self) -> list[Path]:
-        """Those that are there."""
+        """Merged files that exist."""
         return sorted(self.output.glob("*.root"))
 
     @property
@@ -160,7 +160,7 @@ class RunDirectory:
         return self.monitoring / f"timing-{child:03d}.json"
 
     def child_timings(self) -> list[Path]:
-        """Of all processes."""
+        """Timing files of all children's processes."""
         return sorted(self.monitoring.glob("timing-*.json"))
 
     def child_trace(self, child: int) -> Path:
@@ -168,11 +168,11 @@ class RunDirectory:
         return self.monitoring / f"trace-{child:03d}.npy"
 
     def child_traces(self) -> list[Path]:
-        """Of all processes."""
+        """Trace files of all children's processes."""
         return sorted(self.monitoring.glob("trace-*.npy"))
 
     def unshared(self, what: str) -> Path:
-        """For `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
+        """A file for `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
         return self.monitoring / f"unshared-{what}"
 
     @property
@@ -184,11 +184,11 @@ class RunDirectory:
         return self.logs / "parent.log"
 
     def log(self, name: str, parent_pid: int) -> Path:
-        """Of a process of this parent: `child-003`, `merge`."""
+        """Log of a process of this parent: `name` is `child-003` or `merge`."""
         return self.logs / f"{parent_pid}-{name}.log"
 
     def logs_of(self, child: int) -> list[Path]:
-        """The last one is the newest."""
+        """Logs of all processes that were this child; the last one is the newest."""
         logs = self.logs.glob(f"*-child-{child:03d}.log")
         return sorted(logs, key=lambda log: log.stat().st_mtime)
 
@@ -214,12 +214,12 @@ class RunDirectory:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of those that a run begins with."""
+        """Names of the folders that a run begins with."""
         return _FOLDERS
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Names of what a merge and a report make."""
+        """Names of the files and folders that a merge and a report make."""
         return _RESULTS
 
 

@@ -1,4 +1,4 @@
-"""What the outputs of a job depend on. A run directory is continued only by the same."""
+"""What the outputs of a job depend on. A run is resumed only with the same fingerprint."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def fingerprint(
     plugins: Sequence[str],
     payloads: Sequence[str] = (),
 ) -> Fingerprint:
-    """Of a job whose modules have been loaded. `input_digests`: by path of the input's files;
-    `units_digest`: of the plan's units; `plugins`: paths of libraries of modules; `payloads`: files
-    of conditions, also of those that are named in index files."""
+    """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
+    files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
+    `payloads`: files of conditions, also those named in index files."""
     described = config.model_dump(mode="json", exclude=_FREE)
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
@@ -74,8 +74,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
-    """Libraries of C++ modules; the files of Python modules, and what was imported from beside
-    them."""
+    """Libraries of C++ modules; the files of Python modules, and what was imported from their
+    folders."""
     yield from (Path(plugin).resolve() for plugin in plugins if Path(plugin).exists())
     types = [*(m.type for m in config.modules), *(c.type for c in config.conditions)]
     folders = {

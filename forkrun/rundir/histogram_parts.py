@@ -6,8 +6,8 @@
     spaces        until the place is a multiple of 8
     sums          float64, little-endian, of one histogram after the other: `HistogramSums.sums`
 
-A run directory may be somebody else's. So nothing in it is executed (as a pickle would be), and
-whoever reads one of these files relies on nothing that it says."""
+A run directory may come from another user. So nothing in it is executed (as a pickle would be), and
+the reader of one of these files relies on nothing that it says."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Sums = npt.NDArray[np.float64]
 Category = str | int
 
 MOST_BYTES = 1_000_000_000
-"""Of the sums of one histogram: ROOT writes objects of 1 GB at most."""
+"""Size limit of the sums of one histogram: ROOT writes objects of 1 GB at most."""
 _AXIS_KEYS = {"kind", "title", "bins", "underflow", "overflow", "grows", "n_declared"}
 
 
@@ -99,7 +99,7 @@ class HistogramAxis:
 
     @property
     def labels(self) -> list[str]:
-        """Of the bins; none but for categories."""
+        """Labels of the bins of a category axis; empty for other axes."""
         return [str(c) for c in self.bins] if self.kind is AxisKind.CATEGORY else []
 
     @cached_property
@@ -141,7 +141,7 @@ def check_name(name: Any) -> None:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Of all histograms of a module. Raises ValueError unless each can be in a ROOT file."""
+    """Raises ValueError unless all histograms of a module can be in one ROOT file."""
     taken: set[str] = set()
     for name in names:
         check_name(name)
@@ -233,8 +233,8 @@ class HistogramSums:
         self.sums += other.sums
 
     def in_order(self) -> HistogramSums:
-        """With its categories in the order of the file: those that were declared, then those that
-        fills have added, sorted; so it does not depend on who saw which first."""
+        """The sums with categories in the order of the file: those that were declared, then those
+        that fills have added, sorted; so it does not depend on which child saw which first."""
         result = replace(self)
         result._spread_to(tuple(_sorted(axis) for axis in self.axes))
         return result
@@ -249,7 +249,7 @@ class HistogramSums:
 
 
 def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]:
-    """Of the sums. Raises ValueError if ROOT could not hold them."""
+    """Shape of a histogram's sums. Raises ValueError if ROOT could not hold them."""
     if not 1 <= len(axes) <= 3:
         raise ValueError(f"it has {len(axes)} axes; only 1 to 3 can be written to ROOT files")
     shape = (len(storage.sums), *(axis.extent for axis in reversed(axes)))
@@ -288,7 +288,7 @@ def _sorted(axis: HistogramAxis) -> HistogramAxis:
 
 
 def _places(old: HistogramAxis, new: HistogramAxis) -> npt.NDArray[np.intp]:
-    """Of the bins of `old` in `new`."""
+    """(bins of `old`,) the place of each in `new`."""
     if old is new or old == new:
         return np.arange(old.extent)
     if old.kind is AxisKind.INTEGER:

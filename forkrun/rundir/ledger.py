@@ -108,7 +108,7 @@ class Commit:
 
     @property
     def duration_s(self) -> float:
-        """From the unit's begin to its commit."""
+        """Time from the unit's begin to its commit."""
         return self.end_s - self.start_s
 
 
@@ -128,7 +128,7 @@ def _check_types(data: Mapping[str, Any]) -> None:
 
 
 def ledger_files(folder: Path) -> list[Path]:
-    """Of all processes, in order of children."""
+    """Ledgers of all processes, in order of children."""
     return sorted(folder.glob("child-*.jsonl"))
 
 
@@ -151,7 +151,7 @@ def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]
 
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
-    """What a ledger has after so many bytes, and how many have been read now."""
+    """Commits in a ledger behind a number of bytes, and the number of bytes read now."""
     with file.open("rb") as stream:
         stream.seek(n_bytes_read)
         lines = complete_lines(stream.read())
@@ -170,11 +170,11 @@ def _commits(file: Path, lines: Iterable[bytes], damaged: list[str]) -> Iterator
 # --- commits that do not hold any more ------------------------------------------------------------
 
 _REVOKED = "revoked.jsonl"
-"""Beside the ledgers: one line {"unit", "end_s", "why"} per commit."""
+"""In the folder of the ledgers: one line {"unit", "end_s", "why"} per commit."""
 
 
 def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
-    """(unit, end_s) of each."""
+    """(unit, end_s) of each revoked commit."""
     revoked = set()
     for record in read_json_lines(folder / _REVOKED, damaged):
         unit, end_s = record.get("unit"), record.get("end_s")
@@ -186,7 +186,7 @@ def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
 
 
 def revoke(folder: Path, commits: Iterable[tuple[Commit, str]]) -> None:
-    """Each with the reason why; on disk when this returns."""
+    """Revokes commits, each with the reason why; on disk when this returns."""
     records = [{"unit": c.unit, "end_s": c.end_s, "why": why} for c, why in commits]
     if not records:
         return

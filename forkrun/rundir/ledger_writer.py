@@ -10,8 +10,8 @@ from forkrun.rundir.ledger import Commit
 
 
 class Ledger:
-    """Appends to a file that is this process's own: what a process that died may have left of a
-    line is nobody's beginning. Each line is on disk when `append` returns."""
+    """Appends to a file of this process alone: half a line left by a process that died is never
+    continued. Each line is on disk when `append` returns."""
 
     def __init__(self, folder: str, child: int) -> None:
         self._path = f"{folder}/child-{child:03d}"
@@ -19,14 +19,14 @@ class Ledger:
             self._fd = _open_new(self._path)
 
     def append(self, commit: Commit) -> None:
-        """One write per line: a reader sees all of it, or a line without its end."""
+        """Appends a line by one write: a reader sees all of it, or a line without its end."""
         line = commit.to_line().encode()
         with output_errors(self._path):
             write_all(self._fd, line)
             os.fsync(self._fd)
 
     def close(self) -> None:
-        """Nothing is pending."""
+        """Closes the file; nothing is pending."""
         os.close(self._fd)
 
 

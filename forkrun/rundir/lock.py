@@ -22,7 +22,7 @@ _OF_A_MACHINE = ("host", "boot", "processes")
 
 
 class RunLock:
-    """A file beside the run's records, touched while its parent lives. No lock of the file system:
+    """A file next to the run's records, touched while its parent lives. No lock of the file system:
     those of network file systems cannot be trusted.
 
     On the holder's machine its process decides: process ids are used again, so its start counts as
@@ -37,7 +37,7 @@ class RunLock:
     @classmethod
     @contextlib.contextmanager
     def held(cls, path: Path) -> Iterator[RunLock]:
-        """While the body runs. Raises OutputError if another parent is at work."""
+        """Holds the lock while the body runs. Raises OutputError if another parent is at work."""
         lock = cls(path)
         lock._acquire()
         try:
@@ -48,8 +48,8 @@ class RunLock:
                     path.unlink()
 
     def keep(self) -> None:
-        """To be called now and then: the parent lives. Raises OutputError if another one took over:
-        this one was not heard of for too long."""
+        """Touches the lock now and then; called often while the parent lives. Raises OutputError if
+        another parent took over, because this one did not touch the lock for too long."""
         now_s = time.monotonic()
         if now_s - self._touched_s < _TOUCH_EVERY_S:
             return
@@ -58,13 +58,13 @@ class RunLock:
             if not self._is_mine():
                 raise OutputError(
                     f"{self._path.parent}: another forkrun has taken over this run directory, or"
-                    " somebody has removed its lock"
+                    " its lock was removed"
                 )
             os.utime(self._path, follow_symlinks=False)
 
     @contextlib.contextmanager
     def kept_by_thread(self) -> Iterator[None]:
-        """While the body runs, which cannot call `keep` and does not fork."""
+        """Keeps the lock by a thread, for a body that cannot call `keep` and does not fork."""
         is_over = threading.Event()
         thread = threading.Thread(target=self._keep_until, args=(is_over,), daemon=True)
         thread.start()
@@ -103,8 +103,8 @@ class RunLock:
                 raise
 
     def _remove_if_dead(self) -> None:
-        """By a rename, which only one of several processes can do. If it was not the dead one's
-        lock any more, it goes back."""
+        """Removes the lock of a dead parent by a rename, which only one of several processes can
+        do. If it turns out to be another parent's lock, it is put back."""
         holder = read_json(self._path)
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
@@ -141,7 +141,7 @@ def _boot() -> str:
 
 
 def _process_namespace() -> str:
-    """Containers have process ids of their own."""
+    """Namespace of process ids: containers have their own."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -150,7 +150,7 @@ def _process_namespace() -> str:
 
 def _start(pid: int) -> int | None:
     """When a process started, in clock ticks since the machine did; None if it is dead, also if
-    nobody has waited for it yet."""
+    it is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -159,7 +159,7 @@ def _start(pid: int) -> int | None:
 
 
 def _is_alive(holder: dict[str, Any], path: Path) -> bool:
-    """Here: whether the same process is there; elsewhere: whether the file was touched."""
+    """Whether the holder lives: on this machine its process, elsewhere by the file's last touch."""
     here, pid = _this_process(), holder.get("pid")
     if isinstance(pid, int) and all(holder.get(k, here[k]) == here[k] for k in _OF_A_MACHINE):
         start = _start(pid)

@@ -1,5 +1,5 @@
-"""Which lumis were processed: what a job leaves for those who keep account of data. All of it
-follows from the ledgers, not from what was meant."""
+"""Lumi accounting: which lumis were processed. All of it follows from the ledgers, not from the
+plan."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
 
 
 def write_lumi_accounting(folder: RunDirectory) -> None:
-    """processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory."""
+    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory."""
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))

@@ -1,4 +1,4 @@
-"""Goes on with a job that did not come to its end: what it committed is verified, not trusted."""
+"""Resumes a job that did not come to its end: what it committed is verified, not trusted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def valid_commits(
 ) -> tuple[list[Commit], list[str]]:
     """The commits whose files are as they were written; what is wrong with others, which are
     revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only, and lines
-    that are damaged are told as well. `tick` is called for each commit."""
+    that are damaged are reported as well. `tick` is called for each commit."""
     valid: dict[int, Commit] = {}
     damaged: list[str] = []
     revoked = []

@@ -56,19 +56,19 @@ def holds_run(folder: RunDirectory, force: bool) -> bool:
 
 
 def clear(folder: RunDirectory) -> None:
-    """An earlier run goes, its fingerprint first; its configuration is replaced later."""
+    """Removes an earlier run, its fingerprint first; its configuration is replaced later."""
     _remove(folder, [folder.fingerprint.name, folder.ledger.name])
     _remove(folder, folder.entries - {folder.lock.name, folder.config.name})
 
 
 def remove_results(folder: RunDirectory) -> None:
-    """What a run that goes on will make anew, first what says that it was merged."""
+    """Removes what a resumed run makes anew, first the record that it was merged."""
     remove(folder.merge_summary)
     _remove(folder, folder.results)
 
 
 def make_folders(folder: RunDirectory) -> None:
-    """Those that are missing."""
+    """Makes the folders that are missing."""
     with output_errors(folder.path):
         for name in folder.folders:
             (folder.path / name).mkdir(parents=True, exist_ok=True)
@@ -83,14 +83,14 @@ def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
 
 
 def _remove_temporary(place: Path, lock: str) -> None:
-    """What processes that died have left. That of a lock may belong to one that lives."""
+    """Removes temporary files of processes that died; a lock's may belong to one that lives."""
     for path in place.glob("*.part"):
         if final_name(path.name) != lock:
             remove(path)
 
 
 def _check_owner(path: Path) -> None:
-    """Whoever owns a folder can put anything into it at any time."""
+    """Refuses another user's folder: its owner can put anything into it at any time."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
@@ -110,7 +110,7 @@ def _entries(folder: RunDirectory) -> set[str]:
 
 
 def _is_ours(folder: RunDirectory) -> bool:
-    """Begun by a run, or by one that was killed before it wrote its configuration: then nothing is
+    """Whether a run began it, perhaps killed before it wrote its configuration: then nothing is
     there but empty folders."""
     if folder.is_run_directory() or "units of work" in read_json(folder.fingerprint):
         return True

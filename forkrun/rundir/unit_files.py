@@ -25,15 +25,15 @@ class UnitFiles:
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
-        """Of a unit."""
+        """Folder of the unit's temporary outputs."""
         return self._directory.unit(number)
 
     def probe_folder(self, number: int, child: int) -> str:
-        """For what a probe of a unit writes; nothing of it is kept."""
+        """Folder for what a probe of a unit writes; nothing of it is kept."""
         return f"{self.folder(number)}-probe-{child:03d}"
 
     def places(self, folder: str) -> dict[str, str]:
-        """By label, where outputs are written; the folder is made."""
+        """Paths to write outputs to, by label; makes the folder."""
         with output_errors(folder):
             _make_folder(folder)
         return {label: f"{folder}/{label}.root.part" for label in self._labels}
@@ -41,7 +41,7 @@ class UnitFiles:
     def write_histograms(
         self, folder: str, pieces: Sequence[bytes | memoryview]
     ) -> HistogramPart | None:
-        """Under their final name when this returns; None if there are none."""
+        """Writes the unit's histograms, under their final name when this returns; None if none."""
         if not pieces:
             return None
         name = f"{folder}/histograms.bin"
@@ -51,14 +51,14 @@ class UnitFiles:
         return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
 
     def publish(self, folder: str) -> None:
-        """All outputs, which are on disk: whoever wrote them has synced them."""
+        """Renames all outputs, which their writer has synced to disk."""
         for label in self._labels:
             _publish(f"{folder}/{label}.root")
         with output_errors(folder):
             sync(folder)
 
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
-        """Of an output that is published."""
+        """Record of a published output: file, events, size and checksum."""
         name, written = f"{folder}/{output.label}.root", output.written
         checksum = _core.file_checksum(name)
         return OutputPart(

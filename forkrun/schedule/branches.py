@@ -24,7 +24,7 @@ def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
 
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
-    """Those that match a keep pattern and no drop pattern; in the same order."""
+    """Names that match a keep pattern and no drop pattern, in the same order."""
     return [
         name
         for name in names

@@ -52,7 +52,7 @@ class JobSchedule:
     ) -> _core.Processor:
         """Starts threads: call it in the child."""
         threads, monitoring = config.threads, config.monitoring
-        n_threads, lanes, units, iovs = in_work(threads)
+        n_threads, lanes, units, iovs = in_flight(threads)
         settings = _core.ProcessorSettings(
             executor=threads.executor.value,
             threads=n_threads,
@@ -76,14 +76,14 @@ class JobSchedule:
         return taken
 
     def clear_histograms(self) -> None:
-        """Empties all."""
+        """Empties all histograms."""
         self.core.clear_histograms()
         for module in self.modules.values():
             module.clear()
 
 
-def in_work(threads: ThreadsConfig) -> tuple[int, int, int, int]:
-    """Threads of a child, and blocks, units and IOVs that it has in work at the same time."""
+def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:
+    """Threads of a child, and blocks, units and IOVs that it has in flight at the same time."""
     if threads.executor is Executor.SERIAL:
         return 1, 1, 1, 1
     blocks = threads.concurrent_blocks or threads.per_child
@@ -125,7 +125,7 @@ def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Sched
 
 
 def _check_histograms(core: _core.Schedule) -> None:
-    """Those of C++ modules, as far as the core does not care; `book` checks those in Python."""
+    """Checks what the core does not of C++ modules' histograms; `book` checks those in Python."""
     names: dict[str, list[str]] = {}
     problems = []
     for histogram in core.histograms():
@@ -151,12 +151,12 @@ def _load_plugins(config: JobConfig) -> list[str]:
 
 
 def plugin_paths(config: JobConfig) -> list[str]:
-    """Of the libraries of C++ modules."""
+    """Paths of the libraries of C++ modules."""
     return [plugin_path(plugin) for plugin in config.job.plugins]
 
 
 def plugin_path(plugin: str) -> str:
-    """A bare name: of one that comes with forkrun."""
+    """Path of a library; a bare name is that of one that comes with forkrun, if there is one."""
     shipped = Path(__file__).parents[1] / "lib" / f"lib{plugin}.so"
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 

@@ -123,7 +123,7 @@ def _labels(children: Sequence[int]) -> list[str]:
 
 
 def _legend(axes: Axes) -> None:
-    """In the order of the stack, beside the plot."""
+    """Draws the legend in the order of the stack, next to the plot."""
     handles, texts = axes.get_legend_handles_labels()
     shown = [i for i, text in enumerate(texts) if not text.startswith("_")][::-1]
     axes.legend(

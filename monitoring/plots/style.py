@@ -67,7 +67,7 @@ def mark_phases(axes: Axes, records: RunRecords) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Text stays text in an SVG."""
+    """Saves the plot in the format of its suffix; text stays text in an SVG."""
     with (
         rc_context({"svg.fonttype": "none", "svg.hashsalt": "forkrun"}),
         published(path) as temporary,

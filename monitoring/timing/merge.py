@@ -34,8 +34,8 @@ MAX_STALLS = 200
 def write_run_timing(
     run: Path, commits: Sequence[Commit], paths: Mapping[str, Sequence[str]]
 ) -> Timing | None:
-    """Of a run whose children have ended; None where nothing was recorded. `commits` : of its
-    ledger."""
+    """Merges the timings of a run whose children have ended, and writes them; None where nothing
+    was recorded. `commits` : of its ledger."""
     parts = [json.loads(file.read_bytes()) for file in RunDirectory(run).child_timings()]
     if not parts:
         return None
@@ -46,7 +46,7 @@ def write_run_timing(
 
 
 def read_timing(run: Path) -> Timing:
-    """Of a run directory. Raises InputError."""
+    """Reads the timing of a run directory. Raises InputError."""
     file = RunDirectory(run).timing
     try:
         return Timing.from_json(json.loads(file.read_bytes()))

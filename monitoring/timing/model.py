@@ -40,8 +40,8 @@ class Stall:
 
 @dataclass(frozen=True)
 class Timing:
-    """Of a whole run. `overhead_s_per_event` : CPU outside of modules, per event; `n_not_traced` :
-    calls that are not in the trace, for lack of space."""
+    """Timing of a whole run. `overhead_s_per_event` : CPU outside of modules, per event;
+    `n_not_traced` : calls that are not in the trace, for lack of space."""
 
     n_events: int
     cpu_s: float
@@ -54,7 +54,7 @@ class Timing:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Timing:
-        """Of a `timing.json`."""
+        """Makes the timing from the content of a `timing.json`."""
         return cls(
             n_events=raw["n_events"],
             cpu_s=raw["cpu_s"],

@@ -11,7 +11,7 @@ _HEAD = ("module", "calls", "mean", "p95", "longest", "total", "CPU", "share")
 
 
 def format_timing(timing: Timing) -> str:
-    """The modules that took most, and who waited for whom; ends with a newline."""
+    """The modules that took most, and which waited for which; ends with a newline."""
     total_s = sum(module.total_s for module in timing.modules)
     modules = sorted(timing.modules, key=lambda module: -module.total_s)
     rows = [_HEAD, *(_row(module, total_s) for module in modules[:MAX_MODULES] if module.count)]

@@ -43,7 +43,7 @@ def _first_ns(file: Path) -> int:
 
 
 def _records(file: Path) -> npt.NDArray[np.void]:
-    """Calls of one child, mapped. Raises InputError: somebody else may have written the file."""
+    """Calls of one child, mapped. Raises InputError: the file may come from another user."""
     try:
         records: npt.NDArray[np.void] = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

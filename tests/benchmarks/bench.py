@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def parse_arguments() -> Any:
-    """Of the command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=500_000, help="of the sample (500000)")
     parser.add_argument("--repeats", type=int, default=3, help="the best of so many counts (3)")

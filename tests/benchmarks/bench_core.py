@@ -211,7 +211,7 @@ def schedules() -> Iterator[Figure]:
 def main() -> int:
     """Prints every figure as soon as it is there, then all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, help="bench_core, beside bench_units")
+    parser.add_argument("--binary", type=Path, help="bench_core, next to bench_units")
     parser.add_argument("--data", type=Path, help="folder of the public replay files")
     parser.add_argument("--only", nargs="*", help="names of parts")
     parser.add_argument("--long", action="store_true", help="20,000 events in flight: 5 minutes")

@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def parse_arguments() -> Any:
-    """Of the command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--children", type=int, default=32)
     parser.add_argument("--gb", type=float, default=1.0, help="of conditions, for forks (1)")

@@ -1,9 +1,9 @@
-"""Part of `make bench-memory`: what looking at memory costs, and how long it stops a child.
+"""Part of `make bench-memory`: what sampling memory costs, and how long it stops a child.
 
-A child that writes to pages, or maps and unmaps memory, while nobody looks, while its
+A child that writes to pages, or maps and unmaps memory, while nothing reads its memory, while its
 `smaps_rollup` is read in a loop, and while its page table is read piece by piece; then the
 sampler's own cost for many children. On a busy machine the longest times are those of the machine:
-compare them with those of "nobody"."""
+compare them with those of "none"."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from forkrun.monitoring.host import describe_host
 MB = 1_000_000
 PAGE = mmap.PAGESIZE
 READERS: dict[str, Callable[[int], object]] = {
-    "nobody": lambda pid: time.sleep(0.005),
+    "none": lambda pid: time.sleep(0.005),
     "smaps_rollup": lambda pid: Path(f"/proc/{pid}/smaps_rollup").read_bytes(),
     "page table": _core.count_pages,
 }
@@ -63,7 +63,7 @@ def written_memory(megabytes: int) -> mmap.mmap:
 
 
 def measure_stops(megabytes: int, work: str, reader: str, seconds: float) -> dict[str, object]:
-    """Times of a child's single operations [s], while `reader` looks as often as it can."""
+    """Times of a child's single operations [s], while `reader` reads as often as it can."""
     memory = written_memory(megabytes)
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "times.json")
@@ -109,7 +109,7 @@ def time_operations(memory: mmap.mmap, work: str, seconds: float) -> dict[str, f
 
 
 def measure_cost(megabytes: int, n_children: int, seconds: float) -> dict[str, object]:
-    """Of the sampler as a job has it, with children that share this memory."""
+    """Cost of the sampler as a job has it, with children that share this memory."""
     memory = written_memory(megabytes)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -131,15 +131,17 @@ def measure_cost(megabytes: int, n_children: int, seconds: float) -> dict[str, o
 
 
 def sleep() -> int:
-    """Of a child."""
+    """What a child does."""
     while True:
         signal.pause()
 
 
 def print_stops(stops: list[dict[str, object]]) -> None:
     """Times in microseconds."""
-    print("a child's operation, while somebody looks at its memory [µs]")
-    print(f"{'MB':>6} {'work':8}{'reader':14}{'a look':>10}{'p50':>10}{'p99.9':>10}{'longest':>10}")
+    print("a child's operation, while its memory is sampled [µs]")
+    print(
+        f"{'MB':>6} {'work':8}{'reader':14}{'a sample':>10}{'p50':>10}{'p99.9':>10}{'longest':>10}"
+    )
     for stop in stops:
         times = [1e6 * float(str(stop[k])) for k in ("look_s", "p50_s", "p999_s", "longest_s")]
         words = f"{stop['megabytes']:>6} {stop['work']:8}{stop['reader']:14}"
@@ -147,7 +149,7 @@ def print_stops(stops: list[dict[str, object]]) -> None:
 
 
 def print_costs(costs: list[dict[str, object]]) -> None:
-    """Of the sampler."""
+    """Prints the costs of the sampler."""
     for cost in costs:
         fraction, stop_ms = (
             float(str(cost["cpu_fraction"])),
@@ -156,7 +158,7 @@ def print_costs(costs: list[dict[str, object]]) -> None:
         print(
             f"sampler: {cost['n_children']} children of {cost['megabytes']} MB,"
             f" {cost['n_samples']} samples in {float(str(cost['elapsed_s'])):.0f} s:"
-            f" {100 * fraction:.2f} % of a CPU; no look longer than {stop_ms:.2f} ms"
+            f" {100 * fraction:.2f} % of a CPU; no sample longer than {stop_ms:.2f} ms"
         )
 
 

@@ -3,7 +3,7 @@
     python tests/benchmarks/conditions.py [--megabytes 200] [--children 4]
 
 Memory is what /proc says of each child after it has read the payload, while all children are there;
-"own" is what it shares with nobody (Private_Dirty and Private_Clean)."""
+"own" is what it shares with no process (Private_Dirty and Private_Clean)."""
 
 from __future__ import annotations
 

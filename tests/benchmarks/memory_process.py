@@ -69,7 +69,7 @@ def fork(what: str, gigabytes: float, huge_pages: str) -> dict[str, Any]:
 
 
 def fork_time_s() -> float:
-    """Of a child that ends at once."""
+    """Time to fork a child that ends at once [s]."""
     start_s = time.perf_counter()
     (pid,) = fork_processes([Process(lambda: 0, Path(os.devnull))])
     end_s = time.perf_counter()

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def parse_arguments() -> Any:
-    """Of the command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--children", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=30.0, help="of the event loop (30)")
@@ -72,7 +72,7 @@ class Bench:
         return cls(folder, args.children, args.seconds * args.children / SAMPLE.n_events)
 
     def run(self, name: str, faults: Faults | None = None) -> Run:
-        """The job, gone on with as often as its parent dies."""
+        """Runs the job, and resumes it as often as its parent dies."""
         calls = self.folder / f"{name}-calls"
         calls.mkdir()
         job = self.folder / f"{name}.json"
@@ -125,7 +125,7 @@ def kill_in_turn(undisturbed: Run, children: int) -> Faults:
 
 
 def kill_all(undisturbed: Run, children: int) -> Faults:
-    """The units that all children have in work in the middle of the job."""
+    """The units that all children have in flight in the middle of the job."""
     return kills(undisturbed.units_at(0.5, children))
 
 

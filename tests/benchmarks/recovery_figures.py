@@ -1,4 +1,4 @@
-"""What the run directories of recovery.py tell: deaths, losses, times."""
+"""Figures from the run directories of recovery.py: deaths, losses, times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Run:
 
     @classmethod
     def read(cls, folder: Path, calls: Path, sessions: Sequence[Session]) -> Run:
-        """Of a job that has ended well."""
+        """Reads the records of a job that has ended well."""
         ledger = [line for file in folder.glob("ledger/child-*.jsonl") for line in _lines(file)]
         return cls(
             _lines(folder / "monitoring" / "events.jsonl"),
@@ -43,7 +43,7 @@ class Run:
 
     @property
     def wall_s(self) -> float:
-        """Of the processes, one after the other."""
+        """Wall time of the job's processes, one after the other."""
         return sum(session.end_s - session.start_s for session in self.sessions)
 
     @property
@@ -65,10 +65,10 @@ class Run:
         return [int(line["unit"]) for line in self.ledger[place : place + n]]
 
     def deaths(self) -> list[dict[str, float]]:
-        """Of killed children, in order; times [s]. `lost`: of the unit in work, from its begin to
-        its last event; `redone`: of the same unit in the next child; the others count from the last
-        event of the dead child: until the parent knew, until the next child was forked, until the
-        first event of that one was begun."""
+        """Deaths of killed children, in order; times [s]. `lost`: of the unit in flight, from its
+        begin to its last event; `redone`: of the same unit in the next child; the others count
+        from the last event of the dead child: until the parent knew, until the next child was
+        forked, until the first event of that one was begun."""
         return [
             self._death(place, line)
             for place, line in enumerate(self.timeline)

@@ -30,7 +30,7 @@ def main() -> int:
         rounds = []
         for done in pool.map(lambda seed: run_round(bench, seed), seeds):
             rounds.append(done)
-            _tell(done, len(rounds), options.rounds)
+            _report(done, len(rounds), options.rounds)
             if not done.problem and not options.folder:
                 shutil.rmtree(folder / f"round-{done.seed}")
     survived = [done for done in rounds if not done.problem]
@@ -43,7 +43,7 @@ def main() -> int:
     return 0 if len(survived) == len(rounds) else 1
 
 
-def _tell(done: Round, n: int, n_rounds: int) -> None:
+def _report(done: Round, n: int, n_rounds: int) -> None:
     stations = [f"kill at {aim}" for aim in done.aims]
     faults = ", ".join([*stations, *(f"{f['fault']} at {f['at']}" for f in done.faults)])
     outcome = done.problem or "survived"

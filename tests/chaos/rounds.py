@@ -158,8 +158,8 @@ class _Session:
     def run(
         self, kill_after_s: float | None, dice: random.Random | None = None, aim: str = ""
     ) -> tuple[int, str]:
-        """Exit code and what was said. With `dice` children are killed from outside as well; the
-        parent is, after some time. `aim`: a station where somebody is killed."""
+        """Exit code and output. With `dice` children are killed from outside as well; the
+        parent is, after some time. `aim`: a station where a process is killed."""
         variables = {**self._environment, **({"FORKRUN_CACHE": ""} if aim == "index" else {})}
         with running(*self._arguments, cwd=self._folder, env=variables) as process:
             self._disturb(process, kill_after_s, dice, aim)
@@ -190,7 +190,7 @@ class _Session:
             time.sleep(0.01 if aim else 0.05)
 
     def _events(self) -> list[str]:
-        """Of all sessions' timelines."""
+        """Names of the events in the timelines of all sessions."""
         file = Path(self._environment["CHAOS_ROUND"]) / "monitoring" / "events.jsonl"
         lines = file.read_text().splitlines() if file.exists() else []
         return [line.split('"event":"')[-1].split('"')[0] for line in lines]

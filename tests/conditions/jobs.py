@@ -88,7 +88,7 @@ def plan_of(*lumis: tuple[int, int]) -> Any:
 def prefetch(
     configs: Sequence[dict[str, Any]], *lumis: tuple[int, int], **options: Any
 ) -> Conditions:
-    """Of a plan with these lumis."""
+    """Prefetched conditions for a plan with these lumis."""
     models = [ConditionConfig.model_validate(config) for config in configs]
     units = plan_of(*lumis or ((1, 1),)).units
     return prefetch_conditions(models, PrefetchConfig(**options), units)

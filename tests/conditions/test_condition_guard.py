@@ -15,7 +15,7 @@ from forkrun import _core
 from forkrun.conditions.guard import WATCHED, ConditionGuard
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
-from forkrun.modules.base import MESSAGES
+from forkrun.modules.base import MODULE_CALLBACKS
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, ledger_units, write_job
 
@@ -216,7 +216,7 @@ for name in ("pre_fork", "post_fork", "begin_job", "end_job", "begin_iov", "end_
 
 
 def test_the_guard_watches_every_callback_of_modules() -> None:
-    assert {*MESSAGES, "produce", "filter", "analyze"} == set(WATCHED)
+    assert {*MODULE_CALLBACKS, "produce", "filter", "analyze"} == set(WATCHED)
 
 
 @pytest.mark.parametrize("callback", WATCHED)

@@ -286,7 +286,7 @@ def write_correction(schema: Any, file: Path, factor: float) -> None:
 
 
 def write_model(onnx: Any, file: Path, second: float) -> None:
-    """Of (n, 2): first + `second` × second."""
+    """Writes a model of an input (n, 2): first + `second` × second."""
     helper, number = onnx.helper, onnx.TensorProto.FLOAT
     weights = onnx.numpy_helper.from_array(np.array([[1], [second]], dtype=np.float32), "w")
     graph = helper.make_graph(

@@ -74,10 +74,10 @@ def test_blocks_see_the_array_of_their_iov(
 
 
 @pytest.mark.parametrize("concurrent_iovs", [0, 1, 2])
-def test_an_iov_of_each_lumi_in_work_together_sees_its_own(
+def test_an_iov_of_each_lumi_in_flight_sees_its_own(
     plugins: Path, tmp_path: Path, concurrent_iovs: int
 ) -> None:
-    """What is excluded comes and goes while units of several IOVs are in work."""
+    """What is excluded comes and goes while units of several IOVs are in flight."""
     n_lumis = 40
     lumis = [(1, lumi, 12) for lumi in range(1, n_lumis + 1)]
     events = write_events(tmp_path / "in.root", lumis)

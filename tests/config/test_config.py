@@ -1,4 +1,4 @@
-"""Configurations: what is read, what is refused and how it is said."""
+"""Configurations: what is read, what is refused and with which messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def main() -> int:
         names = [f"round-{number}" for number in range(len(plans))]
         for done in pool.map(lambda p, n: run_round(bench, p, n), plans, names):
             rounds.append(done)
-            _tell(done, len(rounds), len(plans))
+            _report(done, len(rounds), len(plans))
             if not done.violations and not options.folder:
                 shutil.rmtree(folder / names[len(rounds) - 1])
             if options.log:
@@ -59,7 +59,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _tell(done: Round, n: int, n_rounds: int) -> None:
+def _report(done: Round, n: int, n_rounds: int) -> None:
     codes = ", ".join(map(str, done.codes))
     outcome = "; ".join(line.splitlines()[0] for line in done.violations) or "ok"
     print(f"{n}/{n_rounds} {done.plan}: exit codes {codes}: {outcome}", flush=True)

@@ -155,7 +155,7 @@ def _half_written(bench: Bench, run: Path) -> Iterator[str]:
 
 
 def _unreadable(run: Path, commit: dict[str, object]) -> Iterator[str]:
-    """Of a commit that counts, by its checksum, but whose files are no ROOT files."""
+    """Files of a commit whose checksum agrees, but which are no ROOT files."""
     for part in commit["outputs"].values():  # type: ignore[attr-defined]
         file = run / part["file"]
         if not file.exists() or file_checksum(str(file)) != part["checksum"]:

@@ -1,4 +1,4 @@
-"""What forbids a fork, where it came from, and what people are told."""
+"""What forbids a fork, where it came from, and what the message says."""
 
 from __future__ import annotations
 

@@ -183,9 +183,9 @@ def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path:
     prepare_memory(MemoryConfig(fill_holes=False, huge_pages=False), [values], 1)
     in_holes = private_bytes_of(work, tmp_path)
     prepare_memory(MemoryConfig(huge_pages=False), [values], 1)
-    beside = private_bytes_of(work, tmp_path)
-    assert beside < 16 * MB
-    assert in_holes > 2 * beside
+    in_new_memory = private_bytes_of(work, tmp_path)
+    assert in_new_memory < 16 * MB
+    assert in_holes > 2 * in_new_memory
 
 
 def test_huge_pages_leave_values_as_they_are_and_a_write_copies_little(tmp_path: Path) -> None:

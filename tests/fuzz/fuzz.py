@@ -99,7 +99,7 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=1, metavar="N")
     parser.add_argument("--at-once", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of CPU time")
-    parser.add_argument("--folder", type=Path, help="keep damaged files that did harm here")
+    parser.add_argument("--folder", type=Path, help="keep damaged files that caused faults here")
     parser.add_argument("--report", type=Path, default=Path("build/fuzz.json"))
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="forkrun-fuzz-"))

@@ -25,7 +25,7 @@ class Original:
 
     @classmethod
     def of(cls, name: str, data: bytes) -> Original:
-        """Of these bytes."""
+        """The original with these bytes, and its records."""
         return cls(name, data, records(data))
 
     @property

@@ -1,4 +1,4 @@
-"""Damaged files: a short form of `make fuzz`, and files that once did harm."""
+"""Damaged files: a short form of `make fuzz`, and files that once caused faults."""
 
 from __future__ import annotations
 

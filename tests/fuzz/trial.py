@@ -124,7 +124,7 @@ def differences(expected: Digests, found: Digests) -> list[str]:
 
 
 def digests_of(file: Path, index: dict[str, Any]) -> Digests:
-    """Of the values of all branches that can be read."""
+    """Digests of the values of all branches that can be read."""
     names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
     columns = _core.read_columns(str(file), TREE, names)
     return {name: _digest(column) for name, column in columns.items()}

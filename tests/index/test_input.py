@@ -1,4 +1,4 @@
-"""Input of every sort: which ends well, and what is said of the rest."""
+"""Input of every sort: which is processed, and the messages about the rest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def merged(folder: Path, branch: str = "event") -> list[Any]:
 
 
 def selected(events: range) -> list[int]:
-    """Of `files.write_events`: at least two jets above 30 GeV."""
+    """Events of `files.write_events` with at least two jets above 30 GeV."""
     pts = {n: [10 * (jet + 1) + n % 7 for jet in range(n % 5)] for n in events}
     return [n for n in events if sum(pt > 30 for pt in pts[n]) >= 2]
 

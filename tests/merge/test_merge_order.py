@@ -62,12 +62,12 @@ def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) ->
     final = tmp_path / "output" / "events.root"
 
     def write(fail: bool) -> None:
-        with published(final) as beside:
-            beside.write_text("half")
+        with published(final) as temporary:
+            temporary.write_text("half")
             assert not final.exists()
             if fail:
                 raise VerificationError("differs")
-            beside.write_text("all")
+            temporary.write_text("all")
 
     with pytest.raises(VerificationError):
         write(fail=True)

@@ -1,4 +1,4 @@
-"""Joining what is beside trees: as ROOT does, or once."""
+"""Joining objects other than trees: as ROOT does, or once."""
 
 from __future__ import annotations
 

@@ -361,7 +361,7 @@ def test_a_histogram_cannot_be_a_folder_as_well() -> None:
     assert list(module.booked()) == ["mass/zoom/in", "massive"]
 
 
-# --- files of units that somebody else wrote ------------------------------------------------------
+# --- files of units from another user -------------------------------------------------------------
 @pytest.fixture
 def part(tmp_path: Path) -> Path:
     categories = hist.Hist.new.StrCat(["nominal"], growth=True).Reg(2, 0, 1).Weight()
@@ -476,7 +476,7 @@ def test_any_damage_is_an_error_or_other_numbers(
 
 
 def test_a_pickle_in_a_run_directory_is_not_executed(tmp_path: Path) -> None:
-    """Its size and checksum are as its ledger says, as anybody could write it."""
+    """Its size and checksum are as its ledger says: any user could write such a file."""
     evil, mark = tmp_path / "evil.bin", tmp_path / "executed"
     job = write_job(tmp_path, job_of(tmp_path, 1, merge={"enabled": False}))
     assert forkrun("run", job, "-o", "run", "-q", cwd=tmp_path).code == 0

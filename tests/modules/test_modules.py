@@ -1,4 +1,4 @@
-"""Modules in Python: how they are loaded, and what is said about those that cannot be."""
+"""Modules in Python: how they are loaded, and the messages about those that cannot be."""
 
 from __future__ import annotations
 

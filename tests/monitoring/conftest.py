@@ -50,7 +50,7 @@ def write_lines(path: Path, lines: list[dict[str, Any]]) -> None:
 
 
 def timeline_lines() -> list[dict[str, Any]]:
-    """Of a job of 20 s: start-up 2 s, merge from 16 to 19 s."""
+    """Timeline of a job of 20 s: start-up 2 s, merge from 16 to 19 s."""
     merged = {"events": {"n_events": 60, "digest": f"{16 * 21:032x}", "n_bytes": 5000}}
     return [
         {"time_s": T0, "event": "job_start", "child": None, "pid": 99},

@@ -142,7 +142,7 @@ def test_closing_writes_what_sampling_cost(tmp_path: Path, record_process: Recor
     assert cost["cpu_fraction"] == cost["cpu_s"] / 10
 
 
-def test_a_child_takes_a_last_look_at_itself(tmp_path: Path) -> None:
+def test_a_child_takes_a_last_sample_of_itself(tmp_path: Path) -> None:
     sample_self(tmp_path, 3, 42)
     (line,) = samples(tmp_path)
     assert (line["child"], line["pid"], line["n_events_done"]) == (3, os.getpid(), 42)
@@ -178,7 +178,7 @@ def test_shared_and_private_add_up_to_rss(
 
 
 def sampler_of_two_children(run_dir: Path, record_process: RecordProcess) -> Sampler:
-    """Of parent 1 with children 2 and 3, of which each tick reads one."""
+    """Sampler of parent 1 with children 2 and 3; each tick reads one process."""
     for pid in (1, 2):
         record_process(pid)
     settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
@@ -198,13 +198,17 @@ def test_a_look_at_many_processes_is_done_piece_by_piece(
     assert looks == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
 
 
-@pytest.mark.parametrize(("look_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
-def test_a_look_that_has_begun_is_brought_to_its_end_also_in_a_short_job(
-    tmp_path: Path, record_process: RecordProcess, look_grant_s: float, n_samples: int
+@pytest.mark.parametrize(("complete_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
+def test_a_complete_sample_that_has_begun_is_finished_also_in_a_short_job(
+    tmp_path: Path, record_process: RecordProcess, complete_grant_s: float, n_samples: int
 ) -> None:
     record_process(1)
     settings = SamplerSettings(
-        min_interval_s=0.0, slice_s=0.0, max_cost=1e-9, grant_s=1e-9, look_grant_s=look_grant_s
+        min_interval_s=0.0,
+        slice_s=0.0,
+        max_cost=1e-9,
+        grant_s=1e-9,
+        complete_grant_s=complete_grant_s,
     )
     sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
     sampler.add_child(0, 2, now_s=0.0)
@@ -235,7 +239,9 @@ def test_a_look_counts_only_if_the_same_processes_shared_memory_all_the_time(
     proc = record_process(4)
     sampler.tick(1.0)
     sampler.tick(2.0)
-    if change == "exits":  # it was looked at, and its memory is given back, if nobody waited for it
+    if (
+        change == "exits"
+    ):  # it was looked at, and its memory is given back, if it was not waited for
         (proc / "2" / "stat").write_text(STAT.format(pid=2, pages=0))
     elif change == "joins":
         sampler.add_child(2, 4, now_s=2.5)

@@ -68,7 +68,7 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as `site-packages`: the installed package, and ROOT beside it."""
+    """A folder as `site-packages`: the installed package, and ROOT next to it."""
     folder = tmp_path_factory.mktemp("site")
     run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", folder, wheel, cwd=folder)
     (folder / "ROOT").symlink_to(root_of_the_wheel())

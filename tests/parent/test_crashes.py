@@ -190,7 +190,7 @@ def test_children_that_all_end_themselves_outside_of_units_end_the_job(
         assert ended.code == 5, ended.err
         assert "3 children ended outside of any unit" in ended.err
         assert "it ended itself (exit code 0) before its work was done" in ended.err
-    else:  # all that there was to do is done, and what happened is said
+    else:  # all that there was to do is done, and what happened is reported
         assert ended.code == 0, ended.err
         (recovered,) = report_of(tmp_path / "run")["recovery"]
         assert "it ended itself (exit code 0)" in recovered["text"]

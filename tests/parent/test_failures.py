@@ -1,4 +1,4 @@
-"""Jobs that end badly: what is said, what is kept, and that nothing half-done looks done."""
+"""Jobs that fail: their messages, what is kept, and that nothing half-done looks done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_killed_child_is_named_with_its_signal_last_events_and_log(
     number = getattr(signal, name).value
     assert ended.code == 5
     assert f"failed: killed by signal {number} ({name})" in ended.err
-    assert "event 1:4:150 kills whoever processes it" in ended.err
+    assert "event 1:4:150 crashes the child that processes it" in ended.err
     assert f"the event 1:4:150 is entry 149 of {events}" in ended.err
     (log,) = [line.split("log: ")[1] for line in ended.err.splitlines() if "its log: " in line]
     assert Path(log).exists()

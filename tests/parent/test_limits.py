@@ -125,7 +125,7 @@ def test_the_largest_child_makes_room(
     readings = [reader.read(pid) for pid in (os.getpid(), *running.values())]
     used = sum(reading.pss_bytes for reading in readings if reading)
     guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
-    demand = guard.look(running)
+    demand = guard.check(running)
     assert (demand.relief if demand else None) is relief
     if demand and n_children == 1:
         assert demand.child == 1
@@ -134,15 +134,15 @@ def test_the_largest_child_makes_room(
 
 
 class FirstReading(ProcessReader):
-    """Of processes that stay as they were: otherwise their share of libraries changes with whoever
-    else maps them."""
+    """Reader that keeps the first reading of each process: otherwise its share of libraries changes
+    with other processes that map them."""
 
     def __init__(self) -> None:
         super().__init__(max_stop_s=math.inf)  # exact PSS
         self._first = cache(super().read)
 
     def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        del n_processes  # of no account where PSS is exact
+        del n_processes  # does not matter where PSS is exact
         return self._first(pid)
 
 
@@ -161,7 +161,7 @@ def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgrou
     (tmp_path / "memory.current").write_text("1000\n")
     limit = MemoryLimit(1000, "a limit", tmp_path if in_cgroup else None)
     reader = CountingReader()
-    demand = MemoryGuard(limit, os.getpid(), reader).look({1: sleeper})
+    demand = MemoryGuard(limit, os.getpid(), reader).check({1: sleeper})
     assert demand
     assert demand.child == 1
     assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]

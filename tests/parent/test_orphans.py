@@ -93,7 +93,7 @@ def is_running(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state != "Z"  # ended; whoever adopted it has not waited for it
+    return state != "Z"  # ended; the process that adopted it has not waited for it
 
 
 @pytest.mark.parametrize("how", ["program", "copy", "daemon"])

@@ -19,7 +19,7 @@ RANGES = (EntryRange(0, 10, 20), EntryRange(2, 0, 5))
 
 
 def units(n: int) -> Units:
-    """Of lumis 1, 2, … with the entries 10·lumi to 10·lumi + 9 of file 0."""
+    """Units of lumis 1, 2, … with the entries 10·lumi to 10·lumi + 9 of file 0."""
     numbers = np.arange(n)
     return Units(
         child=np.full(n, -1), run=np.ones(n, dtype=np.int64), lumi=numbers + 1,
@@ -36,7 +36,7 @@ def test_a_unit_that_killed_once_is_done_again_by_the_next_child() -> None:
     recovery = Recovery(SKIP, units(5))
     assert not recovery.is_busy
     assert recovery.died(killed(3)) == "unit 3 is done again"
-    recovery.owe([1])
+    recovery.requeue([1])
     assert recovery.is_busy
     assert recovery.assignment() == Assignment(Purpose.WORK, (1, 3))
     assert not recovery.is_busy
@@ -78,7 +78,8 @@ def test_stop_ends_the_job_with_the_event() -> None:
     recovery.assignment()
     recovery.probed(0, killed(0, 9, event=7))
     recovery.assignment()
-    with pytest.raises(HopelessError, match="event 1:1:7 kills whoever processes it") as caught:
+    words = "event 1:1:7 crashes the child that processes it"
+    with pytest.raises(HopelessError, match=words) as caught:
         recovery.probed(0, killed(0, 0, event=7))
     assert caught.value.bad_event
     assert caught.value.bad_event.entry == 9

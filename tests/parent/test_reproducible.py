@@ -74,7 +74,7 @@ def run(folder: Path, job: dict[str, Any], variant: Variant, **threads: Any) -> 
 
 
 def digests(folder: Path) -> Digests:
-    """Of merged files and of temporary outputs."""
+    """Digests of merged files and of temporary outputs."""
     files = [f for part in ("output", "units") for f in (folder / part).rglob("*") if f.is_file()]
     return {str(file.relative_to(folder)): sha256(file) for file in files}
 

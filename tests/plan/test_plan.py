@@ -16,7 +16,7 @@ from forkrun._core import EventDigest
 from forkrun.config import Distribution, ForkingConfig, JobConfig, MergeConfig, SourceConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange, LumiRanges
-from forkrun.plan import ANYBODY, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
+from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
 
 NO_DIGEST = "0" * 32
 Sizes = list[list[tuple[int, int, int]]]  # by file: (run, lumi, events)
@@ -147,8 +147,8 @@ def test_a_lumi_in_several_places_is_one_lumi() -> None:
     sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
     plan = make_plan(JobConfig(), index_of(sizes))
     assert list(plan.units) == [
-        Unit(0, ANYBODY, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
-        Unit(1, ANYBODY, 1, 8, (EntryRange(0, 3, 5),)),
+        Unit(0, ANY_CHILD, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
+        Unit(1, ANY_CHILD, 1, 8, (EntryRange(0, 3, 5),)),
     ]
 
 
@@ -174,7 +174,7 @@ def test_the_mask_selects_lumis_with_both_ends() -> None:
     accepted = [(run, lumi) for run in (1, 2, 3) for lumi in range(9) if mask.accepts(run, lumi)]
     assert accepted == [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 1)]
     plan = make_plan(JobConfig(), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask)
-    assert list(plan.units) == [Unit(0, ANYBODY, 1, 2, (EntryRange(0, 5, 9),))]
+    assert list(plan.units) == [Unit(0, ANY_CHILD, 1, 2, (EntryRange(0, 5, 9),))]
 
 
 def test_the_mask_may_go_beyond_what_lumis_can_be() -> None:

@@ -1,4 +1,4 @@
-"""The same command again goes on: what is committed is verified, not trusted."""
+"""Running the same command again resumes the job: what is committed is verified, not trusted."""
 
 from __future__ import annotations
 

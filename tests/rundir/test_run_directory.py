@@ -374,7 +374,7 @@ def test_after_a_restart_of_the_machine_the_last_touch_decides(tmp_path: Path) -
         pass
 
 
-def test_whoever_loses_its_lock_says_so_and_leaves_the_other_one_s(
+def test_a_parent_that_loses_its_lock_says_so_and_leaves_the_other_one_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("forkrun.rundir.lock._TOUCH_EVERY_S", -1.0)
@@ -496,7 +496,7 @@ def test_a_report_that_cannot_be_written_is_told_and_the_job_is_done(
 
 
 def in_own_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A shell that may mount. Skips where nobody may."""
+    """A shell that may mount. Skips where that is not allowed."""
     command = ["unshare", "--mount", "--map-root-user", "sh", "-ec", script]
     probe = subprocess.run([*command[:3], "true"], capture_output=True, check=False)
     if probe.returncode:

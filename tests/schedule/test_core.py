@@ -71,7 +71,7 @@ class Job:
 
 
 def settings(executor: Any, threads: int, block_size: int, units: int = 1) -> Any:
-    """Of a processor with as many blocks in flight as threads."""
+    """Settings of a processor with as many blocks in flight as threads."""
     return _core.ProcessorSettings(
         executor=executor,
         threads=threads,
@@ -110,7 +110,7 @@ def plain(array: ak.Array) -> tuple[str, bytes, bytes]:
 
 
 def masses(muons: ak.Array) -> list[float]:
-    """Of the two leading muons of each event, one by one; -1 where there are fewer."""
+    """Mass of the two leading muons of each event, one by one; -1 where there are fewer."""
     found = []
     for event in ak.to_list(muons):
         if len(event) < 2:

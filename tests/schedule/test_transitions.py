@@ -1,4 +1,4 @@
-"""What Python modules are told of runs, lumis and IOVs; units that overlap, seen from Python."""
+"""Transition callbacks of Python modules; units that overlap, seen from Python."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_module_is_told_of_runs_lumis_and_iovs_around_their_events(
 
 
 class Events(Producer):
-    """Runs ahead: it is told of nothing."""
+    """Runs ahead: it has no transition callbacks."""
 
     produces = {"doubled": "uint64"}
 

@@ -140,6 +140,6 @@ def test_in_another_unit_of_time_it_is_the_same(
 
 
 def test_a_module_that_follows_itself_does_not_keep_the_simulation_busy() -> None:
-    kinds = {1: "one"}  # the second event goes on as tasks, when it has called the first module
+    kinds = {1: "one"}  # the second event continues as tasks, when it has called the first module
     job = graph([[1.0], [1.0]], {}, first=(0, 1), then={0: (0,)}, kinds=kinds)
     assert simulate(job, 6, n_threads=2, in_flight=2).busy_s == pytest.approx(12.0)

@@ -1,4 +1,4 @@
-"""Replay files: what is read, and what is said of those that are wrong."""
+"""Replay files: what is read, and the messages about those that are wrong."""
 
 from __future__ import annotations
 

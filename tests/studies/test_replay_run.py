@@ -25,7 +25,7 @@ def write_file(
     kind: str = "BusyWait",
     thread_types: tuple[str, str, str] = THREAD_TYPES,
 ) -> Path:
-    """A chain of three producers with a fourth beside it, two filters, all kinds of concurrency."""
+    """A chain of three producers, a fourth next to it, two filters, all kinds of concurrency."""
 
     def module(label: str, kind: str, number: int, *inputs: str) -> dict[str, Any]:
         return {

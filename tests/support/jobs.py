@@ -115,7 +115,7 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Of a process that imports this forkrun."""
+    """Environment of a process that imports this forkrun."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return {**os.environ, "PYTHONPATH": path, **more}
 

@@ -28,7 +28,7 @@ def hadd(output: Path, inputs: Sequence[str]) -> None:
 
 
 def contents(path: Path) -> dict[str, Any]:
-    """By path: class and numbers."""
+    """Class and numbers of each object, by path."""
     found: dict[str, Any] = call_root(show, str(path))
     return found
 

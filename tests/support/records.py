@@ -52,7 +52,7 @@ def _datetime(date: int) -> datetime:
 
 
 def uuids(path: Path) -> tuple[UUID, UUID]:
-    """In the header of a file of less than 2 GB, and in its top directory."""
+    """UUIDs in the header of a file of less than 2 GB, and in its top directory."""
     data = path.read_bytes()
     (n_name_bytes,) = struct.unpack_from(">i", data, 28)
     directory = 100 + n_name_bytes

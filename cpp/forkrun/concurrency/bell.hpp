@@ -29,7 +29,7 @@ class Bell {
     }
   }
 
-  /// Returns later if nobody rings.
+  /// Returns after `duration` if it is not rung.
   void wait_for(std::chrono::nanoseconds duration) {
     constexpr long second = 1'000'000'000;
     timespec until{};

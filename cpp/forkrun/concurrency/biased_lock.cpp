@@ -39,7 +39,7 @@ void BiasedLock::wait_while(const std::atomic<bool>& somebody) {
     if (i < n_relaxed) {
       relax();
     } else {
-      std::this_thread::yield();  // somebody may need this CPU to go on
+      std::this_thread::yield();  // another thread may need this CPU to go on
     }
   }
 }

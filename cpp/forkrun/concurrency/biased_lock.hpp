@@ -28,7 +28,7 @@ class AsymmetricBarrier {
   static bool is_free_;  ///< written while there is one thread
 };
 
-/// A lock for one owner, who pays next to nothing, and rare visitors, who pay a system call.
+/// A lock for one owner, which pays next to nothing, and rare visitors, which pay a system call.
 ///
 ///     owner:   inside = true ─ light barrier ─ visited? then step back and wait ─ … ─ inside =
 ///     false visitor: visited = true ─ heavy barrier ─ wait until not inside ─ … ─ visited = false

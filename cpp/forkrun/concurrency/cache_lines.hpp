@@ -6,8 +6,8 @@
 
 namespace forkrun {
 
-/// Of what different threads write, no two things should lie in one line, nor in two that the
-/// processor fetches together.
+/// Least distance of things that different threads write [bytes]: they should lie neither in one
+/// cache line, nor in two that the processor fetches together.
 inline constexpr std::size_t cache_line_pair = 128;
 
 /// Gives memory that begins and ends with a pair of cache lines.

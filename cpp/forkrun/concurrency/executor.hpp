@@ -25,7 +25,7 @@ class Executor {
   virtual void expect_outside() = 0;
   /// From outside, once for each `expect_outside`: has a task executed by some thread.
   virtual void submit(Task& task) = 0;
-  /// Instead of `submit`, by who has expected it: it will not come.
+  /// Called instead of `submit` by what has expected it: it will not come.
   virtual void expect_no_more() = 0;
 
   /// Calls body(0) … body(n - 1), in any order and on any threads, and returns when all are done.
@@ -39,12 +39,12 @@ class Executor {
 /// Threads of the standard library: an executor without any other library.
 [[nodiscard]] std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads);
 
-/// oneTBB with `n_threads` threads, more than there are cores if so wished.
+/// oneTBB with `n_threads` threads, which may be more than there are cores.
 /// \throws std::runtime_error where forkrun was built without oneTBB
 [[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
 [[nodiscard]] bool has_tbb_executor();
 
-/// libdispatch with `n_threads` threads, more than there are cores if so wished; 256 at most.
+/// libdispatch with `n_threads` threads, which may be more than there are cores; 256 at most.
 /// \throws std::runtime_error where forkrun was built without libdispatch, or for more threads
 [[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
 [[nodiscard]] bool has_dispatch_executor();

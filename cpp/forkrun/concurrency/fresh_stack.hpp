@@ -5,13 +5,13 @@
 
 namespace forkrun {
 
-/// Of a fresh stack.
+/// Size of a fresh stack.
 inline constexpr std::size_t fresh_stack_bytes = std::size_t{16} << 20U;
-/// So many fresh stacks upon each other, of 1 GiB, and no more.
+/// Largest number of fresh stacks upon each other, 1 GiB together.
 inline constexpr int n_fresh_stacks_at_most = 64;
 
 /// Whether so little is left of the calling thread's stack (1 MiB, or half of a smaller one) that
-/// what may call many others in turn had better go on elsewhere.
+/// what may call many others in turn should continue on a fresh one.
 [[nodiscard]] bool is_stack_short() noexcept;
 
 /// Calls `body` on a stack of its own, that of another thread, and waits until it returns. To the

@@ -30,7 +30,7 @@ class LimitedTaskQueue {
     return false;
   }
 
-  /// True if somebody is admitted at once; nobody is kept.
+  /// True if the caller is admitted at once; it is not kept in the queue.
   [[nodiscard]] bool try_enter() {
     const std::scoped_lock lock{mutex_};
     if (n_free_ == 0) {
@@ -40,7 +40,8 @@ class LimitedTaskQueue {
     return true;
   }
 
-  /// By who was admitted, once. Returns who is admitted instead, to be executed, or null.
+  /// Called once by a task that was admitted. Returns the next one admitted, to be executed, or
+  /// null.
   [[nodiscard]] Task* leave() {
     const std::scoped_lock lock{mutex_};
     if (first_ == nullptr) {

@@ -17,7 +17,7 @@ namespace forkrun {
 ///     if (Task* next = queue.leave(number)) ready.push(*next);
 ///
 /// Every number must enter and leave once. At most `n_waiting` numbers are under way at a time, so
-/// number and turn meet in a ring of that many places: whoever comes second finds the other.
+/// number and turn meet in a ring of that many places: the one that comes second finds the other.
 class OrderedTaskQueue {
  public:
   explicit OrderedTaskQueue(std::size_t n_waiting)
@@ -35,7 +35,8 @@ class OrderedTaskQueue {
 
   [[nodiscard]] bool enter(std::uint64_t number, Task& task) {
     auto& place = places_[number % n_places_];
-    // Release: who leaves sees the task. Acquire: the task sees what was done before its turn.
+    // Release: a task that leaves sees this one. Acquire: the task sees what was done before its
+    // turn.
     Task* const found = place.exchange(&task, std::memory_order_acq_rel);
     if (found != &turn_) {
       return false;

@@ -30,17 +30,17 @@ class ReadyTasks {
 
   /// Null on threads that execute no tasks.
   [[nodiscard]] static ReadyTasks* of_this_thread();
-  /// For a thread that goes on in the name of another, which waits for it meanwhile.
+  /// For a thread that continues in place of another, which waits for it meanwhile.
   static void set_of_this_thread(ReadyTasks* ready);
 
   /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
   /// often as one likes.
   [[nodiscard]] bool others_want_work() const;
 
-  /// False while tasks are so short that others had better be left asleep.
+  /// False while tasks are so short that it is better not to wake other threads.
   [[nodiscard]] bool sharing_pays() const;
 
-  /// What counts as `n` tasks was done: tells those who watch how short tasks are here.
+  /// Notes that what counts as `n` tasks was done: shows how short tasks are here.
   void note_progress(std::uint64_t n = 1) {
     // The only writer: no need for a locked instruction.
     n_executed_.store(n_executed_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -57,7 +57,7 @@ class ReadyTasks {
   void work_until(Wakeup& wakeup, Task::Rank limit);
 
   [[nodiscard]] Team& team() const { return team_; }
-  /// Of the thread in its executor, from 0.
+  /// Number of the thread in its executor, from 0.
   [[nodiscard]] std::uint32_t number() const { return number_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace forkrun {
 
 /// Some ten nanoseconds of waiting in a loop. The CPU stays with the thread: on a machine with
-/// other work, whoever yields gets it back milliseconds later.
+/// other work, a thread that yields gets it back milliseconds later.
 inline void relax() {
 #if defined(__x86_64__)
   _mm_pause();

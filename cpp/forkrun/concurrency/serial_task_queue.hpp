@@ -13,7 +13,7 @@ namespace forkrun {
 ///     …                                      // alone
 ///     if (Task* next = queue.leave()) ready.push(*next);
 ///
-/// `head_` is null when the resource is free, `&taken_` when it is used and nobody waits, else the
+/// `head_` is null when the resource is free, `&taken_` when it is used and none waits, else the
 /// last of the waiting tasks. The owner alone takes them, all at once, into `waiting_`.
 class SerialTaskQueue {
  public:
@@ -28,7 +28,7 @@ class SerialTaskQueue {
     return head == nullptr;
   }
 
-  /// True if the resource is the caller's at once; nobody is kept.
+  /// True if the resource is the caller's at once; it is not kept in the queue.
   [[nodiscard]] bool try_enter() {
     Task* free = nullptr;
     return head_.load(std::memory_order_relaxed) == nullptr &&

@@ -31,7 +31,8 @@ TEST(SerialTaskQueueTest, tasks_own_the_resource_in_the_order_of_their_arrival) 
   EXPECT_EQ(queue.leave(), nullptr);
 }
 
-/// Each thread enters again and again; whoever owns the resource also works for those who wait.
+/// Each thread enters again and again; the thread that owns the resource also works for those that
+/// wait.
 TEST(SerialTaskQueueTest, one_at_a_time_and_everyone_gets_a_turn_when_threads_race) {
   constexpr int n_threads = 4;
   constexpr int n_entries = 20'000;

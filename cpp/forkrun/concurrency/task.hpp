@@ -7,7 +7,7 @@ namespace forkrun {
 
 class ReadyTasks;
 
-/// Something to be executed once it is ready. Owned by whoever made it; lists, queues and executors
+/// Something to be executed once it is ready. Owned by its maker; lists, queues and executors
 /// only link it, so that scheduling allocates nothing. A task is in at most one of them at a time.
 class Task {
  public:
@@ -19,7 +19,7 @@ class Task {
 
   /// What waits on a thread's stack (`ReadyTasks::work_until`) lets only tasks of lower rank be
   /// executed above it. Tasks that end without waiting for others have rank 0.
-  /// Those of rank `at_once` are short, and executed by whoever pushes them.
+  /// Those of rank `at_once` are short, and executed by the thread that pushes them.
   using Rank = std::uint32_t;
   static constexpr Rank any_rank = std::numeric_limits<Rank>::max();
   static constexpr Rank at_once = any_rank;

@@ -9,7 +9,7 @@
 
 namespace forkrun {
 
-/// The ready tasks of one thread: it takes the last one; who helps takes the first.
+/// The ready tasks of one thread: it takes the last one; threads that help take the first.
 class TaskDeque {
  public:
   TaskDeque() { tasks_.reserve(64); }
@@ -42,11 +42,11 @@ class TaskDeque {
     return task;
   }
 
-  /// Whether the owner has told others that there is something to take.
+  /// Whether the owner has signalled that there is something to take.
   [[nodiscard]] bool is_advertised() const { return advertised_.load(std::memory_order_relaxed); }
   void set_advertised() { advertised_.store(true, std::memory_order_relaxed); }
 
-  // By anybody.
+  // By any thread.
 
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_relaxed); }
 

@@ -9,7 +9,8 @@
 
 namespace forkrun {
 
-/// Functions that are called on the threads of an executor, for who wants to wait for all of them:
+/// Functions that are called on the threads of an executor, for a caller that waits for all of
+/// them:
 ///
 ///     TaskGroup group;
 ///     group.run([&] { … });

@@ -132,8 +132,8 @@ void Team::advertise(Member& me) {
   me.ready.deque_.set_advertised();
   const auto number = me.ready.number();
   advertised_[number / 64].fetch_or(std::uint64_t{1} << (number % 64));
-  // Who parked after our look at the signals and before the line above did not see us. Whoever
-  // parks from now on does: both sides write, then read, in the one order of all such operations.
+  // A thread that parked after we read the signals and before the line above did not see us. One
+  // that parks from now on does: both sides write, then read, in the one order of all of these.
   if ((signals_.load() & work_wanted) != 0) {
     Task* const task = me.ready.deque_.pop_first();
     if (task != nullptr && !give(*task)) {

@@ -29,10 +29,10 @@ class ThreadSource {
 
 /// Threads that share their ready tasks.
 ///
-/// Every member keeps its tasks to itself until somebody has nothing to do. Then, before it begins
+/// Every member keeps its tasks to itself until another has nothing to do. Then, before it begins
 /// a task, a member gives those that it cannot begin at once to members that are parked; and where
-/// nobody was parked then, who runs out of work later takes them (`advertised_`). Who finds nothing
-/// parks: sleeps, without looking round, until it is given something.
+/// none was parked then, a member that runs out of work later takes them (`advertised_`). One that
+/// finds nothing parks: it sleeps, without looking round, until it is given something.
 ///
 /// Waking a thread costs microseconds. When what was given does not last that long, time after
 /// time, tasks are too short to be shared: the team is throttled, members are left to themselves,
@@ -101,7 +101,7 @@ class Team final : public Executor {
   void wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);
   void for_each_here(Member& me, std::size_t n, const std::function<void(std::size_t)>& body);
 
-  std::vector<std::unique_ptr<Member>> members_;  ///< the first: whoever calls `run`
+  std::vector<std::unique_ptr<Member>> members_;  ///< the first: the thread that calls `run`
   std::unique_ptr<ThreadSource> threads_;
   std::atomic<std::uint32_t> n_started_{1};
 

@@ -92,7 +92,7 @@ void Team::for_each_here(Member& me, std::size_t n, const std::function<void(std
     share(me);
   }
   loop.take_part();
-  // Those that nobody has taken are the last ones of our deque.
+  // Those that were not taken are the last ones of our deque.
   for (std::size_t i = 0; i < n_helpers; ++i) {
     Task* const task = me.ready.deque_.pop();
     const auto mine = std::ranges::find_if(helpers, [&](Helper& h) { return &h == task; });

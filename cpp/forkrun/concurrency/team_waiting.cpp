@@ -51,7 +51,7 @@ bool Team::lie_down(Member& me) {
   return true;
 }
 
-/// False if somebody else has woken us already: the bell rings, or will.
+/// False if another thread has woken us already: the bell rings, or will.
 bool Team::get_up(Member& me) {
   const std::scoped_lock lock{mutex_};
   if (!me.is_parked) {

@@ -15,14 +15,14 @@ class WaitingTask : public Task {
  public:
   /// Before anyone may arrive.
   void expect(std::uint32_t n_arrivals) {
-    // Relaxed: whoever arrives got this task through an operation that orders this store.
+    // Relaxed: the thread that arrives got this task through an operation that orders this store.
     n_missing_.store(n_arrivals, std::memory_order_relaxed);
   }
 
   /// True for the last of the expected arrivals, which then owns the task: it sees everything that
   /// the others did before they arrived.
   [[nodiscard]] bool arrive() {
-    // When one is missing it is ours, and nobody else changes the count any more.
+    // When one is missing it is ours, and no other thread changes the count any more.
     if (n_missing_.load(std::memory_order_acquire) == 1) {
       return true;
     }
@@ -44,8 +44,8 @@ struct WaitingTaskLink {
 ///
 ///     idle ── first add ──▶ asked for ── close ──▶ done ── reset ──▶ idle
 ///
-/// Whoever adds first learns it, and has to see to it that the thing is done. Whoever adds after
-/// the end learns that there is nothing to wait for.
+/// The first to add gets the answer `first`, and has to ensure that the thing is done. One that
+/// adds after the end gets `done`: there is nothing to wait for.
 class WaitingTaskList {
  public:
   using Link = WaitingTaskLink;
@@ -67,7 +67,7 @@ class WaitingTaskList {
   }
 
   /// The thing is done, or it failed: every waiting task has one arrival more. Links and tasks may
-  /// be gone or in new use as soon as their task has been told.
+  /// be gone or in new use as soon as their task has been made ready.
   void close(ReadyTasks& ready, std::exception_ptr failure = nullptr) {
     if (failure) {
       failure_ = std::move(failure);
@@ -102,7 +102,7 @@ class WaitingTaskList {
 
  private:
   inline static Link closed_{};
-  inline static Link asked_for_{};  ///< the end of a list: by somebody who does not wait in it
+  inline static Link asked_for_{};  ///< the end of a list, if the first does not wait in it
   std::atomic<Link*> head_{};
   std::exception_ptr failure_;
 };

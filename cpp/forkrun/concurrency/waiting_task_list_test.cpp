@@ -59,7 +59,7 @@ TEST(WaitingTaskListTest, task_is_executed_after_the_last_of_its_lists) {
   EXPECT_EQ(task.n_executed, 1);
 }
 
-/// One thread closes while two others add: each task is told once, by `close` or by the answer.
+/// One thread closes while two others add: each task is notified once, by `close` or by the answer.
 TEST(WaitingTaskListTest, nobody_is_forgotten_when_adding_races_with_closing) {
   constexpr int n_rounds = 3000;
   WaitingTaskList list;

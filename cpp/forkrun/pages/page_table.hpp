@@ -17,14 +17,14 @@ struct PageEntry {
   std::uint64_t bits{};
 
   [[nodiscard]] bool is_present() const noexcept { return (bits >> 63U & 1U) != 0; }
-  /// Of a file, or shared memory: not copied by a fork.
+  /// The page belongs to a file, or to shared memory: a fork does not copy it.
   [[nodiscard]] bool is_file() const noexcept { return (bits >> 61U & 1U) != 0; }
   /// No other process maps it.
   [[nodiscard]] bool is_exclusive() const noexcept { return (bits >> 56U & 1U) != 0; }
 };
 
 /// The page table of a process. The kernel holds the process's mmap lock for 512 pages at a time,
-/// so that reading stops nobody for long, however much memory there is.
+/// so that reading stops no process for long, however much memory there is.
 class PageTable {
  public:
   static constexpr std::size_t n_pages_at_a_time = 512;

@@ -9,15 +9,15 @@ namespace forkrun {
 
 /// In a child that has just been forked: crashes and ends of its own children have the effects that
 /// they have in any process (ROOT would answer a crash with a traceback of its own and SIGABRT),
-/// what tells the parent to stop does nothing, and no signal is blocked.
+/// signals that stop the parent do nothing, and no signal is blocked.
 void forget_signals();
 
 /// Batch systems send SIGTERM to every process of a job. A child takes orders from its parent only:
-/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of anybody else it
-/// goes on being ignored. `order` must outlive the process's use. After `forget_signals`.
+/// from here on SIGTERM of `parent` sets `order` to `Order::end_after_block`; of any other process
+/// it remains ignored. `order` must outlive the process's use. After `forget_signals`.
 void obey_only(pid_t parent, std::atomic<std::uint32_t>& order);
 
-/// A thread that gets this signal writes its call stack to stderr and goes on.
+/// A thread that gets this signal writes its call stack to stderr and continues.
 [[nodiscard]] int stack_signal();
 /// Makes it so. Before the fork: what is needed is loaded here.
 void write_stacks_on_signal();

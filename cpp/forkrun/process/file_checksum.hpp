@@ -10,7 +10,7 @@ namespace forkrun {
 /// CRC-32C (Castagnoli, as in iSCSI and ext4). `before`: that of the bytes before these.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-/// Of a whole file. \throws InputError if it cannot be read.
+/// CRC-32C of a whole file. \throws InputError if it cannot be read.
 [[nodiscard]] std::uint32_t file_checksum(const std::string& path);
 
 }  // namespace forkrun

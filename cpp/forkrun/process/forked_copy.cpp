@@ -14,7 +14,7 @@ bool is_claimed = false;
 bool is_copy = false;
 
 /// A copy ends with the process that it is a copy of: that one may be killed, and its parent too,
-/// so that nobody is left to end the copy.
+/// so that no process is left to end the copy.
 void note_copy() {
   is_copy = is_claimed;
   if (is_copy) {

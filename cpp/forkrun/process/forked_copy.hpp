@@ -10,7 +10,7 @@ namespace forkrun {
 /// This process does the work of a job: a copy that is forked of it from here on is one. May be
 /// called again, also in a copy that is to do work of its own.
 void claim_process();
-/// This process begins anew: it is nobody's copy.
+/// This process begins anew: it does not count as a copy.
 void unclaim_process();
 /// Whether this process was forked of a claimed one.
 [[nodiscard]] bool is_forked_copy();

@@ -17,7 +17,8 @@ std::int64_t coarse_now_ns() {
 
 std::int64_t note_heartbeat(StatusSlot& slot) {
   const auto now_ns = coarse_now_ns();
-  slot.heartbeat_ns.store(now_ns, std::memory_order_relaxed);  // People read it, nobody acts on it.
+  slot.heartbeat_ns.store(now_ns,
+                          std::memory_order_relaxed);  // People read it, no code acts on it.
   return now_ns;
 }
 

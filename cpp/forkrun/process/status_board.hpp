@@ -14,7 +14,7 @@ namespace forkrun {
 struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::uint64_t> n_events_done{};
   std::atomic<std::uint64_t> n_units_done{};
-  std::atomic<std::uint64_t> unit{};  ///< number of the unit in work
+  std::atomic<std::uint64_t> unit{};  ///< number of the unit in flight
   std::atomic<std::uint32_t> run{};
   std::atomic<std::uint32_t> lumi{};
   std::atomic<std::uint64_t>
@@ -23,7 +23,8 @@ struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::int64_t>
       heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
   std::atomic<std::uint32_t> state{};  ///< ChildState
-  /// Order; the parent writes. Lanes read it at every block: what they write must not be beside it.
+  /// Order; the parent writes. Lanes read it at every block: what they write must not be next to
+  /// it.
   alignas(cache_line_pair) std::atomic<std::uint32_t> order{};
 };
 

@@ -11,8 +11,8 @@
 namespace forkrun {
 
 /// Hands out 0, 1, … n - 1, each once, to processes that share it, without messages or locks, and
-/// remembers who took which. What a process took that dies is known; between the two writes of
-/// `take` it may be lost, so that whoever needs every number looks for those not done in the end.
+/// remembers which took which. What a process that dies took is known; between the two writes of
+/// `take` it may be lost, so a caller that needs every number looks for those not done in the end.
 class UnitCounter {
  public:
   explicit UnitCounter(std::size_t n);
@@ -34,7 +34,7 @@ class UnitCounter {
   };
 
   SharedArray<State> state_;
-  SharedArray<std::atomic<std::uint32_t>> owners_;  ///< child + 1; 0: nobody yet
+  SharedArray<std::atomic<std::uint32_t>> owners_;  ///< child + 1; 0: none yet
 };
 
 }  // namespace forkrun

@@ -54,7 +54,7 @@ int add_reference(PyObject* object, void* hash) {
   return 0;
 }
 
-/// Of what the garbage collector is shown, in any order.
+/// Hash of the references that an object shows the garbage collector, whatever their order.
 std::uint64_t hash_of_references(PyObject* object) {
   std::uint64_t hash = 0;
   if (PyObject_IS_GC(object) && Py_TYPE(object)->tp_traverse != nullptr) {
@@ -63,7 +63,7 @@ std::uint64_t hash_of_references(PyObject* object) {
   return hash;
 }
 
-/// The same with a dict of attributes replaced by its values: Python makes that dict when somebody
+/// The same with a dict of attributes replaced by its values: Python makes that dict when a program
 /// asks for `__dict__`, which changes nothing.
 std::uint64_t hash_with_unpacked_attributes(PyObject* object) {
   auto hash = hash_of_references(object);

@@ -13,7 +13,7 @@ namespace forkrun::python_memory {
 
 namespace {
 
-// Of CPython's obmalloc.c on 64 bits, from 3.10 on.
+// Constants of CPython's obmalloc.c on 64 bits, from 3.10 on.
 constexpr std::size_t pool_bytes = 16384;
 constexpr std::size_t pool_header_bytes = 48;
 constexpr std::size_t alignment_bytes = 16;

@@ -17,7 +17,7 @@ struct ObjectCount {
   bool add(PyObject* object);
 };
 
-/// Whether this Python knows objects that are never freed, and so does not count who refers to
+/// Whether this Python knows objects that are never freed, and so does not count what refers to
 /// them.
 [[nodiscard]] bool python_has_immortal_objects();
 

@@ -26,14 +26,14 @@ std::size_t size_of_text(PyObject* text) {
                    static_cast<std::size_t>(PyUnicode_KIND(text)) * (length + 1);
 }
 
-/// Of the object itself, without what it points to.
+/// Size of the object itself, without what it points to.
 std::size_t size_of(PyObject* object) {
   const auto* type = Py_TYPE(object);
   const auto basic = static_cast<std::size_t>(type->tp_basicsize);
   if (PyUnicode_Check(object)) {
     return size_of_text(object);
   }
-  if (PyLong_Check(object)) {  // Its number of digits is nobody's business; most have one or two.
+  if (PyLong_Check(object)) {  // Its number of digits is not public; most have one or two.
     return basic + 8;
   }
   // Other types have items, too, but keep no count of them, or not here (generators, classes).
@@ -153,7 +153,7 @@ void ObjectPages::enter_buffer(PyObject* object) {
   PyBuffer_Release(&buffer);
 }
 
-/// Memory that lists, dicts and sets have beside the object itself.
+/// Memory that lists, dicts and sets have in addition to the object itself.
 void ObjectPages::add_parts_of(PyObject* object, std::uint16_t type) {
   if (PyList_Check(object)) {
     const auto& list = *reinterpret_cast<PyListObject*>(object);

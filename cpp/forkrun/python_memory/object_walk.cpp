@@ -11,8 +11,8 @@ bool is_running_code(PyObject* object) {
          PyAsyncGen_CheckExact(object) || PyTraceBack_Check(object);
 }
 
-/// Of the values in a class: methods, and plain tables. Other objects (loggers, registries,
-/// validators) are of the program.
+/// Whether a value in a class belongs to it: methods and plain tables do. Other objects (loggers,
+/// registries, validators) belong to the program.
 bool belongs_to_class(PyObject* value) {
   const auto* type = Py_TYPE(value);
   return PyFunction_Check(value) || type == &PyStaticMethod_Type || type == &PyClassMethod_Type ||

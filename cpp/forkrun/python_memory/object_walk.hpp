@@ -19,7 +19,7 @@ namespace forkrun::python_memory {
 ///  - modules and their namespaces, so that it does not wander into the whole program;
 ///  - frames, generators, coroutines and tracebacks, which belong to running code;
 ///  - classes that are merely referred to.
-/// Of objects written in C it sees what they show the garbage collector. With `Scope::program` it
+/// It sees of objects written in C what they show the garbage collector. With `Scope::program` it
 /// stops at running code only.
 class ObjectWalk {
  public:

@@ -32,7 +32,7 @@ class ValuesPerEvent {
 
 /// The random numbers of one module for all events of a block: the same as an EventRandom for each
 /// of them gives, call by call, but faster. Values of an event are consecutive, and events in
-/// order: `into` has (values.of_all(n_events),). Each call goes on in the events' streams where the
+/// order: `into` has (values.of_all(n_events),). Each call continues the events' streams where the
 /// call before has stopped. A parameter is one value, or one for each value that is drawn. Calls
 /// throw std::invalid_argument if a parameter is not allowed.
 class BlockRandom {

@@ -113,7 +113,7 @@ constexpr double central_edge = 0.425;
   return q * polynomial(central_numerator, r) / polynomial(central_denominator, r);
 }
 
-/// Of a tail of probability 1/2 - |q|.
+/// Standard normal value in a tail, which has the probability 1/2 - |q|.
 [[gnu::always_inline]] inline double tail_normal(double q) {
   const auto r = std::sqrt(-log_of(0.5 - std::abs(q)));
   const auto near = r - 1.6;
@@ -139,8 +139,8 @@ constexpr double central_edge = 0.425;
 
 constexpr std::size_t normal_chunk = 256;
 
-/// Of at most `normal_chunk` words: all as if they were central, then those of the tails, which are
-/// gathered first, so that no loop has branches.
+/// Standard normal values of at most `normal_chunk` words: all as if they were central, then those
+/// of the tails, which are gathered first, so that no loop has branches.
 FORKRUN_VECTORISED void standard_normal(const std::uint64_t* words, std::size_t n, double* into) {
   std::array<double, normal_chunk> tails;
   std::array<std::uint32_t, normal_chunk> places;

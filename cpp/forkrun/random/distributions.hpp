@@ -36,7 +36,7 @@ void exponential_values(std::span<const std::uint64_t> words, Parameter<double> 
 [[nodiscard]] double exponential_value(std::uint64_t word, double scale);
 
 /// Integers of [low, high) take one word where there are at most 2^32 of them, else two. Their
-/// probabilities are equal to 2^-32 relatively, which no job can tell from equal.
+/// probabilities are equal to 2^-32 relatively, which no job can distinguish from equal.
 [[nodiscard]] inline std::uint64_t n_integers(std::int64_t low, std::int64_t high) {
   return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
 }

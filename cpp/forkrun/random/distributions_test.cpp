@@ -23,7 +23,7 @@ double middle_of(std::uint64_t word) {
   return std::ldexp(static_cast<double>(word >> 11U) + 0.5, -53);
 }
 
-/// Of the standard normal distribution.
+/// Cumulative probability of the standard normal distribution.
 double probability_below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 TEST(Distributions, UniformValuesAreInTheirHalfOpenRange) {

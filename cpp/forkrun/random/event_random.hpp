@@ -62,7 +62,7 @@ class EventRandom {
   double normal(double location = 0.0, double scale = 1.0) {
     return random::normal_value((*this)(), location, scale);
   }
-  /// Of mean `scale`.
+  /// Exponential distribution of mean `scale`.
   double exponential(double scale = 1.0) { return random::exponential_value((*this)(), scale); }
   /// In [low, high). \throws std::invalid_argument if that is empty
   std::int64_t integers(std::int64_t low, std::int64_t high);

@@ -46,7 +46,7 @@ class WordReader {
   std::size_t n_pairs_{};
   std::size_t n_words_{};
   std::array<std::uint64_t, chunk + philox_padding> numbers_, pair_events_, first_, second_;
-  /// Of the first word of the pair that is used; lowest bit: whether that is its second one.
+  /// Place of the first word used of each pair; lowest bit: whether that is the pair's second word.
   std::array<std::uint32_t, chunk + n_unasked> places_;
   std::array<std::uint64_t, chunk + 1> words_;
 };

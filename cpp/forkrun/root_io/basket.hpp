@@ -64,7 +64,7 @@ struct BasketHeader {
   std::int64_t seek_key{};  ///< where the record says that it is
 };
 
-/// Of a whole record: its sizes agree with each other, and with the heads of its compressed blocks.
+/// Header of a record, whose sizes agree with each other and with the heads of compressed blocks.
 /// \throws Error if the bytes are not a basket, or a damaged one.
 [[nodiscard]] BasketHeader parse_basket_header(std::span<const std::byte> record);
 
@@ -76,7 +76,7 @@ struct BasketHeader {
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket);
 
-/// Of entries that have all the same size. \throws Error if they cannot have.
+/// Sets the size of entries that all have the same one. \throws Error if they cannot have.
 void set_entry_size(Basket& basket);
 
 /// From places counted from the begin of the header to places in `data`. \throws Error if they are

@@ -66,7 +66,7 @@ bool is_arithmetic(const TLeaf& leaf) {
   return name.size() == 6 && name.starts_with("TLeaf");
 }
 
-/// Of a damaged file, what is where a leaf or branch belongs may be any object.
+/// An object as a `T`: in a damaged file any object may stand where a leaf or branch belongs.
 template <typename T>
 T& as(TObject* object, const char* what, const std::string& where) {
   auto* found = dynamic_cast<T*>(object);

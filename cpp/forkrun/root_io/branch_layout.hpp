@@ -31,7 +31,7 @@ struct BranchLayout {
 [[nodiscard]] TBranch* branch_named(TTree& tree, const std::string& name);
 
 [[nodiscard]] BranchLayout layout_of(TBranch& branch);
-/// Of all top-level branches, in their order.
+/// Layouts of all top-level branches, in their order.
 [[nodiscard]] std::vector<BranchLayout> layouts_of(TTree& tree);
 
 /// The branches that have baskets, each before those within it, and those that only hold others.

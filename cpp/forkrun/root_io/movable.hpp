@@ -7,7 +7,7 @@ namespace forkrun::root_io {
 /// Whether entries of a branch of objects are ranges of bytes that mean the same in any basket.
 /// Those that hold pointers to objects refer to places in their basket: the name of a class is
 /// written where it is met first, and referred to from then on. Those of classes with streaming of
-/// their own may do anything. Of the other ones the descriptions of the classes tell.
+/// their own may do anything. For others the descriptions of the classes decide.
 [[nodiscard]] bool has_movable_entries(TBranchElement& branch);
 
 }  // namespace forkrun::root_io

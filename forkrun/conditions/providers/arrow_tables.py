@@ -79,5 +79,5 @@ def _as_array(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def _plain(column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Of numbers, bools and times; a float that is missing is NaN."""
+    """A column of numbers, bools or times as an array; a missing float is NaN."""
     return np.ascontiguousarray(column.combine_chunks().to_numpy(zero_copy_only=False))

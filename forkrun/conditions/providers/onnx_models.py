@@ -23,7 +23,7 @@ class OnnxModel:
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-        # From the file, not from bytes: those would be kept beside the weights.
+        # From the file: its bytes, if given, would be kept in addition to the weights.
         self._session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         self.inputs = {node.name: (node.type, node.shape) for node in self._session.get_inputs()}
         self.outputs = {node.name: (node.type, node.shape) for node in self._session.get_outputs()}

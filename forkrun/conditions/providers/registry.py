@@ -67,7 +67,7 @@ def make_provider(
     has_file: bool,
     where: str,
 ) -> ConditionsProvider:
-    """With its parameters. Raises ConfigError if these do not fit."""
+    """Makes a provider with its parameters. Raises ConfigError if these do not fit."""
     if isinstance(found, type):
         provider: ConditionsProvider = found(**bind_parameters(found, params, where))
         return provider

@@ -36,7 +36,7 @@ from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 
-# Of every kind, so that children find the code for each.
+# Columns of every kind, so that children find the code for each.
 _COLUMNS = [
     ("run", "uint32"),
     ("luminosityBlock", "uint32"),
@@ -73,7 +73,7 @@ def run_warm_up_job(with_python: bool) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: str | Path) -> Iterator[None]:
-    """As long as this process lives, at most. Raises BlockingIOError if somebody else holds it."""
+    """Locks a folder, at most while this process lives. Raises BlockingIOError if it is locked."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,9 +83,9 @@ def _locked(folder: str | Path) -> Iterator[None]:
 
 
 def _remove_old(place: Path) -> None:
-    """What parents that were killed have left."""
+    """Removes what parents that were killed have left."""
     for folder in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # somebody else's, or at work, or already gone
+        with contextlib.suppress(OSError):  # another user's, or at work, or already gone
             if time.time() - folder.stat().st_mtime > _OLD_S:
                 with _locked(folder):
                     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""Who needs what, how long it takes, and what may run together."""
+"""Which module needs which, how long each takes, and which may run together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MeasuredRun:
 class EstimateGraph:
     """Modules by number. One is called when it is asked for and its `inputs` are made; asking for
     it asks for them. `first` : asked for when an event begins; `then[i]` : when i has ended;
-    `last` : when all that was asked for has ended. What nobody asks for is not called.
+    `last` : when all that was asked for has ended. What is not asked for is not called.
 
     `times_s` : (n_modules, n_events) [s]. `concurrency` : "reentrant", "one" (event at a time),
     "unsafe" (never together with another unsafe module). `run` : where the times were measured;
@@ -50,7 +50,7 @@ class EstimateGraph:
 
     @property
     def events_per_block(self) -> float:
-        """On average."""
+        """Mean number of events of a block."""
         return 1.0 if self.run is None else self.run.n_events / self.run.n_blocks
 
     @property
@@ -71,7 +71,7 @@ class EstimateGraph:
 
 
 def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGraph:
-    """Of a replay file: as many events as its longest list of times has, or `n_events`."""
+    """Graph of a replay file, with as many events as its longest list of times, or `n_events`."""
     modules = job.modules
     numbers = {module.label: i for i, module in enumerate(modules)}
     n_events = n_events or max(len(module.event_times_s) for module in modules)
@@ -89,7 +89,7 @@ def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGrap
 
 
 def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
-    """Of a measured job. The times of its one event are those of the average block."""
+    """Graph of a measured job. The times of its one event are those of the average block."""
     modules = timing.modules
     n_blocks = max((module.count for module in modules), default=0)
     if n_blocks == 0:

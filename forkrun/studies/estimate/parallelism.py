@@ -43,15 +43,15 @@ class Parallelism:
     critical: tuple[CriticalModule, ...]
 
     def simple_speedup(self, n_threads: int) -> float:
-        """As the literature scales it: where k modules run, n threads take k / n times as long, if
-        k > n."""
+        """Speed-up as the literature scales it: where k modules run, n threads take k / n times as
+        long, if k > n."""
         counts = np.arange(len(self.time_with_s))
         scaled_s = (self.time_with_s * np.maximum(counts / n_threads, 1.0))[1:].sum()
         return float((self.time_with_s * counts).sum() / scaled_s) if scaled_s else 1.0
 
 
 def measure_parallelism(graph: EstimateGraph, n_bins: int = 400) -> Parallelism:
-    """Of all events of the graph, one by one."""
+    """Parallelism within single events of the graph, over all its events."""
     executions = [simulate(_only(graph, event), 1) for event in range(graph.n_events)]
     n_events = len(executions)
     total_s = sum(execution.busy_s for execution in executions) / n_events

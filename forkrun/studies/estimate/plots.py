@@ -1,4 +1,4 @@
-"""An estimate for people who would rather look."""
+"""Plots of an estimate."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ from forkrun.studies.estimate.scaling import Limits, Scaling
 MAX_CRITICAL = 10
 _MODULE_WIDTH = 48
 _SET_BY_WIDTH = 11
-"""Of labels in tables, which then fit into 80 columns."""
+"""Width of labels in tables, which then fit into 80 columns."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Everything that is said of a graph."""
+    """Everything that the report says about a graph."""
 
     graph: EstimateGraph
     parallelism: Parallelism
@@ -132,8 +132,8 @@ def _scaling_table(rows: Sequence[Scaling], unit: str) -> Table:
 
 
 def shorten(label: str, width: int) -> str:
-    """At most `width` characters; what is too long loses its middle, since labels that begin alike
-    differ at the end."""
+    """A label of at most `width` characters; a longer one loses its middle, since labels that begin
+    alike differ at the end."""
     if len(label) <= width:
         return label
     n_last = (width - 1) // 2

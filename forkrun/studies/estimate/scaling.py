@@ -14,7 +14,7 @@ from forkrun.studies.estimate.steady_state import SteadyState, steady_state
 class Scaling:
     """`speedup` : over one thread, in the steady state of the list-scheduling simulation, with its
     standard `error`; `efficiency` : per thread. `most` : the tightest limit of the speed-up, and
-    `set_by` whom. `simple_speedup` : of one event at a time, scaled as in the literature."""
+    what it is `set_by`. `simple_speedup` : of one event at a time, scaled as in the literature."""
 
     n_threads: int
     in_flight: int
@@ -44,7 +44,7 @@ def scale(
     threads: Sequence[int],
     in_flight: int | None = None,
 ) -> list[Scaling]:
-    """For each number of threads, with as many events in flight, or with `in_flight`."""
+    """Scaling for each number of threads, with as many events in flight, or with `in_flight`."""
     return [_scale(graph, parallelism, n_threads, in_flight or n_threads) for n_threads in threads]
 
 
@@ -71,7 +71,7 @@ def _scale(
 
 
 def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
-    """Of the speed-up, whatever the number of threads, and who sets them."""
+    """Upper bounds of the speed-up for any number of threads, and the modules that set them."""
     found = limits(graph)
     block_s = work_s / graph.events_per_block
     if found.slowest is not None:
@@ -81,7 +81,7 @@ def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
 
 
 def limits(graph: EstimateGraph) -> Limits:
-    """Of modules that are called."""
+    """Limits of the event rate that are set by the modules that are called."""
     mean_s = graph.times_s.mean(axis=1) / graph.events_per_block
     needed = graph.needed()
     ones = [i for i in needed if graph.concurrency[i] == "one" and mean_s[i] > 0]

@@ -32,7 +32,7 @@ class Execution:
 
     @property
     def makespan_s(self) -> float:
-        """From the first begin to the last end."""
+        """Time from the first begin to the last end."""
         return self.calls[-1].end_s if self.calls else 0.0
 
     @property
@@ -55,9 +55,9 @@ def simulate(
 
 @dataclass(slots=True)
 class _Event:
-    """By module: its time, how many of its inputs are not made, whether it was asked for and has
-    ended. `n_open` : modules that were asked for and have not ended. `n_called` : while modules are
-    called in the serial order, so many; else None."""
+    """An event in flight. By module: its time, how many of its inputs are not made, whether it was
+    asked for and has ended. `n_open` : modules that were asked for and have not ended. `n_called` :
+    number called, while modules are called in the serial order; else None."""
 
     number: int
     times_s: list[float]
@@ -146,7 +146,7 @@ class Simulation:
         self._go_on(first)
 
     def run(self, n_ended: int) -> None:
-        """Until that many events have ended since the begin, or all have."""
+        """Runs until that many events have ended since the begin, or all have."""
         running = self._running
         while running and self.n_ended < n_ended:
             n_running = len(running)
@@ -161,7 +161,7 @@ class Simulation:
     # Threads
 
     def _idle_thread(self) -> _Thread:
-        """One of those that have nothing to do, of which there must be one."""
+        """A thread that has nothing to do; there must be one."""
         if self._idle:
             return self._idle.pop()
         self._threads.append(_Thread(len(self._threads)))
@@ -203,7 +203,7 @@ class Simulation:
                 return
 
     def _share(self, thread: _Thread, going_on: deque[_Thread]) -> None:
-        """With those that have nothing to do."""
+        """Shares the thread's tasks with threads that have nothing to do."""
         while thread.tasks and self._is_work_wanted():
             other = self._idle_thread()
             self._push(other, self._take(thread, True))
@@ -212,8 +212,8 @@ class Simulation:
     # Calls
 
     def _begin_next(self, thread: _Thread, going_on: deque[_Thread]) -> bool:
-        """Of the event whose modules the thread calls in their order. False if that has come to its
-        end, or goes on as tasks."""
+        """Begins the next call of the event whose modules the thread calls in their order. False if
+        that event has ended, or continues as tasks."""
         event = thread.event
         if event is None or event.n_called is None:
             return False
@@ -302,7 +302,7 @@ class Simulation:
             self._push(thread, _Task(None, -1, cause, False))
 
     def _make_tasks(self, thread: _Thread, event: _Event) -> None:
-        """Of what has not been called of an event."""
+        """Makes tasks of the calls that are left of an event."""
         event.n_called = None
         left = list(reversed(self._graph.first))
         passed: set[int] = set()  # several modules may lead to the same one
@@ -317,7 +317,7 @@ class Simulation:
         self._ask_last(thread, event, event.cause)
 
     def _ask(self, thread: _Thread, event: _Event, module: int, cause: int) -> None:
-        """For it and, first to last, for what it needs and nobody has asked for."""
+        """Asks for a module and, first to last, for what it needs and has not been asked for."""
         left = [module]
         while left:
             module = left.pop()
@@ -331,7 +331,7 @@ class Simulation:
                 left.extend(reversed(self._graph.inputs[module]))
 
     def _ask_last(self, thread: _Thread, event: _Event, cause: int) -> None:
-        """When all else has ended; then the event may have ended as well."""
+        """Asks for the last modules when all else has ended; then the event may have ended, too."""
         if event.n_open == 0 and not event.did_last:
             event.did_last = True
             for module in self._graph.last:
@@ -341,7 +341,7 @@ class Simulation:
 
 
 def serial_order(graph: EstimateGraph) -> list[int]:
-    """Of all modules that are called: path by path, what each needs before it."""
+    """All modules that are called, in serial order: path by path, what each needs before it."""
     order: dict[int, None] = {}
     asked: set[int] = set()
 
@@ -369,7 +369,7 @@ def serial_order(graph: EstimateGraph) -> list[int]:
 
 
 def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
-    """By module. The one that was asked for first comes last: it is called next."""
+    """Consumers of each module. The one asked for first comes last: it is called next."""
     consumers: list[list[int]] = [[] for _ in graph.labels]
     for module in reversed(order):
         for maker in graph.inputs[module]:
@@ -378,7 +378,7 @@ def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
 
 
 def _locks(graph: EstimateGraph) -> list[int | None]:
-    """By module: a number of its own, -1 for all unsafe ones, None without a lock."""
+    """Lock of each module: a number of its own, -1 for all unsafe ones, None without a lock."""
     return [
         module if kind == "one" else -1 if kind == "unsafe" else None
         for module, kind in enumerate(graph.concurrency)

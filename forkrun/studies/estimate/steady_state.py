@@ -28,9 +28,9 @@ class SteadyState:
 
 
 def steady_state(graph: EstimateGraph, n_threads: int, in_flight: int) -> SteadyState:
-    """Of a graph whose modules take time. Batches are simulated until the mean is known well
-    enough, or the calls are many. The first third of them is left out: what remains of the filling
-    shrinks with each batch."""
+    """Steady state of a graph whose modules take time. Batches are simulated until the mean is
+    known well enough, or the calls are many. The first third of them is left out: what remains of
+    the filling shrinks with each batch."""
     simulation = Simulation(graph, n_threads, in_flight)
     n_events = _batch_events(graph, in_flight)
     marks = [(0.0, 0.0)]
@@ -46,9 +46,9 @@ def steady_state(graph: EstimateGraph, n_threads: int, in_flight: int) -> Steady
 
 
 def _batch_events(graph: EstimateGraph, in_flight: int) -> int:
-    """Of one batch: all events of the graph, some times, so that batches differ by chance alone;
-    where these are too many, as many as there are calls for. Each event in flight is followed by
-    another at least twice."""
+    """Number of events of a batch: a multiple of all events of the graph, so that batches differ by
+    chance alone; where these are too many, as many as there are calls for. Each event in flight is
+    followed by another at least twice."""
     n_modules = len(graph.needed())
     at_least = max(2 * in_flight, -(-_BATCH_CALLS // n_modules))
     n_rounds = -(-at_least // graph.n_events)
@@ -56,7 +56,7 @@ def _batch_events(graph: EstimateGraph, in_flight: int) -> int:
 
 
 def _mean(batches: npt.NDArray[np.float64]) -> SteadyState:
-    """Of a ratio of sums. `batches` : (n, 2) its length and what its calls took [s]."""
+    """Mean number of running calls and its error. `batches` : (n, 2) length, time in calls [s]."""
     length_s, busy_s = batches.T
     n_running = busy_s.sum() / length_s.sum()
     deviations = (busy_s - n_running * length_s) / length_s.mean()

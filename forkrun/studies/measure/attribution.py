@@ -1,4 +1,4 @@
-"""Whose the pages are that became private: pages, mappings and objects put together. Pure."""
+"""Owners of the pages that became private, from pages, mappings and objects. Pure."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Objects:
 
 
 def parse_maps(text: str) -> list[MappedRange]:
-    """Of /proc/PID/maps."""
+    """Mapped ranges in the text of /proc/PID/maps."""
     ranges = []
     for line in text.splitlines():
         fields = line.split(maxsplit=5)
@@ -102,7 +102,7 @@ def attribute(
 
     The objects on a page have shares in proportion to their sizes. In pymalloc's arenas they share
     the whole page: what is free on it is there because of them. Elsewhere what is left counts as
-    memory that nobody owns."""
+    memory without owner."""
     shares = _shares(at_fork, ranges, objects, page_size)
     amounts, label_of = _private_by_border(at_fork, private, borders)
     rows: list[Unshared] = []
@@ -152,15 +152,15 @@ def _shares(
     left = np.flatnonzero(rest > 1e-6)
     page = np.concatenate([page, left])
     weight = np.concatenate([weight, rest[left]])
-    nobody = np.full(len(left), -1)
+    no_owner = np.full(len(left), -1)
     keys = np.stack(
-        [np.concatenate([owner, nobody]), np.concatenate([kind, nobody]), where[page]], axis=1
+        [np.concatenate([owner, no_owner]), np.concatenate([kind, no_owner]), where[page]], axis=1
     )
     return _Shares(page, weight, _groups(keys), wheres)
 
 
 def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[Any, ...]:
-    """Of objects on pages that were there at the fork: page as its number in `at_fork`."""
+    """Objects on pages that were there at the fork, with each page as its place in `at_fork`."""
     numbers = objects.page * np.uint64(OBJECT_PAGE) // np.uint64(page_size)
     place = np.searchsorted(at_fork, numbers)
     inside = np.flatnonzero(place < len(at_fork))
@@ -177,8 +177,8 @@ def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[An
 def _places(
     at_fork: Pages, ranges: Sequence[MappedRange], small: npt.NDArray[np.bool_], page_size: int
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Of each page, the number of where it is, and the words for these numbers. Anonymous memory
-    beside small objects is pymalloc's."""
+    """(n_pages,) the number of the region of each page, and the regions' names by number. Anonymous
+    memory with small objects is pymalloc's."""
     wheres = sorted({r.where for r in ranges} | {ANONYMOUS, PYMALLOC})
     number = {where: i for i, where in enumerate(wheres)}
     ordered = sorted(ranges, key=lambda r: r.start)
@@ -209,8 +209,8 @@ def _groups(keys: npt.NDArray[np.int64]) -> dict[tuple[int, int, int], npt.NDArr
 def _private_by_border(
     at_fork: Pages, private: Sequence[npt.NDArray[np.void]], borders: Mapping[int, str]
 ) -> tuple[list[npt.NDArray[np.float64]], list[str]]:
-    """By border and page, the fraction of the children in which it became private; and the
-    words."""
+    """By border and page, the fraction of the children in which the page became private; and the
+    borders' names."""
     labels = sorted(
         {borders.get(int(b), f"border {b}") for c in private for b in np.unique(c["border"])}
     )

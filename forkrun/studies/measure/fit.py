@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# What limits of a slot count beside anonymous memory (page tables, buffers of files), and what
+# What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
 # grows later than a probe sees.
 MARGIN = 0.1
 
@@ -53,7 +53,7 @@ class JobModel:
     is a straight line in the number of threads; a child's speed follows Amdahl's law."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
-        """At least one probe; the first is with one thread."""
+        """Fits the model to at least one probe, of which one has one thread."""
         self.probes = sorted(probes, key=lambda probe: probe.n_threads)
         self.shared_bytes = max(probe.shared_bytes for probe in probes)
         threads = [probe.n_threads for probe in self.probes]
@@ -69,18 +69,18 @@ class JobModel:
         )
 
     def private_bytes(self, n_threads: int) -> float:
-        """Of a child. No probe was larger."""
+        """Private memory of a child with so many threads. No probe was larger."""
         return self._private_bytes + self.bytes_per_thread * n_threads
 
     def events_per_s(self, n_threads: int) -> float:
-        """Of a child; as it was measured, where it was."""
+        """Event rate of a child with so many threads; the measured one where there is one."""
         for probe in self.probes:
             if probe.n_threads == n_threads:
                 return probe.events_per_s
         return self._one_thread_per_s / _amdahl_time(self.serial_part, n_threads)
 
     def memory_bytes(self, n_children: int, n_threads: int) -> float:
-        """Of parent and children, with the margin."""
+        """Memory of parent and children, with the margin."""
         exact = self.shared_bytes + n_children * self.private_bytes(n_threads)
         return exact * (1.0 + MARGIN)
 
@@ -108,7 +108,7 @@ def _row(model: JobModel, n_children: int, n_threads: int, memory_bytes: float) 
 
 
 def _slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of the straight line nearest to the points; 0 of one point."""
+    """Slope of the least-squares line through the points; 0 for one point."""
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     width = sum((a - mean_x) ** 2 for a in x)
     return (

@@ -50,7 +50,7 @@ class RunningJob:
         )
 
     def has_ended(self, timeout_s: float = _INTERVAL_S) -> bool:
-        """Waits for at most so long."""
+        """Waits for the end, at most so long; returns whether it has come."""
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -67,7 +67,7 @@ class RunningJob:
             raise JobError(f"{self.folder.name}: the job ended: {status}")
 
     def stop(self) -> None:
-        """Ends it, and its children with it."""
+        """Ends the job, and its children with it."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             if not self.has_ended(_GRACE_S):
@@ -76,7 +76,7 @@ class RunningJob:
 
 
 def _end_with_parent() -> None:
-    """However this process ends: a job of many GB must not stay behind."""
+    """Ends with its parent, however that ends: a job of many GB must not stay behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

@@ -13,7 +13,7 @@ from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.studies.measure.jobs import RunningJob, run_jobs
-from forkrun.studies.measure.looks import (
+from forkrun.studies.measure.samples import (
     Forked,
     Moment,
     ProcessMemory,
@@ -24,7 +24,7 @@ from forkrun.studies.measure.looks import (
 )
 from forkrun.studies.measure.sharing import Mix, saving
 
-# The measurement may take CPU time: it is nobody's production job.
+# The measurement may take CPU time: it is no production job.
 _SAMPLING = ("monitoring.sampling_cost=0.5", "monitoring.exact_pss=true", "monitoring.timing=false")
 
 
@@ -39,14 +39,14 @@ class Separate:
 
     @property
     def mix(self) -> Mix:
-        """What can be shared is there at the start; what comes later is private."""
+        """Mix of the job: what can be shared is there at the start; what comes later is private."""
         growth = self.most.anonymous_bytes - self.start.anonymous_bytes
         return Mix(self.start.anonymous_bytes, max(growth, 0.0), self.most.files_bytes)
 
 
 @dataclass(frozen=True)
 class MemoryMeasurement:
-    """All of it. `reference`: the mix of the reference case as it was asked for."""
+    """The whole measurement. `reference`: the mix of the reference case as it was asked for."""
 
     name: str
     forked: Forked
@@ -57,19 +57,19 @@ class MemoryMeasurement:
 
     @property
     def forked_bytes(self) -> float:
-        """Of parent and children: PSS of anonymous memory, and pages of files once. (PSS of files
-        depends on what else runs on the machine.)"""
+        """Memory of parent and children: PSS of anonymous memory, and pages of files once. (PSS of
+        files depends on what else runs on the machine.)"""
         return self.forked.anonymous_pss_bytes + self.separate.mix.files_bytes
 
     @property
     def separate_bytes(self) -> float:
-        """Of as many separate processes as there are children: their memory adds up, pages of files
-        are there once."""
+        """Memory of as many separate processes as there are children: it adds up, but pages of
+        files are there once."""
         return self.separate.mix.separate_bytes(self.forked.n_children)
 
     @property
     def saving(self) -> float:
-        """Measured, as a fraction."""
+        """The measured saving, as a fraction."""
         return saving(self.forked_bytes, self.separate_bytes)
 
     @property
@@ -79,7 +79,7 @@ class MemoryMeasurement:
 
     @property
     def unshared_bytes(self) -> float:
-        """Per child: memory of its own beyond what it needs."""
+        """Private memory of a child beyond what it needs."""
         return self.forked.children.private_bytes - self.separate.mix.private_bytes
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A memory measurement for people who would rather look. Loads matplotlib."""
+"""Plots of a memory measurement. Loads matplotlib."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import percent
 from forkrun.monitoring.plots.style import GRID, INK, MUTED, RUN_SHADES, SHARED, new_figure, save
-from forkrun.studies.measure.looks import Moment
 from forkrun.studies.measure.memory import MemoryMeasurement
+from forkrun.studies.measure.samples import Moment
 
 _GB = 1e9
 _MB = 1e6

@@ -63,7 +63,7 @@ def _how(measurement: MemoryMeasurement) -> str:
 
 
 def conclusions(measurement: MemoryMeasurement) -> list[str]:
-    """In words."""
+    """Conclusions of the measurement, in words."""
     forked = measurement.forked
     reached, possible = measurement.saving, measurement.ideal_saving
     points = 100 * (possible - reached)

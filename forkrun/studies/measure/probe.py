@@ -20,7 +20,7 @@ _SETTINGS = (
 
 
 def probe_threads(n_cores: int) -> list[int]:
-    """1, 2, 4, …, and all cores."""
+    """Numbers of threads to try: 1, 2, 4, …, and all cores."""
     return sorted({min(1 << power, n_cores) for power in range(n_cores.bit_length() + 1)})
 
 
@@ -31,7 +31,7 @@ def probe_job(
     folder: Path,
     say: Callable[[str], None],
 ) -> list[Probe]:
-    """One child each, with the first `n_events` events. Raises the job's errors."""
+    """Runs one child for each, with the first `n_events` events. Raises the job's errors."""
     return [_probe(config, n_events, n, folder, say) for n in threads]
 
 

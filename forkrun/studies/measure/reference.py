@@ -12,7 +12,7 @@ from forkrun.config import JobConfig, validate
 from forkrun.studies.sample import SampleSettings, write_sample
 
 N_LUMIS_PER_CHILD = 4
-_LOOK_S_PER_BYTE = 1.5e-10
+_SAMPLE_S_PER_BYTE = 1.5e-10
 _HERE = "python:forkrun.studies.measure.synthetic"
 
 
@@ -35,9 +35,9 @@ class ReferenceSettings:
 
     @property
     def pause_s(self) -> float:
-        """In every lumi: long enough to look at all children, on a busy machine, too."""
+        """Pause in every lumi, long enough to sample all children, also on a busy machine."""
         n_bytes = 1e6 * (self.conditions_mb + self.private_mb) * self.n_children
-        return 0.5 + _LOOK_S_PER_BYTE * n_bytes
+        return 0.5 + _SAMPLE_S_PER_BYTE * n_bytes
 
 
 def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:

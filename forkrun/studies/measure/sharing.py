@@ -15,11 +15,11 @@ class Mix:
     files_bytes: float = 0.0
 
     def separate_bytes(self, n_processes: int) -> float:
-        """Of separate processes."""
+        """Memory of `n_processes` separate processes."""
         return n_processes * (self.shared_bytes + self.private_bytes) + self.files_bytes
 
     def forked_bytes(self, n_children: int) -> float:
-        """Of children that share everything that can be shared."""
+        """Memory of children that share everything that can be shared."""
         return self.shared_bytes + n_children * self.private_bytes + self.files_bytes
 
     def ideal_saving(self, n_children: int) -> float:

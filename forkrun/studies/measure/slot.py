@@ -46,8 +46,8 @@ def find_slot(
     proc: Path = PROC,
     cgroups: Path = CGROUPS,
 ) -> Slot:
-    """Finds the slot of this process; `cores` and `memory_bytes` replace what was found. The roots
-    of /proc and of the control groups are arguments, so that tests read recorded ones."""
+    """Slot of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc
+    and of the control groups are arguments, so that tests read recorded ones."""
     words = os.environ if environment is None else environment
     n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
     n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]
@@ -84,7 +84,7 @@ def _slurm_cores(environment: Mapping[str, str]) -> Iterator[Limit]:
 
 
 def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
-    """In MB; 0 is all of the node."""
+    """Memory limits of Slurm, which it gives in MB; 0 is all of the node."""
     per_node = environment.get("SLURM_MEM_PER_NODE", "")
     per_cpu = environment.get("SLURM_MEM_PER_CPU", "")
     if per_node.isdigit() and int(per_node):

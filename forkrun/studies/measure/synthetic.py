@@ -51,7 +51,7 @@ def _megabytes(file: str) -> int:
 
 
 def _anonymous_bytes() -> int:
-    """Of this process: all its pages less those of files."""
+    """Anonymous memory of this process: all its pages less those of files."""
     pages = Path("/proc/self/statm").read_text().split()
     return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
 

@@ -27,8 +27,8 @@ _BORDERS: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Owner:
-    """All memory of one condition, one module, Python itself, or of nobody (""). Bytes; private:
-    the mean over the children."""
+    """All memory of one condition, one module or Python itself, or without owner (""). Bytes;
+    private: the mean over the children."""
 
     owner: str
     at_fork_bytes: float
@@ -79,7 +79,7 @@ def _sums(rows: Iterable[Unshared]) -> tuple[float, float, str]:
 
 
 def read_unshared(run_dir: Path) -> UnsharedMemory:
-    """Of a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
+    """Reads a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
     files = UnsharedFiles(run_dir)
     if not files.pages.exists():
         raise InputError(
@@ -127,7 +127,7 @@ def why(row: Unshared) -> str:
     if row.where.startswith("data of"):
         return "variables of a library"
     if row.type.startswith("array of"):
-        return "written to, or beside what was"
+        return "written to, or next to what was"
     if row.owner == INTERPRETER:
         return "counts of references"
     if row.owner:

@@ -1,4 +1,4 @@
-"""Unshared memory for people who would rather look. Loads matplotlib."""
+"""Plots of unshared memory. Loads matplotlib."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from forkrun.base.quantities import megabytes
 from forkrun.monitoring.plots.style import GRID, INK, new_figure, save
 from forkrun.studies.measure.unshared import UnsharedMemory
-from forkrun.studies.measure.unshared_report import NOBODY
+from forkrun.studies.measure.unshared_report import NO_OWNER
 
 _N_ROWS = 12
 
@@ -40,7 +40,9 @@ def _draw(unshared: UnsharedMemory) -> Figure:
         colour = colormaps["tab20"](i % 20)
         axes.barh(range(len(rows)), widths, left=left, color=colour, label=border, height=0.7)
         left = [a + b for a, b in zip(left, widths, strict=True)]
-    labels = [" · ".join(filter(None, (row.owner or NOBODY, row.type, row.where))) for row in rows]
+    labels = [
+        " · ".join(filter(None, (row.owner or NO_OWNER, row.type, row.where))) for row in rows
+    ]
     axes.set_yticks(range(len(rows)), labels, fontsize=8)
     axes.set_xlabel("private memory per child [MB]", color=INK)
     axes.grid(axis="x", color=GRID)

@@ -8,7 +8,7 @@ from rich.table import Table
 from forkrun.base.quantities import megabytes, percent
 from forkrun.studies.measure.unshared import UnsharedMemory, why
 
-NOBODY = "(no Python object)"
+NO_OWNER = "(no Python object)"
 
 
 def print_unshared(unshared: UnsharedMemory, n_rows: int, console: Console) -> None:
@@ -34,7 +34,7 @@ def _owners(unshared: UnsharedMemory) -> Table:
     for owner in unshared.owners:
         part = owner.private_bytes / owner.at_fork_bytes if owner.at_fork_bytes else None
         table.add_row(
-            owner.owner or NOBODY,
+            owner.owner or NO_OWNER,
             megabytes(owner.at_fork_bytes),
             megabytes(owner.private_bytes),
             percent(part),
@@ -58,7 +58,7 @@ def _rows(unshared: UnsharedMemory, n_rows: int) -> Table:
         table.add_row(
             megabytes(row.private_bytes),
             megabytes(row.at_fork_bytes),
-            row.owner or NOBODY,
+            row.owner or NO_OWNER,
             row.type or "-",
             row.where,
             next(iter(row.after), "-"),

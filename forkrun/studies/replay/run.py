@@ -43,7 +43,7 @@ class ReplayResult:
         return self.n_events / self.wall_s if self.wall_s else 0.0
 
     def line(self) -> str:
-        """In the toy framework's form."""
+        """The result as a line in the toy framework's form."""
         children = self.settings.n_children
         threads, in_flight = self.settings.n_threads or 1, self.settings.events_in_flight or 1
         return (

@@ -30,8 +30,9 @@ _MODES: dict[Work, Mode] = {
 
 @dataclass(frozen=True)
 class ReplaySettings:
-    """What None is in the file, or follows from the machine. `time_scale` : factor of all times.
-    `always_tasks` : no plain calls, also where they are quicker."""
+    """Settings of a replay; what is None is in the file, or follows from the machine.
+    `time_scale` : factor of all times. `always_tasks` : no plain calls, also where they are
+    quicker."""
 
     n_events: int | None = None
     events_in_flight: int | None = None
@@ -68,8 +69,8 @@ class ReplaySettings:
             raise ConfigError(problems)
 
     def completed(self, job: ReplayJob) -> ReplaySettings:
-        """With everything that the file or the machine says; `mode` and `get` stay None where each
-        module has its own."""
+        """Settings completed by what the file or the machine says; `mode` and `get` stay None where
+        each module has its own."""
         is_serial = self.executor == "serial"
         n_threads = self.n_threads or job.options.n_threads or len(os.sched_getaffinity(0))
         in_flight = self.events_in_flight or job.options.events_in_flight

@@ -40,7 +40,7 @@ class Table:
         return f"{self.place}.{key}" if self.place and key else self.place or key
 
     def name(self, place: str) -> None:
-        """From now on problems are said to be at this place."""
+        """Sets the place at which problems are reported from now on."""
         self.place = place
 
     def __contains__(self, key: str) -> bool:

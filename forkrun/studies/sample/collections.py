@@ -29,7 +29,7 @@ class Objects:
 
     @property
     def n(self) -> int:
-        """Of all events."""
+        """Number of objects in all events."""
         return int(self.offsets[-1])
 
     def jagged(self, values: Array) -> Column:

@@ -74,6 +74,6 @@ def falling(
 
 
 def smeared(rng: np.random.Generator, momenta: Momenta, resolution: float) -> Momenta:
-    """As a detector sees it: relative resolution of pt, half as large again at |eta| 2.5."""
+    """Momenta as a detector sees them: relative resolution of pt, 1.5 × as large at |eta| 2.5."""
     width = resolution * (1 + 0.2 * np.abs(momenta.eta))
     return momenta._replace(pt=momenta.pt * np.exp(width * rng.normal(size=momenta.pt.size)))

@@ -11,7 +11,7 @@ import numpy as np
 from forkrun.errors import ConfigError
 from forkrun.studies.sample.collections import Array, Column, reduced
 
-# Of ten further branches, in a real file of 1500: about five trigger bits, four jagged, one scalar.
+# Mix as in a real file of 1500 branches: of ten, about five trigger bits, four jagged, one scalar.
 PATTERN = ("HLT", "Jet", "HLT", "Muon", "HLT", "Electron", "HLT", "scalar", "HLT", "FatJet")
 
 

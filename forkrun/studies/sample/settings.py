@@ -71,5 +71,5 @@ class SampleSettings:
 
     @property
     def n_lumis(self) -> int:
-        """Of all runs."""
+        """Number of lumis of all runs."""
         return self.n_runs * self.lumis_per_run

@@ -17,9 +17,9 @@ from forkrun.studies.sample.settings import SampleSettings
 def write_sample(
     path: Path, settings: SampleSettings, progress: Callable[[int], None] | None = None
 ) -> list[Path]:
-    """Writes the sample's files and gives their paths: `path`, or, of several files, `STEM_0.root`,
-    `STEM_1.root`, … beside it. `progress` gets the number of events written so far. One cluster is
-    in memory at a time; a file has its name only when it is complete."""
+    """Writes the sample's files and returns their paths: `path`, or, for several files,
+    `STEM_0.root`, `STEM_1.root`, … in the same folder. `progress` gets the number of events written
+    so far. One cluster is in memory at a time; a file has its name only when it is complete."""
     columns = column_types(settings)
     paths = sample_paths(path, settings.n_files)
     bounds = [settings.n_events * i // settings.n_files for i in range(settings.n_files + 1)]

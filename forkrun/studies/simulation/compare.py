@@ -21,7 +21,7 @@ MAX_TURNS = 20_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """`children`: the numbers to try; `overhead_s`: what a unit costs beside its events."""
+    """`children`: the numbers to try; `overhead_s`: what a unit costs in addition to its events."""
 
     children: tuple[int, ...]
     overhead_s: float
@@ -68,7 +68,7 @@ def compare(
 def _plans(
     config: JobConfig, selected: Selected, index: Sequence[FileIndex], children: Sequence[int]
 ) -> Iterator[Plan]:
-    """One for each number of children; units that anybody takes are the same for all."""
+    """A plan for each number of children; units that any idle child takes are the same for all."""
     plan: Plan | None = None
     for n in children:
         if plan is None or not plan.is_shared:

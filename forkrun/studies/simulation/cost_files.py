@@ -1,4 +1,4 @@
-"""Costs of events that somebody measured."""
+"""Measured costs of events."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from forkrun.studies.simulation.layout import Layout
 
 
 def read_costs(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
-    """Of a .npy, .json or text file with a cost for each entry, or for each range of one lumi, of
-    the input `files` in their order [s]; or of the run directory of a job with this input.
-    Raises ConfigError."""
+    """Reads costs from a .npy, .json or text file, one for each entry, or for each range of one
+    lumi, of the input `files` in their order [s]; or from the run directory of a job with this
+    input. Raises ConfigError."""
     return _of_run(path, layout, files) if path.is_dir() else _of_file(path, layout)
 
 

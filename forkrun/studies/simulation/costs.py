@@ -59,7 +59,7 @@ class CostModel:
 
     @property
     def name(self) -> str:
-        """In words."""
+        """The model in words."""
         spread = f" ± {100 * self.spread:.0f} %" if self.shape is Shape.LOGNORMAL else ""
         words = [f"{self.shape.value} {self.mean_s:g} s{spread}"]
         if self.first_fraction:
@@ -70,7 +70,7 @@ class CostModel:
 
 
 def parse_cost_model(text: str, first: str | None = None, per_lumi: float = 0.0) -> CostModel:
-    """Of KIND:MEAN[:SPREAD], and FRACTION:FACTOR of the first events. Raises ConfigError."""
+    """Parses KIND:MEAN[:SPREAD], and FRACTION:FACTOR of the first events. Raises ConfigError."""
     name, _, rest = text.partition(":")
     numbers = _numbers(rest)
     shapes = {shape.value: shape for shape in Shape}
@@ -96,7 +96,7 @@ def _with_first(model: CostModel, text: str) -> CostModel:
 
 
 def _numbers(text: str) -> list[float]:
-    """Of numbers between colons; empty if one is none, or negative."""
+    """Numbers between colons; empty if one of them is no number, or negative."""
     try:
         numbers = [float(word) for word in text.split(":")]
     except ValueError:
@@ -139,7 +139,7 @@ def _draw_sums(
         return mean_s * n_events
     if model.shape is Shape.LOGNORMAL and n_events.max(initial=0) <= 1:
         return _lognormal(mean_s, spread, rng)
-    # Of exponential costs a gamma distribution is the exact sum.
+    # The sum of exponential costs has exactly a gamma distribution.
     return rng.gamma(n_events / spread**2, mean_s * spread**2)
 
 

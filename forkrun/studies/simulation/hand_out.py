@@ -1,4 +1,4 @@
-"""Who does which units, and how long it takes."""
+"""Which child does which units, and how long that takes."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ class Layout:
 
     @property
     def n_entries(self) -> int:
-        """Of all files."""
+        """Number of entries of all files."""
         return int(self.file[-1])
 
 
 def layout_of(index: Sequence[FileIndex]) -> Layout:
-    """Of the input files in their order."""
+    """Layout of the input files, in their order."""
     file = np.zeros(len(index) + 1, dtype=np.int64)
     np.cumsum([f.n_entries for f in index], out=file[1:])
     ranges = LumiRanges.of(index)
@@ -44,5 +44,5 @@ def layout_of(index: Sequence[FileIndex]) -> Layout:
 
 
 def _clusters(file: FileIndex) -> Iterator[int]:
-    """Without the end; an input that names none is one cluster."""
+    """First entries of the file's clusters; a file that names none is one cluster."""
     return (c for c in (file.clusters or (0,)) if c < file.n_entries)

@@ -26,7 +26,7 @@ class SyntheticInput:
 
     @classmethod
     def parse(cls, text: str, cluster: int = 5_000) -> SyntheticInput:
-        """Of FILESxLUMISxEVENTS. Raises ConfigError."""
+        """Parses FILESxLUMISxEVENTS. Raises ConfigError."""
         parts = text.lower().replace("×", "x").split("x")
         if len(parts) != 3 or not all(map(_is_count, parts)):
             raise ConfigError(

@@ -20,8 +20,8 @@ _SEEDS = (1, 2, 3)
 
 
 def fit(job: ReplayJob) -> Statistics:
-    """Of the modules that are called. The share of long times on the spine is sought until the
-    critical path allows the same speed-up."""
+    """Fits the statistics to the modules that are called. The share of long times on the spine is
+    varied until the critical path allows the same speed-up."""
     graph = graph_of_replay(job)
     needed = graph.needed()
     filters = [i for i in needed if job.modules[i].kind is Kind.FILTER]

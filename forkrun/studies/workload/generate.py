@@ -97,8 +97,8 @@ def _spine(levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _inputs(
     statistics: Statistics, levels: npt.NDArray[np.int64], random: np.random.Generator
 ) -> list[list[int]]:
-    """By producer: one input on the level below, which puts it on its own, others anywhere below;
-    of the spine: the spine."""
+    """Inputs of each producer: one on the level below, which puts it on its own, others anywhere
+    below; those of the spine: the spine."""
     spine = _spine(levels)
     n_inputs = np.rint(draw(statistics.input_quantiles, len(levels), random)).astype(int)
     inputs: list[list[int]] = []
@@ -157,7 +157,7 @@ def _filter_inputs(
     n_filters: int,
     random: np.random.Generator,
 ) -> list[list[int]]:
-    """Each takes its share; what nobody else consumes is dealt among them."""
+    """Each takes its share; what no other module consumes is dealt among them."""
     n = len(inputs)
     consumed = {maker for makers in inputs for maker in makers}
     wanted = []

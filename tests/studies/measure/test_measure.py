@@ -25,7 +25,7 @@ def read(file: Path) -> Any:
 
 
 def rows_of(found: Any, owner: str, kind: str) -> list[Any]:
-    """Of one type, wherever they lie; largest private memory first."""
+    """Rows of one type, wherever its objects lie; largest private memory first."""
     return [row for row in found["rows"] if (row["owner"], row["type"]) == (owner, kind)]
 
 

@@ -1,5 +1,5 @@
 // What many small lumis cost: units of one to three blocks on four threads, whose modules sleep.
-// Prints, by number of units in work at a time, how much of the threads' time was spent in modules
+// Prints, by number of units in flight, how much of the threads' time was spent in modules
 // and commits.
 
 #include <chrono>

@@ -43,12 +43,12 @@ std::string names_of_elements() {
   return names;
 }
 
-/// Memory for `n_bytes`: the column's own if nobody else holds it, else new memory.
+/// Memory for `n_bytes`: the column's own if nothing else holds it, else new memory.
 std::byte* take_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_bytes) {
   if (!buffer || buffer.use_count() > 1) {
     buffer = std::make_shared<Buffer>();
   }
-  // Whoever held the memory last may have read it on another thread: its reads come first.
+  // The last holder of the memory may have read it on another thread: those reads come first.
   std::atomic_thread_fence(std::memory_order_acquire);
   buffer->reserve(n_bytes);
   return buffer->data();

@@ -89,7 +89,7 @@ class JaggedView {
   std::span<const std::int64_t> offsets_;
 };
 
-/// Memory of a column. Shared with whoever looks at it from Python, so that an array kept beyond
+/// Memory of a column. Shared with the arrays of it in Python, so that an array kept beyond
 /// its block stays valid: a column whose memory is still looked at takes new memory when refilled.
 class Buffer {
  public:
@@ -122,7 +122,8 @@ class Column {
   void reset(ColumnType type) { type_ = type; }
 
   /// Gives the column a size and writable, uninitialised memory; earlier contents are lost, their
-  /// memory is used again unless somebody still holds it. Of a scalar column n_values is n_events.
+  /// memory is used again unless something else still holds it. Of a scalar column n_values is
+  /// n_events.
   std::byte* resize_values(std::size_t n_values);
   std::span<std::int64_t> resize_offsets(std::size_t n_events);
   /// Has no events until it is filled again: a producer that forgets one is found out.

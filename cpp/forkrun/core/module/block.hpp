@@ -157,7 +157,7 @@ class EventBlock {
   template <typename Handle>
   friend class Awaited;
 
-  /// Null only with a handle of another module: nobody needs that product.
+  /// Null only with a handle of another module, whose product is not needed.
   [[nodiscard]] void* product(std::uint32_t number) const {
     if (number >= products_.size() || products_[number] == nullptr) [[unlikely]] {
       refuse_product(number);

@@ -107,7 +107,7 @@ void Conditions::make(Consumed& consumed, std::uint32_t number, const ConditionP
   }
 }
 
-/// Only in the rows of its IOVs: blocks of others may be in work.
+/// Only in the rows of its IOVs: blocks of others may be in flight.
 void Conditions::note(std::uint32_t object, std::uint32_t payload) {
   const auto& consumed = consumed_[object];
   const auto made = consumed.made.find(payload);

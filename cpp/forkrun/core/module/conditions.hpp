@@ -15,7 +15,7 @@
 
 namespace forkrun {
 
-/// An array of a payload, in C order, in the memory of whoever owns the payload.
+/// An array of a payload, in C order, in the memory of the payload's owner.
 struct ConditionArray {
   ElementType type{};
   std::vector<std::size_t> shape;
@@ -35,7 +35,7 @@ struct ConditionPayload {
   [[nodiscard]] const ConditionArray& array(const std::string& name) const;
 };
 
-/// An array that many look at and nobody changes: `view(i, j)`, or all `values()` in C order.
+/// An array that many modules read and none changes: `view(i, j)`, or all `values()` in C order.
 template <typename T>
 class ArrayView {
  public:
@@ -97,7 +97,7 @@ class Conditions {
 
   /// Before blocks of an IOV are processed: loads what is not there, and makes its objects.
   void prepare(std::uint32_t iov);
-  /// Forgets a payload and its objects. No block of its IOVs is in work.
+  /// Forgets a payload and its objects. No block of its IOVs is in flight.
   void drop(const std::string& label, std::uint32_t number);
 
   /// By number, the objects that hold in an IOV; null if there are none.

@@ -45,7 +45,7 @@ class Coroutine {
       return {};
     }
     void return_void() const noexcept {}
-    /// Products alone: nobody would resume a coroutine that waits for anything else.
+    /// Products alone: a coroutine that waits for anything else would never be resumed.
     template <typename Handle>
     [[nodiscard]] Awaited<Handle> await_transform(Awaited<Handle> product) const {
       return product;

@@ -6,15 +6,15 @@
 
 namespace forkrun {
 
-/// Who waits for external work.
+/// Interface of what waits for external work.
 class ExternalWaiter {
  public:
   virtual ~ExternalWaiter() = default;
   virtual void end_external(std::uint32_t node, std::exception_ptr failure) noexcept = 0;
 };
 
-/// Work that a module has handed to something outside: a timer, a device, a server. Whoever does it
-/// keeps this object and says once, from whatever thread, that the work is done or has failed; an
+/// Work that a module has handed to something outside: a timer, a device, a server. That keeps this
+/// object and says once, from whatever thread, that the work is done or has failed; an
 /// object that is destroyed unanswered counts as failed.
 class ExternalWork {
  public:

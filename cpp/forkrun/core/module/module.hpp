@@ -38,14 +38,14 @@ enum class Instances : std::uint8_t {
 class Construction;
 
 /// Base of all modules. Modules are constructed once, in the parent, and live in every child.
-/// The messages below come from one thread at a time, never while a block is being processed.
+/// The callbacks below come from one thread at a time, never while a block is being processed.
 class Module {
  public:
   virtual ~Module() = default;
 
   /// A further object of this module, for Instances::per_block: mostly
   /// `return std::make_unique<Calibrator>(*this);`. Made in the child, before `begin_job`; gets all
-  /// messages from then on. Null: there can be only one.
+  /// callbacks from then on. Null: there can be only one.
   [[nodiscard]] virtual std::unique_ptr<Module> clone() const { return nullptr; }
 
   virtual void pre_fork() {}
@@ -54,10 +54,10 @@ class Module {
   virtual void end_job() {}
 };
 
-/// A second base of a module that is told of the runs, lumis and IOVs of its child. Each begins
-/// before the first of its blocks and ends after the last; a lumi is in one run and one IOV, a run
-/// may be in several IOVs and an IOV in several runs. Messages and blocks of one lumi never mix
-/// with those of another.
+/// A second base of a module with transition callbacks: begin and end of the runs, lumis and IOVs
+/// of its child. Each begins before the first of its blocks and ends after the last; a lumi is in
+/// one run and one IOV, a run may be in several IOVs and an IOV in several runs. Callbacks and
+/// blocks of one lumi never mix with those of another.
 class Transitions {
  public:
   virtual ~Transitions() = default;
@@ -69,7 +69,7 @@ class Transitions {
   virtual void end_lumi(LumiId /*lumi*/) {}
 };
 
-/// Makes its products; runs at most once per block, and only if somebody needs one of them.
+/// Makes its products; runs at most once per block, and only if one of them is needed.
 class Producer : public Module {
  public:
   virtual void produce(const EventBlock& block) = 0;
@@ -156,7 +156,7 @@ class Construction {
   [[nodiscard]] virtual const Parameters& parameters() const = 0;
   /// Default: reentrant for producers and filters, one for analyzers.
   virtual void set_concurrency(Concurrency concurrency) = 0;
-  /// At most so many blocks at a time, n >= 1.
+  /// At most `n` blocks at a time, n >= 1.
   virtual void set_limit(std::uint32_t n_blocks) = 0;
   /// Default: shared.
   virtual void set_instances(Instances instances) = 0;
@@ -218,7 +218,7 @@ class Construction {
         },
         name);
   }
-  /// A table of so many coordinates: `block.condition(handle)(pt, eta)`.
+  /// A table with a given number of coordinates: `block.condition(handle)(pt, eta)`.
   ConditionInput<BinnedTable> condition_table(const std::string& label, std::size_t n_coordinates);
   /// Any object that `make` makes of each payload, in the parent, before the fork; of payloads that
   /// are excluded from prefetching in the child. Modules that name the same label, type and key
@@ -251,7 +251,7 @@ class Construction {
   virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t consume_condition(ConditionObject object) = 0;
-  /// Of the module in its job.
+  /// Number of the module in its job.
   [[nodiscard]] virtual std::uint32_t number() const = 0;
 
  private:
@@ -277,7 +277,7 @@ void register_module_class(const std::string& class_name, ModuleFactory factory)
 /// Loads a plugin library (dlopen). \throws Error with the loader's message.
 void load_plugin(const std::string& path);
 
-/// Has a message of `Transitions` without that base: it would never be told.
+/// Has a callback of `Transitions` without that base: it would never be called.
 template <typename Class>
 concept MissesTransitions = !std::derived_from<Class, Transitions> &&
                             (requires { &Class::begin_iov; } || requires { &Class::end_iov; } ||

@@ -45,7 +45,7 @@ struct ModuleCall {
   std::uint32_t module = none;
   const EventBlock* block{};
 
-  /// Of the calling thread: of the module that was called last and may wait for products.
+  /// The calling thread's: that of the module called last which may wait for products.
   [[nodiscard]] static ModuleCall& of_this_thread();
 };
 

@@ -8,7 +8,7 @@
 
 namespace forkrun {
 
-/// Tells modules of runs, lumis and IOVs as they change from unit to unit.
+/// Calls the transition callbacks of modules as runs, lumis and IOVs change from unit to unit.
 class Announcer {
  public:
   explicit Announcer(Schedule& schedule) : schedule_{schedule} {}

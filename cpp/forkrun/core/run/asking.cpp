@@ -18,7 +18,7 @@ std::string product_name(const Graph* graph, std::uint32_t product) {
   return "product \"" + (is_known ? graph->products[product].name : "?") + "\"";
 }
 
-/// Of the module of this number, or null.
+/// The node of the module of this number, or null.
 const Node* node_of(const Graph* graph, std::uint32_t module) {
   if (graph == nullptr || module == none) {
     return nullptr;

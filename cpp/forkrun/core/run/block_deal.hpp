@@ -17,7 +17,7 @@ class BlockDeal {
   BlockDeal(std::size_t n_lanes, bool is_one_by_one)
       : is_one_by_one_{is_one_by_one}, hands_(n_lanes) {}
 
-  /// While nobody takes blocks.
+  /// Begins another unit, while no lane takes blocks.
   void begin(std::uint32_t n_blocks);
   /// The next block for a lane, by number.
   [[nodiscard]] std::optional<std::uint32_t> next(std::size_t lane) {

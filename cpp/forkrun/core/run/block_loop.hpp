@@ -13,7 +13,7 @@ namespace forkrun {
 /// Makes the lane of this number.
 using MakeLane = std::function<std::unique_ptr<Lane>(std::size_t number)>;
 
-/// How many units may be in work at a time.
+/// How many units may be in flight.
 struct UnitLimits {
   std::size_t units = 1;
   std::size_t iovs = 1;  ///< contiguous stretches of units of the same IOV

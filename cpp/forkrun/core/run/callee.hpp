@@ -30,7 +30,7 @@ struct Callee {
   CalleeKind kind{};
   NodeKind node_kind{};
 
-  /// Of a module that has part of its work done outside; not quick.
+  /// The module's interface for work done outside, null if it has none; not quick.
   [[nodiscard]] External* external() const { return dynamic_cast<External*>(module); }
 };
 

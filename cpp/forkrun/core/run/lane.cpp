@@ -46,7 +46,7 @@ void Lane::fail_call(std::uint32_t node) const {
   try {
     throw;
   } catch (const ProductNotMade&) {
-    throw;  // What has failed was told by who failed.
+    throw;  // The module that failed has reported it.
   } catch (...) {
     rethrow_with_context(describe_failure(graph_.nodes[node], block_));
   }

@@ -65,7 +65,7 @@ class alignas(cache_line_pair) Lane {
   [[nodiscard]] const EventBlock& block() const { return block_; }
 
   /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
-  /// to be called again, by whoever makes it go on; it may be going on already. Throws what the
+  /// to be called again by what resumes it; it may be running again already. Throws what the
   /// module throws.
   [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
                                               Parallel& parallel) {

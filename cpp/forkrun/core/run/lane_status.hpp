@@ -8,11 +8,11 @@
 
 namespace forkrun {
 
-/// Tells the status board what a lane is doing.
+/// Writes to the status board what a lane is doing.
 ///
 /// A lane that is alone writes with every block which events it is at and how many are done, by
 /// plain stores; only the clock is read once in a while. Lanes that share a slot would wait for
-/// each other's cache line: of small blocks they tell only when the clock has ticked.
+/// each other's cache line: with small blocks they report only when the clock has ticked.
 class LaneStatus {
  public:
   LaneStatus() = default;
@@ -49,7 +49,7 @@ class LaneStatus {
  private:
   void look_at_clock();
   void tell_begin(const EventBlock& block) {
-    constexpr auto relaxed = std::memory_order_relaxed;  // People read it, nobody acts on it.
+    constexpr auto relaxed = std::memory_order_relaxed;  // People read it, no code acts on it.
     if (block.n_events() != 0) {
       slot_->first_event.store(block.events().front(), relaxed);
       slot_->last_event.store(block.events().back(), relaxed);

@@ -10,7 +10,7 @@ LaneTasks::LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool al
       units_{units},
       graph_{shared.graph()},
       lane_{lane},
-      // Without tasks there is nobody who could go on when something outside has ended.
+      // Without tasks no thread could go on when something outside has ended.
       always_tasks_{always_tasks || std::ranges::any_of(graph_.nodes, &Node::is_external)},
       has_spare_threads_{shared.n_lanes() < shared.executor().n_threads()},
       begin_{*this},
@@ -36,7 +36,7 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
   }
 }
 
-/// False if tasks have taken over: somebody else may be executing us now.
+/// False if tasks have taken over: another thread may be executing us now.
 bool LaneTasks::run_blocks(UnitInWork& unit, ReadyTasks& ready) {
   while (const auto block = unit.next_block(lane_.block().lane())) {
     load(*block);
@@ -54,7 +54,7 @@ bool LaneTasks::run_blocks(UnitInWork& unit, ReadyTasks& ready) {
   return true;
 }
 
-/// False if there is none now: somebody else may be executing us when there is.
+/// False if there is none now: another thread may be executing us when there is.
 bool LaneTasks::enter_unit(ReadyTasks& ready) {
   if (unit_ != nullptr) {  // The block before was ended by tasks.
     return true;
@@ -91,8 +91,8 @@ void LaneTasks::load(const BlockToDo& block) {
   }
 }
 
-/// Where there are more threads than blocks, long modules cannot wait for somebody to be idle: by
-/// the time their thread looks it is late.
+/// Where there are more threads than blocks, long modules cannot wait for a thread to be idle: by
+/// the time their own thread checks it is late.
 bool LaneTasks::begins_with_tasks(ReadyTasks& ready) const {
   return always_tasks_ || (has_spare_threads_ && ready.sharing_pays());
 }

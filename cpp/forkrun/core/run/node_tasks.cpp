@@ -21,7 +21,7 @@ void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
 }
 
 /// Gives the last of those whose inputs are to be asked for now: the first of its inputs that
-/// nobody has asked for, or `before`.
+/// has not been asked for, or `before`.
 LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* before) {
   lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
@@ -85,7 +85,7 @@ bool LaneTasks::enter(NodeTask& task) {
   return true;
 }
 
-/// False if the turn of its unit has not come: we come back then.
+/// False if its unit is not yet the committing one: we come back when it is.
 bool LaneTasks::enter_turn(NodeTask& task) {
   task.expect(1);
   return unit_->turn().add(task.turn_link) == WaitingTaskList::Added::done;
@@ -194,7 +194,7 @@ void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noe
   }
 }
 
-/// False if it is a coroutine which waits: somebody else may be executing it now.
+/// False if it is a coroutine which waits: another thread may be executing it now.
 bool LaneTasks::call(NodeTask& task, std::exception_ptr& failure) {
   // A coroutine that has begun must come to its end.
   if (unit_->has_failed() && task.stage != Stage::waiting) {

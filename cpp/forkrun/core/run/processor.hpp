@@ -24,7 +24,7 @@ struct ProcessorConfig {
   bool always_tasks = false;          ///< also where plain calls are quicker: for tests and studies
   bool records = false;               ///< when modules are called: see `recorder`
   std::size_t n_trace_calls = 0;      ///< of so many calls one by one
-  std::size_t concurrent_units = 1;   ///< at most so many in work; 1 for serial
+  std::size_t concurrent_units = 1;   ///< at most so many in flight; 1 for serial
   std::size_t concurrent_iovs = 1;    ///< to which they belong
   Recorder::OnCall on_call{};         ///< if it records; may be empty
 };
@@ -36,9 +36,9 @@ class Processor {
   Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status);
   ~Processor();
 
-  /// Processes units until `next` gives none. Sends begin and end of runs, lumis and IOVs as they
+  /// Processes units until `next` gives none. Calls begin and end of runs, lumis and IOVs as they
   /// change, closes the outputs of each unit and has it committed, one unit after another; units
-  /// behind the one that is to be committed may be in work already.
+  /// behind the committing unit may be in flight already.
   ///
   /// Both functions are called on any thread, `commit` by one at a time and in the order of the
   /// units, `next` by one at a time, when a thread is free for the unit; where modules have

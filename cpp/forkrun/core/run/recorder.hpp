@@ -11,10 +11,10 @@
 namespace forkrun {
 
 /// Notes when modules are called, from any thread. Every thread writes to memory of its own; what
-/// all of them have noted is put together when nobody notes any more.
+/// all of them have noted is put together when none notes any more.
 class Recorder {
  public:
-  /// Told of each call on its thread: before it, and when it has ended.
+  /// Called at each call of a module, on its thread: before it, and when it has ended.
   using OnCall = std::function<void(std::uint32_t node, bool has_ended)>;
 
   /// `n_trace_calls`: so many calls are kept one by one, the first of the process; 0: none.
@@ -42,7 +42,7 @@ class Recorder {
     }
   }
   /// `cpu_ns`: of the thread, in this call; negative: not measured. `has_ended`: false for a piece
-  /// of a call of a coroutine that goes on later.
+  /// of a call of a coroutine that is resumed later.
   void note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept;
   /// A node was asked for, and could not be called for so long: first because its inputs were not
   /// made, `last_input` last of all, then because of its turn or its queues.
@@ -53,7 +53,7 @@ class Recorder {
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
   struct OfThread;
-  /// What the calling thread notes into, for another that goes on in its name.
+  /// What the calling thread notes into, for another that continues in its place.
   struct Part {
     std::uint64_t recorder{};
     OfThread* notes{};
@@ -88,7 +88,7 @@ class Recorder {
     Call call;
   };
 
-  /// By node. While nobody notes.
+  /// By node. While no thread notes.
   [[nodiscard]] std::vector<NodeStatistics> statistics() const;
   [[nodiscard]] std::vector<Stall> stalls() const;
   [[nodiscard]] std::vector<TracedCall> trace() const;

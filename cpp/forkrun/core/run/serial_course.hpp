@@ -16,8 +16,8 @@ namespace forkrun {
 /// Takes a loaded block through the graph by plain calls, in the order of the graph's steps.
 ///
 /// The guard is asked before each call; when it says no, the rest of the block is its own: it has
-/// taken over. What is being called then (modules that wait for each other on the stack) is told to
-/// the guard when it ends. `FailureGuard` shows what a guard has to offer.
+/// taken over. What is being called then (modules that wait for each other on the stack) is passed
+/// to the guard when it ends. `FailureGuard` shows what a guard has to offer.
 template <typename Guard>
 class SerialCourse final : public ProductFetcher {
  public:
@@ -120,7 +120,7 @@ class SerialCourse final : public ProductFetcher {
     }
   }
 
-  /// Of an analyzer without events only the turn is taken.
+  /// Only takes the turn of an analyzer that gets no events.
   bool pass_by(std::uint32_t node) {
     if (guard_.pass_by(node)) {
       called_in_[node] = this_block_;

@@ -18,7 +18,7 @@ class SerialParallel final : public Parallel {
   }
 };
 
-/// Lets everything go on until something fails; after that nobody is called any more.
+/// Lets everything go on until something fails; after that no module is called any more.
 class FailureGuard {
  public:
   static constexpr bool notes_all = false;

@@ -23,18 +23,18 @@ namespace forkrun {
 struct UnitToDo {
   UnitOfWork unit{};
   std::map<std::string, std::string> outputs{};
-  bool is_alone{};  ///< never in work together with others: what kills the process is in this one
+  bool is_alone{};  ///< never in flight together with others: what crashes the child is in this one
 };
 
-/// A unit that is in work: its blocks, what came of them, and the first failure.
+/// A unit in flight: its blocks, what came of them, and the first failure.
 ///
 /// After a failure no module is called any more, but every task still takes its course: it waits
-/// for its turn, passes it on, tells who waits for it. So all blocks end in the ordinary way.
+/// for its turn, passes it on, wakes what waits for it. So all blocks end in the ordinary way.
 class UnitInWork {
  public:
   UnitInWork(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
 
-  /// Nobody else may use it meanwhile. `blocks` are swapped in.
+  /// Begins another unit, while nothing else uses this object. `blocks` are swapped in.
   void begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop);
 
   [[nodiscard]] const UnitOfWork& unit() const { return to_do_.unit; }
@@ -64,24 +64,24 @@ class UnitInWork {
   /// Lanes may still be at blocks that they have taken.
   [[nodiscard]] bool is_dealt() const { return has_failed() || deal_.is_over(); }
 
-  /// What failures are told of: in the order in which they would come one after another.
+  /// Places of failures, in the order in which they would come one after another.
   static constexpr std::uint64_t at_begin = 0;
   [[nodiscard]] static std::uint64_t at_block(std::uint64_t sequence) { return sequence + 1; }
   static constexpr std::uint64_t at_end = ~std::uint64_t{0};
-  /// Of several failures the earliest is kept.
+  /// Notes a failure; the earliest is kept.
   void fail(std::uint64_t where, std::exception_ptr failure);
-  /// Its modules are not called any more, because an earlier unit has failed or a stop is wished.
+  /// Has its modules not called any more: an earlier unit has failed or a stop was asked for.
   void drop() { is_dropped_ = has_failed_ = true; }
   [[nodiscard]] bool is_dropped() const { return is_dropped_; }
-  // Relaxed: a module called a moment later than need be does no harm.
+  // Relaxed: a module may still be called a moment later.
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
   /// When all its blocks have ended; null: it was dropped, or all is well.
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
 
-  /// Closed when the unit has the turn: what waits in it may go on.
+  /// Closed when this is the committing unit: what waits in it may go on.
   [[nodiscard]] WaitingTaskList& turn() { return turn_; }
 
-  /// Of a lane that has left.
+  /// Adds what a lane that has left did for the unit.
   void add(const Lane::Share& share);
 
   UnitResult result;

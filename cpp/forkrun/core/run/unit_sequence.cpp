@@ -76,7 +76,7 @@ Task* UnitSequence::leave(UnitInWork& unit, const Lane::Share& share) {
   return &between_;
 }
 
-/// The first unit with blocks left, of those that may be in work.
+/// The first unit with blocks left, of those that may be in flight.
 UnitInWork* UnitSequence::find_unit() const {
   std::size_t n_iovs = 1;
   for (std::size_t i = 0; i < std::min(known_.size(), limits_.units); ++i) {
@@ -112,7 +112,7 @@ void UnitSequence::ask(Lock& lock) {
   lock.lock();
   is_asking_ = false;
   is_over_ = is_over_ || !found;
-  if (is_over_) {  // A unit that comes after the end was wished is dropped.
+  if (is_over_) {  // A unit that comes after the end was asked for is dropped.
     free_.push_back(std::move(unit));
   } else {
     known_.push_back(std::move(unit));
@@ -142,7 +142,7 @@ void UnitSequence::go_on(ReadyTasks& ready) {
   }
 }
 
-/// False if we have to wait: somebody else may be executing us now.
+/// False if we have to wait: another thread may be executing us now.
 bool UnitSequence::enter_queues() {
   const auto& wanted = queues();
   while (n_entered_ < wanted.size()) {
@@ -170,7 +170,7 @@ const std::vector<ModuleQueue*>& UnitSequence::queues() const {
   }
 }
 
-/// False if there is nothing more to do now: somebody else may be executing us already.
+/// False if there is nothing more to do now: another thread may be executing us already.
 bool UnitSequence::do_stage(ReadyTasks& ready) {
   switch (stage_) {
     case Stage::know_next: return know_next(ready);
@@ -186,7 +186,7 @@ bool UnitSequence::do_stage(ReadyTasks& ready) {
   return true;
 }
 
-/// False if somebody else is asking: who gets the answer has us executed again.
+/// False if another lane is asking: the one that gets the answer has us executed again.
 bool UnitSequence::is_next_known(Lock& lock, ReadyTasks& ready) {
   if (known_.size() > 1 || is_over_ || current_->has_failed()) {
     return true;
@@ -219,7 +219,7 @@ void UnitSequence::end_unit() {
   steps_->end(*current_, next);
 }
 
-/// False if that was the last one, or somebody else is asking for the next.
+/// False if that was the last one, or another lane is asking for the next.
 bool UnitSequence::advance(ReadyTasks& ready) {
   Lock lock{mutex_};
   if (current_->has_failed() || steps_->is_stopped()) {

@@ -16,26 +16,26 @@
 
 namespace forkrun {
 
-/// Which units are in work, and which lanes work on them. The first of them has **the turn**; lanes
-/// that find no more blocks of it run ahead into those behind it:
+/// Which units are in flight, and which lanes work on them. The first is the **committing unit**;
+/// lanes that find no more blocks of it run ahead into those behind it:
 ///
 ///     lane is free ─▶ a block of the first unit that has some left
-///                  ─▶ else, as long as fewer units than allowed are in work: asks for the next
+///                  ─▶ else, as long as fewer units than allowed are in flight: asks for the next
 ///                  ─▶ else is idle until there is something
-///     last lane has left the unit that has the turn
-///                  ─▶ if modules are told, what comes next is known (asks, where nobody has)
-///                  ─▶ end messages ─▶ outputs are closed ─▶ commit
-///                  ─▶ what comes next is known ─▶ the next has the turn: begin messages ─▶ outputs
-///                  are opened ─▶ turn is told
+///     last lane has left the committing unit
+///                  ─▶ if modules have Transitions, what comes next is known (asked for, if it was
+///                  not) ─▶ end callbacks ─▶ outputs are closed ─▶ commit
+///                  ─▶ what comes next is known ─▶ the next is the committing unit: begin callbacks
+///                  ─▶ outputs are opened ─▶ those that wait for its turn are resumed
 ///
-/// Analyzers, outputs and modules with Transitions wait for the turn of their unit before they
-/// are called (`Node::in_turn`), holding nothing; so do modules that ask for what such modules
-/// make. All others run ahead. So whoever is in turn sees one unit after another, and nothing of a
-/// unit ahead can hold up the one that has the turn.
+/// Analyzers, outputs and modules with Transitions wait until their unit is the committing one
+/// before they are called (`Node::in_turn`), holding nothing; so do modules that ask for what such
+/// modules make. All others run ahead. So modules that wait see one unit after another, and nothing
+/// of a unit ahead can hold up the committing unit.
 ///
 /// What is done between units is a task like a module: it waits in the queues that it shares with
-/// modules that run ahead. When a unit has failed, or a stop is wished, those behind it are
-/// dropped: they get the turn, but nothing more is called for them.
+/// modules that run ahead. When a unit has failed, or a stop was asked for, those behind it are
+/// dropped: each becomes the committing unit, but nothing more is called for it.
 class UnitSequence {
  public:
   UnitSequence(UnitTasks& tasks, UnitLimits limits);
@@ -98,11 +98,11 @@ class UnitSequence {
 
   std::mutex mutex_;  ///< of all below; held for some instructions
   std::vector<std::unique_ptr<UnitInWork>> free_;
-  std::deque<std::unique_ptr<UnitInWork>> known_;  ///< the first has the turn
+  std::deque<std::unique_ptr<UnitInWork>> known_;  ///< the first: the committing unit
   std::vector<Task*> idle_;                        ///< lanes
   bool is_between_{};                              ///< units: `between_` is under way
   bool is_asking_{};
-  bool waits_for_answer_{};  ///< `between_`, for somebody else's
+  bool waits_for_answer_{};  ///< `between_`, for another lane's
   bool is_over_{};           ///< nothing more is asked for
 };
 

@@ -111,7 +111,7 @@ bool UnitSteps::take(UnitInWork& unit) {
   }
 }
 
-/// Also if a block has failed meanwhile: so modules are told the same as one unit after another.
+/// Also if a block has failed meanwhile: so callbacks are the same as with one unit at a time.
 void UnitSteps::begin(UnitInWork& unit) {
   if (unit.is_dropped()) {
     return;

@@ -31,7 +31,7 @@ enum class LastEnds : std::uint8_t { told, left_open };
 ///     take ─▶ begin ─▶ its blocks ─▶ end ─▶ close ─▶ commit or abandon
 ///
 /// `take` may come for the next unit at any time after the `take` of this one, at the same time as
-/// any other step; where modules are told, before the `end`, which has to know what goes on. All
+/// any other step; with Transitions, before the `end`, which has to know what continues. All
 /// other steps are for one unit after another. What they throw is a failure of the unit.
 class UnitSteps {
  public:
@@ -41,13 +41,13 @@ class UnitSteps {
   /// Before the first `take`.
   void start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends);
 
-  /// False if there are no more, or a stop is wished, or the caller has failed.
+  /// False if there are no more, or a stop was asked for, or the caller has failed.
   [[nodiscard]] bool take(UnitInWork& unit);
-  /// Tells modules of the runs, lumis and IOVs that begin, and opens outputs.
+  /// Calls the begin callbacks of the runs, lumis and IOVs that begin, and opens outputs.
   void begin(UnitInWork& unit);
   /// Whether the next unit is to be taken before the `end` of one.
   [[nodiscard]] bool must_know_next() const;
-  /// Tells modules of those that do not go on with the unit `next`; null: there is none.
+  /// Calls the end callbacks of those that do not continue in the unit `next`; null: there is none.
   void end(UnitInWork& unit, const UnitInWork* next);
   void close(UnitInWork& unit, Parallel& parallel);
   void commit(UnitInWork& unit);
@@ -57,7 +57,7 @@ class UnitSteps {
   [[nodiscard]] bool is_stopped() const { return is_stopped_; }
   /// \throws what the caller has thrown instead of giving a unit
   void rethrow_failure();
-  /// Tells all ends that were not told.
+  /// Calls all end callbacks that are left.
   void finish() { announcer_.end_before(nullptr); }
 
  private:

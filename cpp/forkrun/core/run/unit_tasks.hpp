@@ -11,8 +11,8 @@
 
 namespace forkrun {
 
-/// What has to be passed before a node is called: the turn of its unit, its own in the order of
-/// blocks, then its queues.
+/// What has to be passed before a node is called: the turn of its unit to be the committing one,
+/// its own turn in the order of blocks, then its queues.
 struct Entrance {
   bool in_turn{};
   OrderedTaskQueue* order{};  ///< null where any order will do
@@ -24,7 +24,7 @@ class UnitTasks {
  public:
   UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel);
 
-  /// Another unit gets the turn: its first block comes first. While no lane waits for its turn.
+  /// Another unit is the committing one: its first block comes first. While no lane waits for it.
   void reset_orders();
 
   [[nodiscard]] const Graph& graph() const { return graph_; }

@@ -28,7 +28,7 @@ bool is_coroutine(const Module& module) {
          dynamic_cast<const CoroutineFilter*>(&module) != nullptr;
 }
 
-/// A module that holds what it shares with others cannot wait on a stack: whoever is called
+/// A module that holds what it shares with others cannot wait on a stack: what is called
 /// meanwhile might need the same. What it may ask for is made before it runs.
 bool cannot_wait(const ModuleRecord& record) {
   const bool shares = record.concurrency() == Concurrency::unsafe || !record.resources.empty();
@@ -193,7 +193,8 @@ Node GraphCompiler::describe(std::uint32_t module) const {
 }
 
 /// A module that asks keeps its thread, or its own queue, while it waits. If what it waits for had
-/// to wait for an earlier unit, that unit might need the same: so it waits for the turn before.
+/// to wait for an earlier unit, that unit might need the same: so it first waits for its unit's
+/// turn.
 void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
   const auto reaches_turn = [this](std::uint32_t input) { return reaches_turn_[input]; };
   const bool asks_in_turn = std::ranges::any_of(input_nodes(asked_[module]), reaches_turn);
@@ -259,7 +260,7 @@ std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
   return found->second;
 }
 
-/// Of products whose makers have nodes.
+/// Nodes that make these products, each once; all the makers have nodes.
 Numbers GraphCompiler::input_nodes(const Numbers& products) const {
   Numbers nodes;
   std::set<std::uint32_t> seen;

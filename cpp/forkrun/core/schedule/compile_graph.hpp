@@ -21,7 +21,7 @@ struct JobDescription {
 /// Everything that keeps the job from being compiled.
 [[nodiscard]] std::vector<std::string> find_problems(const JobDescription& job);
 
-/// Of a job without problems. The graph points to labels of `job.modules`, which must stay.
+/// Graph of a job without problems. It points to labels of `job.modules`, which must stay.
 [[nodiscard]] Graph compile_graph(const JobDescription& job);
 
 /// Part of it: finds the steps of gates, analyzers and outputs. `lazy`: nodes that modules ask for

@@ -122,7 +122,7 @@ class Definition {
   std::vector<Nodes> certain_;  ///< by gate
 };
 
-/// Of a range of steps, which are in the order of their numbers.
+/// Nodes of a range of steps; checks that these are in the order of their numbers.
 Nodes nodes_of(const Graph& graph, LinkRange range) {
   Nodes nodes;
   std::uint32_t n_before = 0;

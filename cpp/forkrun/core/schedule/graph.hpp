@@ -21,7 +21,7 @@ struct LinkRange {
   std::uint32_t count{};
 };
 
-/// What is scheduled: the reading of a column of the input, or a module. Only what somebody needs
+/// What is scheduled: the reading of a column of the input, or a module. Only what is needed
 /// has a node. Nodes are numbered after those that they depend on.
 struct Node {
   NodeKind kind{};
@@ -82,11 +82,11 @@ struct Graph {
   std::vector<std::uint32_t> analyzers;  ///< nodes, in the order of their modules
   std::vector<std::uint32_t> outputs;    ///< nodes, in the order of their modules
   std::vector<Product> products;
-  std::vector<std::uint32_t> makers;  ///< nodes, by product; none: nobody needs it
+  std::vector<std::uint32_t> makers;  ///< nodes, by product; none: it is not needed
   std::vector<QueueDescription> queues;
   std::vector<Step> steps;
   bool has_told{};            ///< modules with Transitions
-  LinkRange told_queues;      ///< to be passed before modules with Transitions are told
+  LinkRange told_queues;      ///< to be passed before Transitions are called
   LinkRange output_queues;    ///< to be passed before outputs are opened or closed
   std::uint32_t n_masks = 1;  ///< mask 0: all events
   std::shared_ptr<const Conditions> conditions{};

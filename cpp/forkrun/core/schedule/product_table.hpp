@@ -11,7 +11,7 @@
 
 namespace forkrun {
 
-/// A product of the job: who makes it, and of which type.
+/// A product of the job: what makes it, and of which type.
 struct Product {
   std::string name;
   std::optional<ProductType> type{};   ///< known once it has a maker
@@ -19,7 +19,7 @@ struct Product {
   std::uint32_t source_column = none;  ///< the column of the input that it is
 };
 
-/// A wish of a module for a product.
+/// A module's request for a product.
 struct Consumption {
   enum class When : std::uint8_t { before, asked };
   std::uint32_t module{};
@@ -43,8 +43,8 @@ class ProductTable {
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   [[nodiscard]] const std::vector<Consumption>& consumptions() const { return consumptions_; }
 
-  /// Products made twice, by nobody, or of another type than asked for. `modules`: how to call each
-  /// of them, such as `module "dimuon"`.
+  /// Products made twice, not made at all, or of another type than asked for. `modules`: how to
+  /// call each of them, such as `module "dimuon"`.
   [[nodiscard]] std::vector<std::string> problems(const std::vector<std::string>& modules) const;
 
  private:

@@ -17,7 +17,7 @@ struct ConcurrencyOverride {
   std::optional<Concurrency> concurrency{};
   std::uint32_t limit = 1;  ///< of Concurrency::limited
   std::optional<Instances> instances{};
-  std::vector<std::string> resources{};  ///< beside those that the module uses
+  std::vector<std::string> resources{};  ///< in addition to those that the module uses
 };
 
 struct ModuleDescription {
@@ -115,10 +115,10 @@ class ScheduleBuilder {
   /// Source columns that some module or output consumes (directly), sorted by name.
   [[nodiscard]] std::vector<std::string> consumed_source_columns() const;
 
-  /// \throws ScheduleError with every problem: a product nobody makes (with the nearest name), made
-  /// twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in a
-  /// path; a producer on a path; parameters that no module asked for. The builder cannot be
-  /// used again.
+  /// \throws ScheduleError with every problem: a product that is not made (with the nearest name),
+  /// made twice, of another type than asked for; a cycle, written as a → b → a; an unknown label in
+  /// a path; a producer on a path; parameters that no module asked for. The builder cannot be used
+  /// again.
   [[nodiscard]] std::unique_ptr<Schedule> compile();
 
  private:

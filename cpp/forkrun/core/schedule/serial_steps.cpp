@@ -44,7 +44,7 @@ class GateTree {
 
 /// What is certainly called when a gate is open: the steps of the gates on the way to it. A node is
 /// kept with the gates whose steps it is among, of which none is behind another, so that one look
-/// for the last that begins before a gate tells.
+/// for the last that begins before a gate is enough.
 class CertainCalls {
  public:
   explicit CertainCalls(const Graph& graph) : tree_{graph}, gates_(graph.nodes.size()) {}

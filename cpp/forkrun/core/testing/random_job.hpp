@@ -63,7 +63,7 @@ struct Observation {
   std::string error;  ///< empty: none
   std::vector<UnitObservation> units;
   std::map<std::string, int> n_calls;                        ///< by module, and by column
-  std::map<std::string, std::vector<std::string>> messages;  ///< by module that is told
+  std::map<std::string, std::vector<std::string>> messages;  ///< by module with Transitions
   int n_overlaps{};   ///< where more modules were inside than are allowed
   int n_misplaced{};  ///< blocks outside their run, lumi or IOV, or not of the open outputs
 

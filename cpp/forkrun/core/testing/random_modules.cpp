@@ -90,7 +90,7 @@ class Body {
     witness_.outside.give(std::move(work), failure);
   }
 
-  /// While nobody else is inside who may not be.
+  /// While no other thread is inside that may not be.
   template <typename Tell>
   void hear(const Tell& tell) const {
     const Inside inside{*this};
@@ -98,9 +98,9 @@ class Body {
   }
 
  private:
-  /// Of what this module may not be in more than a given number of times.
+  /// Entrances to what this module may not be in more than a given number of times.
   std::vector<Entrance*> entrances_{};
-  Chronicle* chronicle_{};  ///< null: it is not told
+  Chronicle* chronicle_{};  ///< null: it notes nothing
 
   void note_place(const EventBlock& block) const {
     if (chronicle_ != nullptr) {
@@ -200,7 +200,7 @@ class Cloneable final : public Base {
   }
 };
 
-/// Is told, and tells its body.
+/// Has Transitions, and passes them to its body.
 template <typename Base>
 class Told final : public Base, public Transitions {
  public:

@@ -16,7 +16,7 @@
 
 namespace forkrun::testing {
 
-/// Counts those who are inside at the same time, where not more than `n_most` may be.
+/// Counts those that are inside at the same time, where not more than `n_most` may be.
 class Entrance {
  public:
   explicit Entrance(int n_most = 1) : n_most_{n_most} {}
@@ -61,7 +61,7 @@ class Outside {
   std::jthread thread_{[this](const std::stop_token& stop) { answer(stop); }};
 };
 
-/// What one module was told, and whether its blocks came in between.
+/// Transitions of one module, and whether its blocks came in between.
 class Chronicle {
  public:
   void begin_iov(std::uint32_t iov) { begin(iov_, std::uint64_t{iov}, "iov"); }

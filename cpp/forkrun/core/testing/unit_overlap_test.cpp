@@ -1,4 +1,4 @@
-// Units that are in work at the same time.
+// Units that are in flight at the same time.
 
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ class BasketCheck {
 
   /// \throws InputError naming file, tree, branch and basket.
   BasketHeader check(const BasketPlace& place, std::span<const std::byte> record) const;
-  /// Of baskets in memory, in parallel where that is worth it. Records are in the order of places.
+  /// Checks baskets in memory, in parallel where that is worth it. Records are in order of places.
   [[nodiscard]] std::vector<BasketHeader> check(
       std::span<const BasketPlace> places,
       std::span<const std::span<const std::byte>> records) const;

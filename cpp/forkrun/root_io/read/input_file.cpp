@@ -70,7 +70,8 @@ std::string cannot_read(const std::string& path, std::int64_t offset, const std:
 /// goes on with what it could not read: here that is an exception.
 class LocalFile final : public TFile {
  public:
-  /// "NET": this class opens the file itself; O_NONBLOCK: nobody waits for the writer of a pipe.
+  /// "NET": this class opens the file itself; O_NONBLOCK: opening a pipe does not wait for a
+  /// writer.
   /// \throws InputError
   explicit LocalFile(const std::string& path) : TFile{"local", "NET"} {
     SetName(path.c_str());

@@ -13,7 +13,7 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// What tells whether a file is still the one that was indexed.
+/// Identity of a file, to check that it is still the one that was indexed.
 struct FileIdentity {
   std::string uuid;
   std::int64_t n_bytes{};

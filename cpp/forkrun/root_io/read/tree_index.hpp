@@ -38,7 +38,7 @@ struct TreeIndex {
 [[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
                                    const IdBranches& ids, std::uint32_t file_number);
 
-/// Of all events of a tree; reads only the id branches. \throws InputError
+/// Digest of all events of a tree; reads only the id branches. \throws InputError
 [[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
                                       const IdBranches& ids);
 

@@ -41,7 +41,7 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
     throw OutputError(path + ": cannot be opened: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
-  settings_ = file_->GetCompressionSettings();  // a file that existed goes on with its own
+  settings_ = file_->GetCompressionSettings();  // a file that existed keeps its own
   description_settings_ = settings_;
 }
 

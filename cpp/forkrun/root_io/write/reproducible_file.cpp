@@ -20,12 +20,12 @@
 
 namespace forkrun::root_io {
 
-/// "NET" is how ROOT's own classes of files tell TFile that they open the file themselves.
+/// "NET" is how ROOT's own classes of files let TFile know that they open the file themselves.
 ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
     : TFile{"forkrun?reproducible", "NET", "", compression} {
   const bool is_new = mode == OutputMode::create;
   if (is_new) {
-    ::unlink(path.c_str());  // whoever still has the old file open writes into that
+    ::unlink(path.c_str());  // a process that still has the old file open writes into that
   }
   fOption = is_new ? "CREATE" : "UPDATE";
   fRealName = path;
@@ -132,7 +132,7 @@ bool ReproducibleFile::describes(const TList& classes) {
   return same_classes(*on_file, classes);
 }
 
-/// As in TFile, but for what is said of the classes.
+/// As in TFile, except for the description of the classes.
 void ReproducibleFile::WriteStreamerInfo() {
   TArrayC* tagged = GetClassIndex();
   if (!IsWritable() || tagged == nullptr || (tagged->fArray[0] == 0 && fSeekInfo != 0)) {

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from forkrun.errors import JobError
-from forkrun.monitoring.memory import whole_looks
+from forkrun.monitoring.memory import complete_samples
 from forkrun.monitoring.records import Sample, read_records
 
 
@@ -57,7 +57,7 @@ class Moment:
 
 
 def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
-    """Over processes."""
+    """Mean over processes."""
     return ProcessMemory(
         *(fmean(getattr(sample, name) for sample in samples)
           for name in ProcessMemory.__dataclass_fields__)
@@ -65,62 +65,62 @@ def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
 
 
 def forked_memory(run_dir: Path, n_children: int) -> Forked:
-    """When all children were there and had processed events, at the time they needed most. Raises
-    JobError if nobody looked then: the job is too short."""
-    looks = [
-        look
-        for look in whole_looks(read_records(run_dir).samples)
-        if _all_have_worked(look, n_children)
+    """Memory when all children were there and had processed events, at the time they needed most.
+    Raises JobError if no complete sample was taken then: the job is too short."""
+    groups = [
+        group
+        for group in complete_samples(read_records(run_dir).samples)
+        if _all_have_worked(group, n_children)
     ]
-    if not looks:
+    if not groups:
         raise JobError(
             f"measure memory: the {n_children} children were not seen all at work together: the job"
             " is too short, or has too few lumis; give it more events, or ask for fewer children"
         )
-    look = max(looks, key=_anonymous_pss)
-    children = [sample for sample in look if sample.child is not None]
+    group = max(groups, key=_anonymous_pss)
+    children = [sample for sample in group if sample.child is not None]
     private = [sample.private_bytes for sample in children]
     return Forked(
         n_children=n_children,
-        anonymous_pss_bytes=_anonymous_pss(look),
-        parent=mean_memory([sample for sample in look if sample.child is None]),
+        anonymous_pss_bytes=_anonymous_pss(group),
+        parent=mean_memory([sample for sample in group if sample.child is None]),
         children=mean_memory(children),
         min_private_bytes=min(private),
         max_private_bytes=max(private),
     )
 
 
-def _anonymous_pss(look: Sequence[Sample]) -> int:
-    return sum(sample.pss_anonymous_bytes for sample in look)
+def _anonymous_pss(group: Sequence[Sample]) -> int:
+    return sum(sample.pss_anonymous_bytes for sample in group)
 
 
-def _all_have_worked(look: Sequence[Sample], n_children: int) -> bool:
-    children = [sample for sample in look if sample.child is not None]
+def _all_have_worked(group: Sequence[Sample], n_children: int) -> bool:
+    children = [sample for sample in group if sample.child is not None]
     return len(children) == n_children and all(sample.n_events_done for sample in children)
 
 
 def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
-    """Of a job in one process: when it began with its events, and when it had most memory of its
+    """Memory of a job in one process: when its event loop began, and when it had most memory of its
     own."""
     samples = read_records(run_dir).samples
     if not samples:
-        raise JobError(f"measure memory: nobody looked at the process of {run_dir}")
+        raise JobError(f"measure memory: no sample was taken of the process of {run_dir}")
     most = max(samples, key=lambda sample: sample.anonymous_bytes)
     return mean_memory(samples[:1]), mean_memory([most])
 
 
 def memory_per_child(run_dir: Path) -> list[Moment]:
-    """Mean over the children of each look."""
-    looks = whole_looks(read_records(run_dir).samples)
-    start_s = min((sample.time_s for look in looks for sample in look), default=0.0)
+    """Mean over the children of each complete sample."""
+    groups = complete_samples(read_records(run_dir).samples)
+    start_s = min((sample.time_s for group in groups for sample in group), default=0.0)
     moments = []
-    for look in looks:
-        children = [sample for sample in look if sample.child is not None]
+    for group in groups:
+        children = [sample for sample in group if sample.child is not None]
         if children:
             memory = mean_memory(children)
             moments.append(
                 Moment(
-                    look[-1].time_s - start_s,
+                    group[-1].time_s - start_s,
                     len(children),
                     memory.private_bytes,
                     memory.shared_bytes,
@@ -130,7 +130,7 @@ def memory_per_child(run_dir: Path) -> list[Moment]:
 
 
 def memory_of_process(run_dir: Path) -> list[Moment]:
-    """Of a job in one process."""
+    """Memory against time of a job in one process."""
     samples = read_records(run_dir).samples
     return [
         Moment(s.time_s - samples[0].time_s, 1, s.private_bytes, s.shared_bytes) for s in samples
