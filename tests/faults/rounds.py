@@ -97,7 +97,7 @@ def run_round(bench: Bench, plan: Plan, name: str) -> Round:
         _note(this, ended, folder)
         this.violations += [*_wrong_end(ended), *_half_written(bench, folder / "run")]
         if ended.code == 0:
-            this.violations += _wrong_result(bench, folder, "at once")
+            this.violations += _wrong_result(bench, folder, "at once", ended, faults)
             return this
         arguments = station.again
     ended = bench.run(_again(station.again, folder / "run"), folder)
@@ -105,7 +105,7 @@ def run_round(bench: Bench, plan: Plan, name: str) -> Round:
     if ended.code:
         this.violations.append(f"cannot be brought to its end: exit code {ended.code}: {ended.err}")
     else:
-        this.violations += _wrong_result(bench, folder, "when it was resumed")
+        this.violations += _wrong_result(bench, folder, "when it was resumed", ended)
     return this
 
 
@@ -171,20 +171,25 @@ def _unreadable(run: Path, commit: dict[str, object]) -> Iterator[str]:
             yield f"{part['file']} has {n_events} events, not {part['n_events']}"
 
 
-def _wrong_result(bench: Bench, folder: Path, when: str) -> Iterator[str]:
-    """What is wrong with a job that says it is done."""
+def _wrong_result(
+    bench: Bench, folder: Path, when: str, ended: Ended, faults: Sequence[Fault] = ()
+) -> Iterator[str]:
+    """What is wrong with a job that says it is done. A report that could not be written is no
+    fault, if the job says so; what a disk refuses to remove stays."""
     run = folder / "run"
     found = contents(run)
     for name in bench.truth.keys() | found.keys():
         if bench.truth.get(name) != found.get(name):
             yield f"{when}: {name} is not what it should be"
+    if not any(fault.kind == "unlink" and fault.n == 0 for fault in faults):
+        left = [file for pattern in _TEMPORARY for file in run.glob(pattern)]
+        for file in [*left, *(folder / "tmp").iterdir()]:
+            yield f"{when}: {file.relative_to(folder)} was left behind"
     report = run / "report.json"
     if not report.exists():
-        yield f"{when}: there is no report.json"
+        if "the report could not be written" not in ended.err:
+            yield f"{when}: there is no report.json"
         return
     events = json.loads(report.read_bytes())["events"]
     if events["n_events_read"] != events["n_events_planned"] or not events["digests_agree"]:
         yield f"{when}: {events['n_events_read']} of {events['n_events_planned']} events were read"
-    left = [file for pattern in _TEMPORARY for file in run.glob(pattern)]
-    for file in [*left, *(folder / "tmp").iterdir()]:
-        yield f"{when}: {file.relative_to(folder)} was left behind"
