@@ -160,8 +160,8 @@ class MemoryConfig(Section):
     fill_holes: Flag = True
     """Keep children from making objects in the holes between the parent's."""
     warm_up: Flag = True
-    """Load libraries and fill caches in the parent that every child would load and fill; from 1,000
-    events on with a small job."""
+    """Load libraries and fill caches in the parent that every child would load and fill, with a
+    small job; few children with few events do without that job."""
     huge_pages: Flag | None = None
     """Make Python's objects in huge pages, and join other pages to huge ones; not given: join them
     where there is much memory and many children to share it; false: neither."""

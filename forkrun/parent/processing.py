@@ -39,8 +39,9 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.unit_files import UnitFiles
 
-_WARM_UP_JOB_FROM = 1_000
-"""Events of a job from which on the warm-up job is run: smaller ones end before it pays."""
+_FEW_EVENTS = 1_000
+_FEW_CHILDREN = 2
+"""The warm-up job takes as long as what three children would load and fill each on their own."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +131,11 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
 
 
 def _warm_up(run: Run, with_python: bool) -> None:
-    """ROOT's interpreter alone is most of what children would load; the warm-up job takes a third
-    of a second more."""
+    """Loads ROOT's interpreter, which is most of what children would load; runs the warm-up job,
+    which takes a third of a second more, unless few children process few events."""
     _core.warm_up()
-    if run.job.plan.n_events >= _WARM_UP_JOB_FROM:
+    plan = run.job.plan
+    if plan.n_events >= _FEW_EVENTS or plan.children > _FEW_CHILDREN:
         run_warm_up_job(with_python)
 
 
