@@ -132,10 +132,11 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
 
 def _warm_up(run: Run, with_python: bool) -> None:
     """Loads ROOT's interpreter, which is most of what children would load; runs the warm-up job,
-    which takes a third of a second more, unless few children process few events."""
+    which takes a third of a second more, unless few children process few events and share no
+    conditions."""
     _core.warm_up()
     plan = run.job.plan
-    if plan.n_events >= _FEW_EVENTS or plan.children > _FEW_CHILDREN:
+    if plan.n_events >= _FEW_EVENTS or plan.children > _FEW_CHILDREN or run.job.config.conditions:
         run_warm_up_job(with_python)
 
 
@@ -144,6 +145,9 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
+        if work.config.memory.warm_up and work.config.conditions:
+            # Nothing is shared, but memory is compared with that of a parent and its children.
+            _warm_up(run, with_python=bool(work.schedule.modules))
         work.guard.remember(work.schedule.modules)
         work.schedule.core.pre_fork()
         work.guard.check()
