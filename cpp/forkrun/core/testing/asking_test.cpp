@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <concepts>
 #include <coroutine>
 #include <thread>
@@ -139,7 +140,7 @@ TEST_P(AskingTest, a_handle_of_another_module_is_an_error) {
 }
 
 TEST_P(AskingTest, a_handle_that_construction_has_not_given_is_an_error) {
-  int n_asked = 0;
+  std::atomic<int> n_asked = 0;  // several blocks ask at a time
   asks([&n_asked](const EventBlock& block, LazyInput<int>) -> int {
     switch (n_asked++) {
       case 0: return block.get(Input<int>{});
