@@ -132,18 +132,31 @@ inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info
          "_threads_" + std::to_string(config.concurrent_blocks) + "_blocks";
 }
 
+/// Those whose executor this build has.
+inline std::vector<ProcessorConfig> built_in(std::vector<ProcessorConfig> configs) {
+  std::erase_if(configs, [](const auto& config) { return !is_built_in(config.executor); });
+  return configs;
+}
+
 /// Every executor that is built in, with fewer and more blocks than threads.
 inline std::vector<ProcessorConfig> executor_configs() {
   using enum ExecutorKind;
-  std::vector<ProcessorConfig> configs{
-      {serial, 1, 1, 0},   {tbb, 1, 1, 0},          {tbb, 2, 1, 0},
-      {tbb, 2, 3, 0},      {tbb, 7, 8, 0},          {tbb, 3, 4, 0, true},
-      {thread, 1, 3, 0},   {thread, 3, 4, 0},       {thread, 4, 3, 0, true},
-      {dispatch, 1, 2, 0}, {dispatch, 7, 8, 0},     {dispatch, 3, 4, 0, true},
-      {dispatch, 4, 2, 0}, {serial, 1, 1, 0, true},
-  };
-  std::erase_if(configs, [](const auto& config) { return !is_built_in(config.executor); });
-  return configs;
+  return built_in({
+      {serial, 1, 1, 0},
+      {tbb, 1, 1, 0},
+      {tbb, 2, 1, 0},
+      {tbb, 2, 3, 0},
+      {tbb, 7, 8, 0},
+      {tbb, 3, 4, 0, true},
+      {thread, 1, 3, 0},
+      {thread, 3, 4, 0},
+      {thread, 4, 3, 0, true},
+      {dispatch, 1, 2, 0},
+      {dispatch, 7, 8, 0},
+      {dispatch, 3, 4, 0, true},
+      {dispatch, 4, 2, 0},
+      {serial, 1, 1, 0, true},
+  });
 }
 inline const auto all_executors = ::testing::ValuesIn(executor_configs());
 
