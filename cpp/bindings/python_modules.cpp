@@ -1,11 +1,10 @@
 #include "python_modules.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <functional>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/fork.hpp>
 #include <forkrun/process/forked_copy.hpp>
 
 #include "column_arrays.hpp"
@@ -32,8 +31,6 @@ class HeldObject {
   py::object object_;
 };
 
-const auto process_that_loaded_us = ::getpid();
-
 /// What an exception says, though a user's exception may fail even to say that.
 std::string message_of(const py::object& exception) {
   try {
@@ -46,7 +43,7 @@ std::string message_of(const py::object& exception) {
 /// To the log of a child. A terminal is for people, and the Error says what they need.
 /// Where it cannot be written (a full disk), the Error has to do.
 void print_traceback(const py::object& exception) {
-  if (::getpid() == process_that_loaded_us) {
+  if (!is_child() && !is_forked_copy()) {
     return;
   }
   try {

@@ -73,7 +73,10 @@ void offer_to_oom_killer() {
   ::close(file);
 }
 
+bool is_child_process = false;
+
 void become_child(pid_t parent) {
+  is_child_process = true;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(1);
@@ -87,6 +90,8 @@ void become_child(pid_t parent) {
 }  // namespace
 
 void adopt_orphans(bool yes) { ::prctl(PR_SET_CHILD_SUBREAPER, yes ? 1 : 0); }
+
+bool is_child() { return is_child_process; }
 
 Forked fork_children(std::size_t n, bool together) {
   Forked forked;

@@ -23,6 +23,9 @@ struct Forked {
 /// Throws std::system_error if a fork fails, after having killed those that were made.
 [[nodiscard]] Forked fork_children(std::size_t n, bool together);
 
+/// Whether `fork_children` made this process, or one that it descends from.
+[[nodiscard]] bool is_child();
+
 /// What descendants of this process leave behind when they end become its children, and not init's.
 /// A process that `fork_children` makes begins so: what it has started comes to its parent when it
 /// ends, and not before.
