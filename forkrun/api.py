@@ -40,8 +40,7 @@ class Job:
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
         `output`: the run directory, NAME-run if not given. `plots`: None draws the report's plots
-        if the job took a minute or more. Raises the same errors as the command
-        stops with."""
+        if the job took a minute or more. Raises the same errors as the command stops with."""
         config = self._with(children, threads)
         folder = Path(output) if output is not None else default_run_directory(config)
         if config.forking.children == 0:

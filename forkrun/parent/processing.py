@@ -114,9 +114,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 def _get_ready_to_fork(run: Run, work: Work) -> None:
     """Prepares the parent for the fork; its memory stays as it is from here on."""
     schedule, settings = work.schedule, work.config.memory
-    if settings.warm_up:
-        with step("libraries were warmed up"):
-            _warm_up(run, with_python=bool(schedule.modules))
+    _warm_up(work)
     _core.write_stacks_on_signal()
     work.guard.remember(schedule.modules)
     with step("modules got pre_fork()"):
@@ -130,14 +128,23 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
         run.messages.say(warning)
 
 
-def _warm_up(run: Run, with_python: bool) -> None:
+def _warm_up(work: Work) -> None:
     """Loads ROOT's interpreter, which is most of what children would load; runs the warm-up job,
-    which takes a third of a second more, unless few children process few events and share no
-    conditions."""
-    _core.warm_up()
-    plan = run.job.plan
-    if plan.n_events >= _FEW_EVENTS or plan.children > _FEW_CHILDREN or run.job.config.conditions:
-        run_warm_up_job(with_python)
+    which takes a third of a second more, where it pays."""
+    if not work.config.memory.warm_up:
+        return
+    with step("libraries were warmed up"):
+        _core.warm_up()
+        if _does_warm_up_job_pay(work):
+            run_warm_up_job(with_python=bool(work.schedule.modules))
+
+
+def _does_warm_up_job_pay(work: Work) -> bool:
+    """Not where few children process few events. With conditions, memory is what counts: also that
+    of a process without children, which is compared with a parent and its children."""
+    n_children, n_events = work.plan.children, work.plan.n_events
+    is_large = n_children > _FEW_CHILDREN or (n_children > 0 and n_events >= _FEW_EVENTS)
+    return is_large or bool(work.config.conditions)
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
@@ -145,9 +152,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
     try:
-        if work.config.memory.warm_up and work.config.conditions:
-            # Nothing is shared, but memory is compared with that of a parent and its children.
-            _warm_up(run, with_python=bool(work.schedule.modules))
+        _warm_up(work)
         work.guard.remember(work.schedule.modules)
         work.schedule.core.pre_fork()
         work.guard.check()
