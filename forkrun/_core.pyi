@@ -1,7 +1,7 @@
 """Types of the C++ extension. Paths are str; entry ranges are half-open; sizes are in bytes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -96,9 +96,11 @@ class ScheduleBuilder:
         consumes: Sequence[str],
         produces: Mapping[str, str],
         random_name: str = "",
+        one_lumi: bool = False,
     ) -> None:
-        """`module` is called with a `Block`: `produce(block) -> Mapping[str, array]`,
-        `filter(block) -> mask`, `analyze(block) -> None`; it may also have any of the callbacks
+        """`module` is called with a `Block`, with `one_lumi` of one lumi each:
+        `produce(block) -> Mapping[str, array]`, `filter(block) -> mask`,
+        `analyze(block) -> None`; it may also have any of the callbacks
         pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
         begin_lumi(run, lumi), end_lumi(run, lumi). Its random numbers are those of `random_name`,
         or of its label."""
@@ -121,6 +123,8 @@ class ScheduleBuilder:
 
 class Schedule:
     """A checked job: modules, paths, outputs. Made in the parent, used in the children."""
+
+    wants_one_lumi: bool  # blocks of several lumis are not for all of its modules
 
     def pre_fork(self) -> None: ...
     def post_fork(self, child: int) -> None: ...
@@ -146,12 +150,15 @@ class Block:
     """What a Python module sees of an event block. Arrays are read-only views of the core's memory
     and stay valid as long as they are held."""
 
-    run: int
+    run: int  # Error if the block has events of several lumis
     lumi: int
+    n_lumis: int
     iov: int
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
+    def lumi_spans(self) -> npt.NDArray[np.int64]:
+        """(n_lumis, 4) run, lumi, first, last: events [first, last) of the block are of it."""
     def random(self) -> BlockRandom:
         """Random numbers of the module for these events, from their beginning; a copy."""
     def column(
@@ -273,15 +280,19 @@ class UnitToDo:
         outputs: Mapping[str, str],
         iov: int = 0,
         alone: bool = False,
+        lumis: tuple[npt.NDArray[np.int64], ...] | None = None,
+        block_size: int = 0,
     ) -> None:
         """ranges: (file, first, last); outputs: paths by label; alone: never in flight together
-        with other units."""
+        with other units; lumis: runs, lumis and number of events up to the end of each, (n_lumis,)
+        each, if there are several; block_size: events, 0: as the settings say."""
 
 class UnitResult:
     read: EventDigest
     outputs: list[OutputSummary]
     wall_s: float
     cpu_s: float
+    n_column_bytes: int  # that the columns of a block took at most
     read_calls: int
     read_bytes: int
 
@@ -321,7 +332,12 @@ class UnitCounter:
     n_taken: int
     end: int
     def __init__(self, n: int) -> None: ...
+    @overload
     def take(self, child: int) -> int | None: ...
+    @overload
+    def take(self, child: int, first: int, n: int) -> int:
+        """Numbers [first, first + n), or fewer up to the end: how many; 0 if `first` is not the
+        next one (any more)."""
     def taken_by(self, child: int) -> list[int]: ...
     def end_at(self, n: int) -> None:
         """Numbers from here on are not handed out."""

@@ -30,24 +30,20 @@ def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list
     """The commits in plan order. Raises VerificationError unless each unit of the plan was
     committed exactly once, with all of its events."""
     commits = list(commits)
-    by_unit = {commit.unit: commit for commit in commits}
-    planned = {unit.number for unit in units}
-    problems = [
-        f"unit {number} was committed {n} times"
-        for number, n in Counter(commit.unit for commit in commits).items()
-        if n > 1
-    ]
-    problems += [f"unit {n} is not in the plan" for n in sorted(by_unit.keys() - planned)]
-    missing = sorted(planned - by_unit.keys())
+    by_unit = {number: commit for commit in commits for number in commit.units}
+    planned = {unit.number: unit.n_events for unit in units}
+    counts = Counter(number for commit in commits for number in commit.units)
+    problems = [f"unit {number} was committed {n} times" for number, n in counts.items() if n > 1]
+    problems += [f"unit {n} is not in the plan" for n in sorted(by_unit.keys() - planned.keys())]
+    missing = sorted(planned.keys() - by_unit.keys())
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         problems.append(f"{len(missing)} of {len(planned)} units were not committed: {shown}")
-    problems += [
-        f"unit {unit.number}: {_n_covered(by_unit[unit.number])} events were read, not"
-        f" {unit.n_events}"
-        for unit in units
-        if unit.number in by_unit and _n_covered(by_unit[unit.number]) != unit.n_events
-    ]
+    for commit in commits:
+        n_planned = sum(planned.get(number, 0) for number in commit.units)
+        if _n_covered(commit) != n_planned and commit.unit in planned:
+            n_read = _n_covered(commit)
+            problems.append(f"unit {commit.unit}: {n_read} events were read, not {n_planned}")
     if problems:
         raise VerificationError("\n".join(problems))
-    return [by_unit[unit.number] for unit in units]
+    return [by_unit[unit.number] for unit in units if by_unit[unit.number].unit == unit.number]

@@ -90,7 +90,7 @@ def merge_run(
 def _units_to_merge(planned: Planned, commits: Sequence[Commit]) -> Sequence[PlannedUnit]:
     if planned.is_whole:
         return planned.units
-    committed = {commit.unit for commit in commits}
+    committed = {number for commit in commits for number in commit.units}
     return [unit for unit in planned.units if unit.number in committed]
 
 

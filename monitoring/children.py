@@ -112,7 +112,7 @@ def _summarize(
         status=status,
         failed=failed,
         n_units_planned=_n_units_planned(records.plan, child),
-        n_units=len(units),
+        n_units=sum(unit.n_units for unit in units),
         n_events=n_events,
         first_event_s=first_event_s,
         end_s=end_s,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from forkrun.monitoring.records import RunRecords, Written
+from forkrun.rundir.ledger import Commit
 
 DIGEST_MODULUS = 1 << 128
 
@@ -75,6 +77,7 @@ def count_events(records: RunRecords) -> EventCounts:
     """Adds up the ledgers and compares them with the plan and the merge."""
     plan, ledger = records.plan, records.ledger
     n_read = sum(line.n_events for line in ledger)
+    n_units = sum(line.n_units for line in ledger)
     digest = add_digests(line.digest for line in ledger)
     left_out = [
         LeftOut(f"{unit.run}:{unit.lumi}:{event.event}", event.file, event.entry, event.cause)
@@ -89,19 +92,31 @@ def count_events(records: RunRecords) -> EventCounts:
         n_events_left_out=len(left_out),
         left_out=tuple(left_out),
         n_units_planned=plan.get("n_units"),
-        n_units_committed=len(ledger),
+        n_units_committed=n_units,
         n_lumis_planned=plan.get("n_lumis"),
-        n_lumis_committed=len({(line.run, line.lumi) for line in ledger}),
+        n_lumis_committed=_n_lumis(plan, ledger),
         n_files=len(plan["files"]) if plan else None,
         digest_planned=planned,
         digest_read=digest,
         digests_agree=(
             None
-            if planned is None or _is_partial(len(ledger), plan.get("n_units"))
+            if planned is None or _is_partial(n_units, plan.get("n_units"))
             else (planned, n_planned) == (covered, n_read + len(left_out))
         ),
         outputs=tuple(_output(records, label) for label in _labels(records)),
     )
+
+
+def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
+    """Lumis of which units are committed."""
+    units = plan.get("units", {})
+    run, lumi = units.get("run", []), units.get("lumi", [])
+    lumis = {(line.run, line.lumi) for line in ledger}
+    for line in ledger:
+        if line.n_units > 1:
+            units_of = slice(line.unit, line.units.stop)
+            lumis.update(zip(run[units_of], lumi[units_of], strict=True))
+    return len(lumis)
 
 
 def _is_partial(n_committed: int, n_planned: int | None) -> bool:

@@ -262,6 +262,9 @@ std::unique_ptr<Module> make_python_module(Construction& construction, const py:
   const auto& kind = declaration.kind;
   auto columns = declare(construction, declaration);
   construction.set_concurrency(Concurrency::unsafe);
+  if (declaration.one_lumi) {
+    construction.set_one_lumi();
+  }
   if (kind == "producer") {
     return make<PythonProducer>(module, std::move(columns));
   }

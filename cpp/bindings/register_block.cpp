@@ -1,5 +1,8 @@
 #include <pybind11/numpy.h>
 
+#include <array>
+#include <vector>
+
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/random/block_random.hpp>
 
@@ -51,7 +54,24 @@ py::array mask(const PythonBlock& block) {
 
 BlockRandom random(const PythonBlock& block) {
   const auto& opened = open(block);
-  return {block.columns->random, opened.lumi().run, opened.lumi().lumi, opened.events()};
+  std::vector<LumiOfEvents> lumis;
+  opened.lumis().for_each(0, opened.n_events(), [&](LumiId lumi, std::size_t, std::size_t last) {
+    lumis.push_back({lumi.run, lumi.lumi, last});
+  });
+  return {block.columns->random, lumis, opened.events()};
+}
+
+/// (run, lumi, first, last) of each lumi: it has events [first, last) of the block.
+py::array_t<std::int64_t> lumi_spans(const PythonBlock& block) {
+  const auto& opened = open(block);
+  std::vector<std::int64_t> spans;
+  opened.lumis().for_each(
+      0, opened.n_events(), [&](LumiId lumi, std::size_t first, std::size_t last) {
+        spans.insert(spans.end(), {lumi.run, lumi.lumi, static_cast<std::int64_t>(first),
+                                   static_cast<std::int64_t>(last)});
+      });
+  const auto n_spans = static_cast<py::ssize_t>(spans.size() / 4);
+  return py::array_t<std::int64_t>{{n_spans, py::ssize_t{4}}, spans.data()};
 }
 
 }  // namespace
@@ -61,6 +81,9 @@ void register_block(py::module_& module) {
       .def_property_readonly("run", [](const PythonBlock& block) { return open(block).lumi().run; })
       .def_property_readonly("lumi",
                              [](const PythonBlock& block) { return open(block).lumi().lumi; })
+      .def_property_readonly("n_lumis",
+                             [](const PythonBlock& block) { return open(block).lumis().size(); })
+      .def("lumi_spans", &lumi_spans)
       .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
       .def_property_readonly("n_events",
                              [](const PythonBlock& block) { return open(block).n_events(); })

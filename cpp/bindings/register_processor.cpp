@@ -1,7 +1,10 @@
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/processor.hpp>
@@ -86,10 +89,27 @@ std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
 
 using Paths = std::map<std::string, std::string>;
 
+/// Lumis of the events of a unit: runs, lumis and events up to the end of each; all of one length.
+using Lumis = std::array<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>, 3>;
+
+void add_lumis(UnitOfWork& unit, const Lumis& lumis) {
+  const auto runs = lumis[0].unchecked<1>();
+  const auto numbers = lumis[1].unchecked<1>();
+  const auto lasts = lumis[2].unchecked<1>();
+  for (py::ssize_t i = 0; i < runs.shape(0); ++i) {
+    unit.lumis.push_back(
+        {{static_cast<std::uint32_t>(runs(i)), static_cast<std::uint32_t>(numbers(i))},
+         static_cast<std::size_t>(lasts(i))});
+  }
+}
+
 UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
                    const std::vector<Range>& ranges, const Paths& outputs, std::uint32_t iov,
-                   bool alone) {
-  UnitOfWork unit{number, {run, lumi}, {}, iov};
+                   bool alone, const std::optional<Lumis>& lumis, std::size_t block_size) {
+  UnitOfWork unit{number, {run, lumi}, {}, iov, {}, block_size};
+  if (lumis) {
+    add_lumis(unit, *lumis);
+  }
   for (const auto& [file, first, last] : ranges) {
     unit.ranges.push_back({file, first, last});
   }
@@ -99,7 +119,7 @@ UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
 UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
                    std::uint32_t lumi, const std::vector<Range>& ranges, const Paths& outputs,
                    std::uint32_t iov) {
-  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false);
+  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false, std::nullopt, 0);
   const py::gil_scoped_release release;
   return processor.process(to_do.unit, to_do.outputs);
 }
@@ -149,11 +169,13 @@ void register_processor(py::module_& module) {
       .def_readonly("outputs", &UnitResult::outputs)
       .def_readonly("wall_s", &UnitResult::wall_s)
       .def_readonly("cpu_s", &UnitResult::cpu_s)
+      .def_readonly("n_column_bytes", &UnitResult::n_column_bytes)
       .def_readonly("read_calls", &UnitResult::read_calls)
       .def_readonly("read_bytes", &UnitResult::read_bytes);
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false);
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false,
+           py::arg("lumis") = std::nullopt, py::arg("block_size") = 0);
   py::class_<ProcessorConfig>(module, "ProcessorSettings")
       .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,

@@ -109,10 +109,9 @@ void register_random(py::module_& module) {
   py::class_<BlockRandom>(module, "BlockRandom")
       .def(py::init([](std::uint64_t seed, const std::string& name, std::uint32_t run,
                        std::uint32_t lumi, const Array<std::uint64_t>& events) {
-             return BlockRandom{random_key(seed, name),
-                                run,
-                                lumi,
-                                {events.data(), static_cast<std::size_t>(events.size())}};
+             const std::span numbers{events.data(), static_cast<std::size_t>(events.size())};
+             const LumiOfEvents of_all{run, lumi, numbers.size()};
+             return BlockRandom{random_key(seed, name), std::span{&of_all, 1}, numbers};
            }),
            py::arg("seed"), py::arg("name"), py::arg("run"), py::arg("lumi"), py::arg("events"))
       .def_property_readonly("n_events", &BlockRandom::n_events)

@@ -54,9 +54,9 @@ class JobScheduleBuilder {
   void add_python_module(const std::string& label, const std::string& kind,
                          const py::object& module, const Strings& consumes,
                          const std::map<std::string, std::string>& produces,
-                         const std::string& random_name) {
+                         const std::string& random_name, bool one_lumi) {
     const PythonDeclaration declaration{
-        kind, consumes, {produces.begin(), produces.end()}, random_name};
+        kind, consumes, {produces.begin(), produces.end()}, random_name, one_lumi};
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
       return make_python_module(construction, module, declaration);
     });
@@ -164,6 +164,8 @@ void register_schedule(py::module_& module) {
           py::arg("child"))
       .def("begin_job", [](JobSchedule& job) { job.schedule->begin_job(); })
       .def("end_job", [](JobSchedule& job) { job.schedule->end_job(); })
+      .def_property_readonly("wants_one_lumi",
+                             [](const JobSchedule& job) { return job.schedule->wants_one_lumi(); })
       .def("node_labels", &node_labels)
       .def("histograms", &histograms)
       .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
@@ -175,7 +177,7 @@ void register_schedule(py::module_& module) {
            py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{})
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
            py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"),
-           py::arg("random_name") = "")
+           py::arg("random_name") = "", py::arg("one_lumi") = false)
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
            py::arg("branches"), py::arg("products"), py::arg("compression"), py::arg("tree"))

@@ -1,4 +1,4 @@
-"""Commits a unit of work: its outputs are on disk under their final names, then in the ledger."""
+"""Commits units of work: their outputs are on disk under their final names, then in the ledger."""
 
 from __future__ import annotations
 
@@ -10,41 +10,42 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
-from forkrun.plan import Unit
+from forkrun.plan import Stretch
 from forkrun.rundir.histogram_parts import encode
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
 _NO_EVENTS = _core.EventDigest().hex
 
 
-def commit_unit(
+def commit_stretch(
     work: Work,
     child: int,
-    number: int,
+    stretch: Stretch,
     left_out: tuple[BadEvent, ...],
     result: _core.UnitResult,
     start_s: float,
 ) -> Commit:
-    """Commits one unit; its outputs are under their final names when this returns."""
-    unit = work.plan.units[number]
-    folder = work.files.folder(number)
+    """Commits what was processed together; its outputs are under their final names when this
+    returns."""
+    folder = work.files.folder(stretch.first)
     histograms = work.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
-    work.chaos.strike("before_rename", number, folder)
+    work.chaos.strike("before_rename", stretch.numbers, folder)
     work.files.publish(folder)
-    work.chaos.strike("after_rename", number, folder)
+    work.chaos.strike("after_rename", stretch.numbers, folder)
     return Commit(
-        unit=number,
+        unit=stretch.first,
+        n_units=stretch.n_units,
         child=child,
         pid=os.getpid(),
-        run=unit.run,
-        lumi=unit.lumi,
+        run=stretch.run,
+        lumi=stretch.lumi,
         n_events=result.read.count,
         digest=result.read.hex,
         skipped=tuple(
             SkippedEvent(e.event, work.plan.files[e.file], e.entry, e.cause) for e in left_out
         ),
-        skipped_digest=_digest_of(unit, left_out),
+        skipped_digest=_digest_of(stretch, left_out),
         outputs={o.label: work.files.part(folder, o) for o in result.outputs},
         histograms=part,
         start_s=start_s,
@@ -56,7 +57,7 @@ def commit_unit(
     )
 
 
-def _digest_of(unit: Unit, left_out: tuple[BadEvent, ...]) -> str:
+def _digest_of(unit: Stretch, left_out: tuple[BadEvent, ...]) -> str:
     if not left_out:
         return _NO_EVENTS
     digest = _core.EventDigest()

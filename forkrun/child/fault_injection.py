@@ -53,10 +53,10 @@ class Chaos:
         text = os.environ.get("FORKRUN_CHAOS")
         return cls(parse_faults(text)) if text else cls()
 
-    def strike(self, moment: Moment, unit: int, folder: str) -> None:
-        """Injects the faults planned for this moment. `folder`: of the unit's outputs."""
+    def strike(self, moment: Moment, units: range, folder: str) -> None:
+        """Injects the faults planned for this moment. `folder`: of the outputs of the units."""
         for fault, counter in self._faults:
-            if fault.at != moment or fault.unit not in (None, unit):
+            if fault.at != moment or (fault.unit is not None and fault.unit not in units):
                 continue
             if counter.take(0) is not None:
                 _do(fault, folder)

@@ -1,4 +1,4 @@
-"""Which unit comes next, without a message: counters in memory that parent and children share."""
+"""Which units come next, without a message: counters in memory that parent and children share."""
 
 from __future__ import annotations
 
@@ -12,16 +12,41 @@ from forkrun.plan import ANY_CHILD, Plan
 
 
 class UnitQueue:
-    """Units still to be done, in plan order. Make it before the fork."""
+    """Units still to be done, in plan order. Make it before the fork. `n_events` : (n,) of each;
+    `goes_on` : (n,) bool, whether a unit may be processed together with the one before it in the
+    queue; None: none may."""
 
-    def __init__(self, numbers: Integers) -> None:
+    def __init__(
+        self, numbers: Integers, n_events: Integers | None = None, goes_on: Flags | None = None
+    ) -> None:
         self._numbers = numbers
         self._counter = _core.UnitCounter(len(numbers))
+        sizes = np.ones(len(numbers), dtype=np.int64) if n_events is None else n_events
+        self._events_before = np.concatenate(([0], np.cumsum(sizes)))
+        self._begins = _begins_of_stretches(numbers, goes_on)
 
     def take(self, child: int) -> int | None:
         """The next unit for a child; None if there is none."""
         place = self._counter.take(child)
         return None if place is None else int(self._numbers[place])
+
+    def take_stretch(self, child: int, wanted: Callable[[int], int]) -> tuple[int, int] | None:
+        """Consecutive units for a child, one at least: the first and how many; None if there is
+        none. `wanted` gives the number of events for the number of those that are left."""
+        counter = self._counter
+        while (place := counter.n_taken) < counter.end:
+            n_wanted = wanted(int(self._events_before[counter.end] - self._events_before[place]))
+            n_taken = counter.take(child, place, self._n_units(place, n_wanted))
+            if n_taken:
+                return int(self._numbers[place]), n_taken
+        return None
+
+    def _n_units(self, place: int, n_events: int) -> int:
+        """As many units as have at most `n_events`, one at least, up to where a stretch ends."""
+        most = self._events_before[place] + n_events
+        last = int(np.searchsorted(self._events_before, most, side="right")) - 1
+        end = int(self._begins[np.searchsorted(self._begins, place, side="right")])
+        return max(min(last, end) - place, 1)
 
     def taken_by(self, child: int) -> list[int]:
         """All units that a child has taken so far, committed or not."""
@@ -54,16 +79,25 @@ class UnitQueue:
 
 class HandOut:
     """Units of a plan that are `to_do` : (n_units,) bool. One queue for all children if the plan
-    `is_shared`, else one for each."""
+    `is_shared`, else one for each. `goes_on` : (n_units,) bool, whether a unit may be processed
+    together with the one before; None: none may."""
 
-    def __init__(self, plan: Plan, to_do: Flags) -> None:
+    def __init__(self, plan: Plan, to_do: Flags, goes_on: Flags | None = None) -> None:
         self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
-        children = plan.busy_children()
+        self.goes_on = goes_on
+        children, n_events = plan.busy_children(), plan.units.n_events
+
+        def queue_of(child: int) -> UnitQueue:
+            numbers = plan.units_of(child)
+            numbers = numbers[to_do[numbers]]
+            joined = None if goes_on is None else goes_on[numbers]
+            return UnitQueue(numbers, n_events[numbers], joined)
+
         if self.is_shared:
-            self._queues = dict.fromkeys(children, _queue(plan.units_of(ANY_CHILD), to_do))
+            self._queues = dict.fromkeys(children, queue_of(ANY_CHILD))
         else:
-            self._queues = {child: _queue(plan.units_of(child), to_do) for child in children}
+            self._queues = {child: queue_of(child) for child in children}
 
     def queue(self, child: int) -> UnitQueue:
         """The queue from which a child takes its units."""
@@ -85,5 +119,9 @@ class HandOut:
             queue.close_after_lumi(self._lumi_key)
 
 
-def _queue(units: Integers, to_do: Flags) -> UnitQueue:
-    return UnitQueue(units[to_do[units]])
+def _begins_of_stretches(numbers: Integers, goes_on: Flags | None) -> Integers:
+    """Places at which a stretch has to begin, and the number of all."""
+    begins = np.ones(len(numbers) + 1, dtype=np.bool_)
+    if goes_on is not None and len(numbers):
+        begins[1:-1] = ~goes_on[1:] | (np.diff(numbers) != 1)
+    return np.flatnonzero(begins)

@@ -22,7 +22,7 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     folder = work.files.probe_folder(number, child)
     try:
         unit = work.plan.units[number]._replace(ranges=assignment.entries)
-        work.chaos.strike("begin", number, folder)
+        work.chaos.strike("begin", range(number, number + 1), folder)
         places = work.files.places(folder)
         iov = work.schedule.conditions.enter_unit(number)
         processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)

@@ -1,4 +1,4 @@
-"""The units of one child: which comes next, and when it is time to end."""
+"""The units of one child: which come next, and when it is time to end."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from collections.abc import Callable, Iterator
 
 from forkrun import _core
 from forkrun.child.assignment import Assignment, BadEvent, without
-from forkrun.child.commit import commit_unit
+from forkrun.child.commit import commit_stretch
+from forkrun.child.pace import Pace
 from forkrun.child.work import Work
 from forkrun.config import ForkingConfig
 from forkrun.monitoring.process_reading import ProcessReader
+from forkrun.plan import Stretch
 from forkrun.rundir.ledger_writer import Ledger
+from forkrun.schedule.build import in_flight
 
 _READ_MEMORY_EVERY_S = 1.0
 
 
 class ChildUnits:
-    """Gives units to the processor and commits them, on any threads and at the same time."""
+    """Gives stretches of units to the processor and commits them, on any threads and at the same
+    time."""
 
     def __init__(
         self,
@@ -31,37 +35,49 @@ class ChildUnits:
     ) -> None:
         self._work, self._child, self._assignment = work, child, assignment
         self._processor, self._ledger, self._tick = processor, ledger, tick
-        self._numbers = _numbers_to_do(work, child, assignment)
+        self._pace = make_pace(work)
+        self._stretches = _stretches_to_do(work, child, assignment, self._pace)
+        self._begun: dict[int, Stretch] = {}
         self._life = _Life(work.config.forking)
         self._is_old = False
         self._begin_s: dict[int, float] = {}
         self._end_s = 0.0
 
     def next(self) -> _core.UnitToDo | None:
-        """The next unit; one that was in flight when another child died runs alone."""
+        """The next units; one that was in flight when another child died runs alone."""
         _core.end_forked_copy()
-        number = None if self._is_old else next(self._numbers, None)
-        if number is None:
+        taken = None if self._is_old else next(self._stretches, None)
+        if taken is None:
             return None
+        stretch = self._work.plan.units.stretch(*taken)
+        number = stretch.first
+        self._begun[number] = stretch
         self._begin_s[number] = time.time()
-        unit, folder = self._work.plan.units[number], self._work.files.folder(number)
-        self._work.chaos.strike("begin", number, folder)
-        ranges = without(unit.ranges, self._left_out(number))
+        folder = self._work.files.folder(number)
+        self._work.chaos.strike("begin", stretch.numbers, folder)
+        ranges, lumis = stretch.ranges, None if len(stretch.lumis[0]) < 2 else stretch.lumis
+        if number in self._assignment.left_out:
+            ranges = without(ranges, self._left_out(number))
         alone = number in self._assignment.first
         iov = self._work.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)
-        return _core.UnitToDo(number, unit.run, unit.lumi, ranges, places, iov, alone)
+        return _core.UnitToDo(
+            number, stretch.run, stretch.lumi, ranges, places, iov, alone, lumis, self._pace.block
+        )
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
-        """Commits a unit. Its time begins where that of the one before ended, without overlap."""
+        """Commits what began with this unit. Its time begins where that of the one before ended,
+        without overlap."""
         _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
-        left_out = self._left_out(number)
-        commit = commit_unit(self._work, self._child, number, left_out, result, begin_s)
+        left_out, stretch = self._left_out(number), self._begun.pop(number)
+        commit = commit_stretch(self._work, self._child, stretch, left_out, result, begin_s)
+        self._pace.note(commit.n_events, result.wall_s, result.n_column_bytes)
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
-        self._work.chaos.strike("after_ledger", number, self._work.files.folder(number))
+        folder = self._work.files.folder(number)
+        self._work.chaos.strike("after_ledger", stretch.numbers, folder)
         self._work.board.beat(self._child)
         self._tick()
         self._is_old = self._is_old or self._life.is_over(commit.n_events)
@@ -72,16 +88,29 @@ class ChildUnits:
         return self._assignment.left_out.get(number, ())
 
 
-def _numbers_to_do(work: Work, child: int, assignment: Assignment) -> Iterator[int]:
-    """Numbers of units to do, first those left by others, until the parent gives another order."""
+def make_pace(work: Work) -> Pace:
+    """Blocks of a size that the configuration gives, else by what calls of Python modules cost; of
+    C++ modules alone as the source chooses."""
+    n_children = len(work.plan.busy_children()) if work.hand_out.is_shared else 1
+    threads = work.config.threads
+    measures = work.schedule.modules and not threads.block_size
+    _, n_blocks, *_ = in_flight(threads)
+    return Pace(n_children, None if measures else threads.block_size, n_blocks)
+
+
+def _stretches_to_do(
+    work: Work, child: int, assignment: Assignment, pace: Pace
+) -> Iterator[tuple[int, int]]:
+    """First unit and number of units to do together, until the parent gives another order: first
+    the units that were left by others, each alone."""
     queue = work.hand_out.queue(child)
     first = iter(assignment.first)
     while work.board.read(child).order == "go_on":
         number = next(first, None)
-        number = queue.take(child) if number is None else number
-        if number is None:
+        taken = queue.take_stretch(child, pace.n_wanted) if number is None else (number, 1)
+        if taken is None:
             return
-        yield number
+        yield taken
 
 
 class _Life:

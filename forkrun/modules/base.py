@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import awkward as ak
 import hist
@@ -25,8 +25,17 @@ Kind = Literal["producer", "filter", "analyzer"]
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
 
+class LumiRange(NamedTuple):
+    """Events [first, last) of a block are of this lumi."""
+
+    run: int
+    lumi: int
+    first: int
+    last: int
+
+
 class EventBlock:
-    """Consecutive events of one lumi. `block["Muon_pt"]` is a column that the module consumes: a
+    """Consecutive events of one IOV. `block["Muon_pt"]` is a column that the module consumes: a
     NumPy array (n_events,) or, where events have any number of values, an Awkward Array
     (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
     they are held. Columns can only be asked for while the module is called."""
@@ -47,15 +56,45 @@ class EventBlock:
 
     @property
     def run(self) -> int:
+        """The run of all events. Raises ValueError if they are of several lumis."""
+        self._check_one_lumi("run")
         return self._core.run
 
     @property
     def lumi(self) -> int:
+        """The lumi of all events. Raises ValueError if they are of several."""
+        self._check_one_lumi("lumi")
         return self._core.lumi
+
+    def _check_one_lumi(self, name: str) -> None:
+        if self._core.n_lumis > 1:
+            raise ValueError(
+                f"block.{name}: this block has events of {self._core.n_lumis} lumis; take"
+                f" block.{name}s, which has a value per event, or give the module one_lumi = True"
+            )
+
+    @property
+    def runs(self) -> npt.NDArray[np.uint32]:
+        """(n_events,) run of each event."""
+        return self._per_event(0)
+
+    @property
+    def lumis(self) -> npt.NDArray[np.uint32]:
+        """(n_events,) luminosity section of each event."""
+        return self._per_event(1)
+
+    @property
+    def lumi_ranges(self) -> list[LumiRange]:
+        """The lumis of the block in the order of their events."""
+        return [LumiRange(*row) for row in self._core.lumi_spans().tolist()]
+
+    def _per_event(self, column: int) -> npt.NDArray[np.uint32]:
+        spans = self._core.lumi_spans()
+        return np.repeat(spans[:, column].astype(np.uint32), spans[:, 3] - spans[:, 2])
 
     @property
     def iov(self) -> int:
-        """Number of the interval of validity of the conditions that the lumi belongs to."""
+        """Number of the interval of validity of the conditions that the events belong to."""
         return self._core.iov
 
     @property
@@ -111,6 +150,9 @@ class Module:
     consumes: Sequence[str] = ()
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
+    one_lumi: bool = False
+    """The module is called with blocks of one lumi each, so that `block.run` and `block.lumi` are
+    those of all events. Modules with callbacks of runs, lumis or IOVs are so without it."""
     conditions: Any = None
     """In a class: labels of the conditions that it reads, if it declares them. In a module: the
     conditions by label, read-only, as valid for the events that it is called with."""
@@ -187,6 +229,7 @@ class PythonModule:
         self.consumes = list(module.consumes)
         self.produces = dict(module.produces) if isinstance(module, Producer) else {}
         self.random_name = module.random_name
+        self.one_lumi = bool(module.one_lumi)
 
     def __getattr__(self, name: str) -> Any:
         """Callbacks, where the user's module has them."""

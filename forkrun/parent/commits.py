@@ -34,10 +34,10 @@ class Commits:
             self._note(commit)
             done = self.events_by_child.get(child, 0)
             self.events_by_child[child] = done + commit.n_events
-        return [commit.unit for commit in commits]
+        return [unit for commit in commits for unit in commit.units]
 
     def _note(self, commit: Commit) -> None:
-        self.is_done[commit.unit] = True
+        self.is_done[commit.unit : commit.unit + commit.n_units] = True
         self.n_events += commit.n_events
         self.n_bytes += sum(part.n_bytes for part in commit.outputs.values())
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from forkrun import _core
 from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
@@ -24,6 +26,7 @@ from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
+from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew
@@ -39,7 +42,6 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.unit_files import UnitFiles
 
-_FEW_EVENTS = 1_000
 _FEW_CHILDREN = 2
 """The warm-up job takes as long as what three children would load and fill each on their own."""
 
@@ -65,7 +67,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     commits = Commits(run.folder, len(plan.units), before)
     if commits.is_done.all():
         return
-    hand_out = HandOut(plan, ~commits.is_done)
+    hand_out = HandOut(plan, ~commits.is_done, goes_on(run.job))
     board = _core.StatusBoard(max(config.forking.children, 1))
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
@@ -87,6 +89,19 @@ def process(run: Run, before: Sequence[Commit]) -> None:
             _process_here(run, work, observer)
     finally:
         observer.close()
+
+
+def goes_on(job: PreparedJob) -> Flags | None:
+    """(n_units,) whether a unit may be processed together with the one before: both in one IOV and,
+    if modules want it, in one lumi. None if none may: each has temporary outputs of its own."""
+    if job.config.outputs:
+        return None
+    units, iov = job.plan.units, job.schedule.conditions.table.of_unit
+    joined = np.zeros(len(units), dtype=np.bool_)
+    joined[1:] = iov[1:] == iov[:-1]
+    if job.schedule.core.wants_one_lumi:
+        joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
+    return joined
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:
@@ -140,11 +155,9 @@ def _warm_up(work: Work) -> None:
 
 
 def _does_warm_up_job_pay(work: Work) -> bool:
-    """Not where few children process few events. With conditions, memory is what counts: also that
-    of a process without children, which is compared with a parent and its children."""
-    n_children, n_events = work.plan.children, work.plan.n_events
-    is_large = n_children > _FEW_CHILDREN or (n_children > 0 and n_events >= _FEW_EVENTS)
-    return is_large or bool(work.config.conditions)
+    """Not with few children. With conditions, memory is what counts: also that of a process without
+    children, which is compared with a parent and its children."""
+    return work.plan.children > _FEW_CHILDREN or bool(work.config.conditions)
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:

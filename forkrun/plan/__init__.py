@@ -2,7 +2,7 @@
 
 from forkrun.plan.lumi_mask import LumiMask, read_lumi_mask, within
 from forkrun.plan.make import make_plan, plan_selected, select_events
-from forkrun.plan.model import ANY_CHILD, EntryRange, Plan, Unit, Units
+from forkrun.plan.model import ANY_CHILD, EntryRange, Plan, Stretch, Unit, Units
 from forkrun.plan.select import Selected, Selection
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Plan",
     "Selected",
     "Selection",
+    "Stretch",
     "Unit",
     "Units",
     "make_plan",

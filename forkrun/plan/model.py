@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -40,6 +41,24 @@ class Unit(NamedTuple):
         return sum(r.last - r.first for r in self.ranges)
 
 
+class Stretch(NamedTuple):
+    """Consecutive units that a child takes, processes and commits together. `run`, `lumi`: the
+    first; `lumis`: run, lumi, and number of events up to its end, (n_lumis,) each, of one lumi
+    after the other."""
+
+    first: int
+    n_units: int
+    run: int
+    lumi: int
+    ranges: tuple[EntryRange, ...]
+    lumis: tuple[Integers, Integers, Integers]
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the units."""
+        return range(self.first, self.first + self.n_units)
+
+
 @dataclass(frozen=True, eq=False)
 class Units(Sequence[Unit]):
     """Units in merge order as columns: a million of them are some tens of megabytes. `child`,
@@ -59,7 +78,7 @@ class Units(Sequence[Unit]):
         """(n_units,) equal for units of one lumi."""
         return lumi_keys(self.run, self.lumi)
 
-    @property
+    @cached_property
     def n_events(self) -> Integers:
         """(n_units,) events of each."""
         before = np.concatenate(([0], np.cumsum(self.last - self.first)))
@@ -94,6 +113,28 @@ class Units(Sequence[Unit]):
         ranges = tuple(map(EntryRange, file.tolist(), first.tolist(), last.tolist()))
         child, run, lumi = self.child[number], self.run[number], self.lumi[number]
         return Unit(number, int(child), int(run), int(lumi), ranges)
+
+    def stretch(self, first: int, n_units: int) -> Stretch:
+        """Units [first, first + n_units) as one."""
+        units = slice(first, first + n_units)
+        run, lumi = self.run[units], self.lumi[units]
+        is_new = np.ones(n_units, dtype=np.bool_)
+        is_new[1:] = (run[1:] != run[:-1]) | (lumi[1:] != lumi[:-1])
+        begins = np.flatnonzero(is_new)
+        last = np.cumsum(self.n_events[units])[np.append(begins[1:], n_units) - 1]
+        ranges = self._joined_ranges(self.first_range[first], self.first_range[first + n_units])
+        lumis = (run[begins], lumi[begins], last)
+        return Stretch(first, n_units, int(run[0]), int(lumi[0]), ranges, lumis)
+
+    def _joined_ranges(self, begin: int, end: int) -> tuple[EntryRange, ...]:
+        """Ranges [begin, end) of the plan; those that follow each other in a file are one."""
+        file, first, last = self.file[begin:end], self.first[begin:end], self.last[begin:end]
+        is_new = np.ones(len(file), dtype=np.bool_)
+        is_new[1:] = (file[1:] != file[:-1]) | (first[1:] != last[:-1])
+        begins = np.flatnonzero(is_new)
+        ends = np.append(begins[1:], len(file)) - 1
+        columns = (file[begins].tolist(), first[begins].tolist(), last[ends].tolist())
+        return tuple(map(EntryRange, *columns))
 
     def columns(self) -> dict[str, Integers]:
         """The columns by name."""

@@ -1,7 +1,7 @@
-"""What children have committed: one JSON line per unit of work, in one file per process.
+"""What children have committed: one JSON line per commit, in one file per process.
 
-A line ends with a checksum of itself. A line that is cut short or damaged is no commit: its unit is
-done again.
+A line ends with a checksum of itself. A line that is cut short or damaged is no commit: its units
+are done again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class SkippedEvent:
 
 @dataclass(frozen=True)
 class Commit:
-    """One unit of work, done. `n_events` and `digest`: what was read; `skipped`: events of it
+    """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
+    `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
     CRC-32C."""
 
@@ -76,6 +77,12 @@ class Commit:
     cpu_s: float
     read_calls: int
     read_bytes: int
+    n_units: int = 1
+
+    @property
+    def units(self) -> range:
+        """Numbers of the units."""
+        return range(self.unit, self.unit + self.n_units)
 
     def to_line(self) -> str:
         """One line of a ledger, with its end."""
@@ -103,12 +110,12 @@ class Commit:
 
     @property
     def parts(self) -> list[OutputPart | HistogramPart]:
-        """All files of the unit."""
+        """All files of the units."""
         return [*self.outputs.values(), *([self.histograms] if self.histograms else [])]
 
     @property
     def duration_s(self) -> float:
-        """Time from the unit's begin to its commit."""
+        """Time from the begin of the first unit to the commit."""
         return self.end_s - self.start_s
 
 

@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from forkrun.base.durable import write_json
+from forkrun.plan import Units
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 
@@ -27,12 +30,21 @@ class LumiAccounting:
     not_finished: frozenset[Lumi]
 
 
-def account(in_input: Mapping[Lumi, int], commits: Iterable[Commit]) -> LumiAccounting:
-    """`in_input`: events by lumi of the input within the mask. Pure."""
+def account(
+    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: Units | None = None
+) -> LumiAccounting:
+    """`in_input`: events by lumi of the input within the mask; `units`: of the plan, for commits of
+    several. Pure."""
     n_read: Counter[Lumi] = Counter()
     failed: set[Lumi] = set()
     for commit in commits:
-        n_read[commit.run, commit.lumi] += commit.n_events
+        if commit.n_units > 1 and units is not None:
+            run, lumi, last = units.stretch(commit.unit, commit.n_units).lumis
+            n_events = np.diff(last, prepend=0)
+            for *key, n in zip(run.tolist(), lumi.tolist(), n_events.tolist(), strict=True):
+                n_read[key[0], key[1]] += n
+        else:
+            n_read[commit.run, commit.lumi] += commit.n_events
         if commit.skipped:
             failed.add((commit.run, commit.lumi))
     processed = {lumi for lumi, n in in_input.items() if n_read[lumi] == n} - failed
@@ -57,7 +69,10 @@ def write_lumi_accounting(folder: RunDirectory) -> None:
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
-    accounting = account(in_input, read_ledgers(folder.ledger))
+    commits = read_ledgers(folder.ledger)
+    has_stretches = any(commit.n_units > 1 for commit in commits)
+    units = Units.of(json.loads(folder.plan.read_bytes())["units"]) if has_stretches else None
+    accounting = account(in_input, commits, units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
     write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)

@@ -46,7 +46,8 @@ def valid_commits(
     """The commits whose files are as they were written; what is wrong with others, which are
     revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only, and lines
     that are damaged are reported as well. `tick` is called for each commit."""
-    valid: dict[int, Commit] = {}
+    valid: list[Commit] = []
+    is_done = np.zeros(len(n_events), dtype=np.bool_)
     damaged: list[str] = []
     revoked = []
     commits = read_ledgers(folder.ledger, damaged)
@@ -54,22 +55,26 @@ def valid_commits(
     for commit in commits:
         tick()
         problem = _problem(folder.path, commit, n_events, thorough)
-        if problem is None and commit.unit in valid:
+        covered = slice(commit.unit, commit.unit + commit.n_units)
+        if problem is None and is_done[covered].any():
             problem = "it was committed twice"
         if problem is None:
-            valid[commit.unit] = commit
+            is_done[covered] = True
+            valid.append(commit)
         else:
             problems.append(f"unit {commit.unit}: {problem}")
             revoked.append((commit, problem))
     revoke(folder.ledger, revoked)
-    return list(valid.values()), problems
+    return valid, problems
 
 
 def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> str | None:
-    if not 0 <= commit.unit < len(n_events):
+    last = commit.unit + commit.n_units
+    if not 0 <= commit.unit < last <= len(n_events):
         return "it is not in the plan"
-    if commit.n_events + len(commit.skipped) != n_events[commit.unit]:
-        return f"{commit.n_events} events were read, not {n_events[commit.unit]}"
+    n_planned = int(n_events[commit.unit : last].sum())
+    if commit.n_events + len(commit.skipped) != n_planned:
+        return f"{commit.n_events} events were read, not {n_planned}"
     for part in commit.parts:
         file = run / part.file
         try:

@@ -185,8 +185,9 @@ def _add_modules(
             continue
         modules[entry.label] = module
         builder.add_python_module(
-            entry.label, module.kind, module, module.consumes, module.produces, module.random_name
-        )
+            entry.label, module.kind, module, module.consumes, module.produces,
+            module.random_name, module.one_lumi,
+        )  # fmt: skip
         steps = StepsInARow()
     return modules, problems
 

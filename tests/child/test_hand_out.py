@@ -78,3 +78,56 @@ def test_only_lumis_that_were_begun_are_finished() -> None:
             queue.take(0)
         queue.close_after_lumi(lumi_key.astype(np.uint64))
         assert len(list(iter(lambda: queue.take(1), None))) == n_more  # noqa: B023
+
+
+def taken_stretches(queue: UnitQueue, n_wanted: int) -> list[tuple[int, int]]:
+    return list(iter(lambda: queue.take_stretch(0, lambda _: n_wanted), None))
+
+
+def test_stretches_have_at_most_the_wanted_events_and_one_unit_at_least() -> None:
+    goes_on = np.ones(7, dtype=np.bool_)
+    n_events = np.array([10, 10, 10, 50, 5, 5, 10])
+    queue = UnitQueue(np.arange(7), n_events, goes_on)
+    assert taken_stretches(queue, 20) == [(0, 2), (2, 1), (3, 1), (4, 3)]
+    assert queue.taken_by(0) == list(range(7))
+    assert queue.n_left == 0
+
+
+def test_a_stretch_ends_where_units_may_not_be_joined_or_some_are_done() -> None:
+    goes_on = np.array([False, True, True, False, True, True])
+    numbers = np.array([2, 3, 5, 6, 7, 8])  # 4 is done
+    queue = UnitQueue(numbers, np.ones(6, dtype=np.int64), goes_on)
+    assert taken_stretches(queue, 100) == [(2, 2), (5, 1), (6, 3)]
+    single = UnitQueue(numbers, np.ones(6, dtype=np.int64))
+    assert taken_stretches(single, 100) == [(int(number), 1) for number in numbers]
+
+
+def test_what_is_wanted_depends_on_what_is_left() -> None:
+    queue = UnitQueue(np.arange(4), np.full(4, 10), np.ones(4, dtype=np.bool_))
+    seen: list[int] = []
+
+    def all_of(n_left: int) -> int:
+        seen.append(n_left)
+        return 20
+
+    while queue.take_stretch(0, all_of):
+        pass
+    assert seen == [40, 20]
+
+
+def test_stretches_taken_by_several_processes_cover_each_unit_once(tmp_path: Path) -> None:
+    queue = UnitQueue(np.arange(3000), np.ones(3000, dtype=np.int64), np.ones(3000, dtype=np.bool_))
+    for child in range(4):
+        if os.fork() == 0:
+            lines = []
+            while taken := queue.take_stretch(child, lambda n_left: n_left // 9):
+                lines.append(f"{taken[0]} {taken[1]}")
+            (tmp_path / str(child)).write_text("\n".join(lines))
+            os._exit(0)
+    for _ in range(4):
+        os.wait()
+    lines = [line for c in range(4) for line in (tmp_path / str(c)).read_text().splitlines()]
+    pairs = [tuple(map(int, line.split())) for line in lines]
+    units = [unit for first, n in pairs for unit in range(first, first + n)]
+    assert sorted(units) == list(range(3000))
+    assert max(n for _, n in pairs) > 1

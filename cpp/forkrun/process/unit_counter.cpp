@@ -14,15 +14,28 @@ UnitCounter::UnitCounter(std::size_t n)
 }
 
 std::optional<std::uint64_t> UnitCounter::take(std::uint32_t child) {
-  auto& state = state_[0];
-  auto number = state.next.load();
-  do {
-    if (number >= state.end) {
+  while (true) {
+    const auto number = n_taken();
+    if (number >= end()) {
       return std::nullopt;
     }
-  } while (!state.next.compare_exchange_weak(number, number + 1));
-  owners_[number] = child + 1;
-  return number;
+    if (take(child, number, 1) == 1) {
+      return number;
+    }
+  }
+}
+
+std::uint64_t UnitCounter::take(std::uint32_t child, std::uint64_t first, std::uint64_t n) {
+  auto& state = state_[0];
+  const std::uint64_t end = state.end;
+  const auto last = first + std::min(n, end - std::min(first, end));
+  if (first >= last || !state.next.compare_exchange_strong(first, last)) {
+    return 0;
+  }
+  for (auto number = first; number < last; ++number) {
+    owners_[number] = child + 1;
+  }
+  return last - first;
 }
 
 std::vector<std::uint64_t> UnitCounter::taken_by(std::uint32_t child) const {

@@ -19,6 +19,9 @@ class UnitCounter {
 
   /// The next number for this child; none when all are taken.
   [[nodiscard]] std::optional<std::uint64_t> take(std::uint32_t child);
+  /// Numbers [first, first + n) for this child, or fewer up to the end: how many. 0 if `first` is
+  /// not the next one (any more).
+  [[nodiscard]] std::uint64_t take(std::uint32_t child, std::uint64_t first, std::uint64_t n);
   /// All that this child has taken, in order.
   [[nodiscard]] std::vector<std::uint64_t> taken_by(std::uint32_t child) const;
   /// So many have been taken.

@@ -40,6 +40,17 @@ TEST(UnitCounterTest, counter_of_nothing_gives_nothing) {
   EXPECT_EQ(counter.take(0), std::nullopt);
 }
 
+TEST(UnitCounterTest, several_are_taken_from_the_next_one_on) {
+  UnitCounter counter{10};
+  EXPECT_EQ(counter.take(0, 0, 3), 3U);
+  EXPECT_EQ(counter.take(1, 2, 3), 0U) << "number 2 is taken already";
+  EXPECT_EQ(counter.take(1, 4, 3), 0U) << "number 3 comes first";
+  EXPECT_EQ(counter.take(1, 3, 100), 7U);
+  EXPECT_EQ(counter.take(1, 10, 1), 0U);
+  EXPECT_EQ(counter.taken_by(0), (std::vector<std::uint64_t>{0, 1, 2}));
+  EXPECT_EQ(counter.n_taken(), 10U);
+}
+
 TEST(UnitCounterTest, forked_children_take_every_number_once) {
   constexpr std::size_t n = 20'000;
   constexpr std::uint32_t n_children = 4;

@@ -30,21 +30,33 @@ void check_scale(Parameter<double> scale, std::size_t n_values) {
 
 }  // namespace
 
-BlockRandom::BlockRandom(RandomKey key, std::uint32_t run, std::uint32_t lumi,
+BlockRandom::BlockRandom(RandomKey key, std::span<const LumiOfEvents> lumis,
                          std::span<const std::uint64_t> events)
-    : key_{philox_key(key, run)},
-      lumi_{lumi},
-      events_{events.begin(), events.end()},
-      positions_(events.size()) {}
+    : events_{events.begin(), events.end()}, positions_(events.size()) {
+  std::size_t first = 0;
+  for (const auto& lumi : lumis) {
+    lumis_.push_back({philox_key(key, lumi.run), lumi.lumi, first, lumi.last});
+    first = lumi.last;
+  }
+}
+
+const BlockRandom::OfLumi& BlockRandom::lumi_of(std::size_t event) const {
+  return *std::ranges::upper_bound(lumis_, event, {}, &OfLumi::last);
+}
 
 /// Calls use(words, first) for words of consecutive values; `first`: number of the first value.
 template <typename UseWords>
 void BlockRandom::for_words(const ValuesPerEvent& values, UseWords use) {
-  random::WordReader reader{key_, lumi_, events_, positions_, values};
   std::size_t first = 0;
-  for (auto words = reader.next(); !words.empty(); words = reader.next()) {
-    use(words, first);
-    first += words.size();
+  for (const auto& lumi : lumis_) {
+    const auto n_events = lumi.last - lumi.first;
+    const auto of_lumi = values.part(lumi.first, n_events);
+    random::WordReader reader{lumi.key, lumi.lumi, std::span{events_}.subspan(lumi.first, n_events),
+                              std::span{positions_}.subspan(lumi.first, n_events), of_lumi};
+    for (auto words = reader.next(); !words.empty(); words = reader.next()) {
+      use(words, first);
+      first += words.size();
+    }
   }
 }
 
@@ -52,12 +64,14 @@ void BlockRandom::for_words(const ValuesPerEvent& values, UseWords use) {
 template <typename DrawValue>
 void BlockRandom::for_values(const ValuesPerEvent& values, DrawValue draw, std::int64_t* into) {
   std::size_t value = 0;
-  for (std::size_t event = 0; event < events_.size(); ++event) {
-    EventRandom random{key_, lumi_, events_[event], positions_[event]};
-    for (const auto last = value + values.of(event); value < last; ++value) {
-      into[value] = draw(random, value);
+  for (const auto& lumi : lumis_) {
+    for (auto event = lumi.first; event < lumi.last; ++event) {
+      EventRandom random{lumi.key, lumi.lumi, events_[event], positions_[event]};
+      for (const auto last = value + values.of(event); value < last; ++value) {
+        into[value] = draw(random, value);
+      }
+      positions_[event] = random.position();
     }
-    positions_[event] = random.position();
   }
 }
 
@@ -125,7 +139,8 @@ void BlockRandom::words(const ValuesPerEvent& values, std::uint64_t* into) {
 }
 
 void BlockRandom::words_of(std::size_t event, std::span<std::uint64_t> into) {
-  EventRandom random{key_, lumi_, events_[event], positions_[event]};
+  const auto& lumi = lumi_of(event);
+  EventRandom random{lumi.key, lumi.lumi, events_[event], positions_[event]};
   std::ranges::generate(into, std::ref(random));
   positions_[event] = random.position();
 }

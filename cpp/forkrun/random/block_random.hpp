@@ -20,6 +20,10 @@ class ValuesPerEvent {
   [[nodiscard]] std::size_t of(std::size_t event) const {
     return offsets_.empty() ? n_ : static_cast<std::size_t>(offsets_[event + 1] - offsets_[event]);
   }
+  /// Those of `n_events` events from `first` on.
+  [[nodiscard]] ValuesPerEvent part(std::size_t first, std::size_t n_events) const {
+    return offsets_.empty() ? *this : ValuesPerEvent{offsets_.subspan(first, n_events + 1)};
+  }
   [[nodiscard]] bool are_one() const { return offsets_.empty() && n_ == 1; }
   [[nodiscard]] std::size_t of_all(std::size_t n_events) const {
     return offsets_.empty() ? n_ * n_events : static_cast<std::size_t>(offsets_.back());
@@ -30,6 +34,13 @@ class ValuesPerEvent {
   std::span<const std::int64_t> offsets_;
 };
 
+/// Consecutive events of one lumi of a block: up to event number `last`, which is not one of them.
+struct LumiOfEvents {
+  std::uint32_t run{};
+  std::uint32_t lumi{};
+  std::size_t last{};
+};
+
 /// The random numbers of one module for all events of a block: the same as an EventRandom for each
 /// of them gives, call by call, but faster. Values of an event are consecutive, and events in
 /// order: `into` has (values.of_all(n_events),). Each call continues the events' streams where the
@@ -37,7 +48,8 @@ class ValuesPerEvent {
 /// throw std::invalid_argument if a parameter is not allowed.
 class BlockRandom {
  public:
-  BlockRandom(RandomKey key, std::uint32_t run, std::uint32_t lumi,
+  /// `lumis`: of the events, in their order; the last one ends with them.
+  BlockRandom(RandomKey key, std::span<const LumiOfEvents> lumis,
               std::span<const std::uint64_t> events);
 
   [[nodiscard]] std::size_t n_events() const { return events_.size(); }
@@ -60,8 +72,17 @@ class BlockRandom {
   template <typename DrawValue>
   void for_values(const ValuesPerEvent& values, DrawValue draw, std::int64_t* into);
 
-  random::PhiloxKey key_;
-  std::uint32_t lumi_;
+  /// Events [first, last) of the block, which are of one lumi.
+  struct OfLumi {
+    random::PhiloxKey key;
+    std::uint32_t lumi{};
+    std::size_t first{};
+    std::size_t last{};
+  };
+
+  [[nodiscard]] const OfLumi& lumi_of(std::size_t event) const;
+
+  std::vector<OfLumi> lumis_;
   std::vector<std::uint64_t> events_;
   std::vector<std::uint64_t> positions_;  ///< by event: words that were taken
 };

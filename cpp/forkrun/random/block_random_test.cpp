@@ -29,7 +29,8 @@ class BlockRandomTest : public ::testing::Test {
     offsets.push_back(0);
     for (std::size_t i = 0; i < n_events; ++i) {
       offsets.push_back(offsets.back() + static_cast<std::int64_t>(i % 7 == 0 ? 600 : i % 5));
-      singles.emplace_back(key, 3, 4, events[i]);
+      const auto& lumi = i < 300 ? lumis[0] : i == 300 ? lumis[1] : lumis[2];
+      singles.emplace_back(key, lumi.run, lumi.lumi, events[i]);
     }
   }
 
@@ -99,7 +100,8 @@ class BlockRandomTest : public ::testing::Test {
   std::vector<std::uint64_t> events;
   std::vector<std::int64_t> offsets;
   std::vector<EventRandom> singles;
-  BlockRandom block{key, 3, 4, events};
+  std::vector<LumiOfEvents> lumis{{3, 4, 300}, {3, 5, 301}, {7, 4, events.size()}};
+  BlockRandom block{key, lumis, events};
 };
 
 TEST_F(BlockRandomTest, GivesWhatEachEventGives) {
@@ -125,7 +127,7 @@ TEST_F(BlockRandomTest, RefusesParametersThatMeanNothing) {
 }
 
 TEST(BlockRandom, OfNoEventsGivesNothing) {
-  BlockRandom block{key, 1, 1, {}};
+  BlockRandom block{key, {}, {}};
   const std::vector<std::int64_t> offsets{0};
   block.words(ValuesPerEvent{1}, nullptr);
   block.words(ValuesPerEvent{8}, nullptr);

@@ -11,7 +11,8 @@ namespace {
 
 class CountingLane final : public SourceLane {
  public:
-  std::span<const std::uint64_t> load(const EntryRange& block, LumiId /*lumi*/) override {
+  std::span<const std::uint64_t> load(const EntryRange& block,
+                                      const BlockLumis& /*lumis*/) override {
     events_.resize(static_cast<std::size_t>(block.last - block.first));
     std::iota(events_.begin(), events_.end(), static_cast<std::uint64_t>(block.first));
     return events_;

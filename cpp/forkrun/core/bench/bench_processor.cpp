@@ -62,7 +62,7 @@ class CountingSource final : public Source {
  private:
   class CountingLane final : public SourceLane {
    public:
-    std::span<const std::uint64_t> load(const EntryRange& block, LumiId) override {
+    std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis&) override {
       events_.resize(static_cast<std::size_t>(block.last - block.first));
       for (std::size_t i = 0; i < events_.size(); ++i) {
         events_[i] = static_cast<std::uint64_t>(block.first) + i;

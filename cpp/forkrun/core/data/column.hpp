@@ -147,6 +147,11 @@ class Column {
     return {values<T>(), offsets()};
   }
 
+  /// Memory that it holds, whatever its size is now.
+  [[nodiscard]] std::size_t n_bytes() const {
+    return (values_ ? values_->capacity() : 0) + (offsets_ ? offsets_->capacity() : 0);
+  }
+
   /// The memory itself, to be held by a view that may outlive the block.
   [[nodiscard]] std::shared_ptr<const Buffer> values_buffer() const { return values_; }
   [[nodiscard]] std::shared_ptr<const Buffer> offsets_buffer() const { return offsets_; }

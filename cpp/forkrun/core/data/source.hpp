@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 
@@ -25,8 +26,8 @@ class SourceLane {
   virtual ~SourceLane() = default;
 
   /// Moves to a block and gives the event numbers of its events, in entry order; the span is valid
-  /// until the next `load`. \throws InputError if an event is not of `lumi`.
-  virtual std::span<const std::uint64_t> load(const EntryRange& block, LumiId lumi) = 0;
+  /// until the next `load`. \throws InputError if an event is not of the lumi that `lumis` says.
+  virtual std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) = 0;
 
   /// Makes one column of the loaded block. Called at most once per block and column, and for
   /// distinct columns at the same time. `column` indexes `Source::columns()`.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/event_id.hpp>
 
 namespace forkrun {
@@ -15,12 +16,15 @@ struct EntryRange {
   std::int64_t last{};
 };
 
-/// One lumi, or part of one. Yields exactly one temporary file per output.
+/// Events that are processed and committed together: of one lumi, of a part of one, or of several
+/// in one IOV. Yields exactly one temporary file per output.
 struct UnitOfWork {
   std::uint64_t number{};
-  LumiId lumi{};
+  LumiId lumi{};  ///< the first
   std::vector<EntryRange> ranges{};
-  std::uint32_t iov{};  ///< number of the IOV that the lumi belongs to
+  std::uint32_t iov{};            ///< number of the IOV that the lumis belong to
+  std::vector<LumiSpan> lumis{};  ///< of its events, one after the other; empty if it is one
+  std::size_t block_size{};       ///< events; 0: as the processor was told
 };
 
 struct OutputSummary {
@@ -35,6 +39,7 @@ struct UnitResult {
   std::vector<OutputSummary> outputs;
   double wall_s{};
   double cpu_s{};
+  std::size_t n_column_bytes{};  ///< that the columns of a block took at most
   std::int64_t read_calls{};
   std::int64_t read_bytes{};
 };

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/event_id.hpp>
 #include <forkrun/core/data/source.hpp>
@@ -67,7 +68,9 @@ struct ConditionInput {
 /// One byte per event of a block, 0 or 1.
 using Mask = std::span<const std::uint8_t>;
 
-/// k >= 1 consecutive events of one lumi, as a module sees them: the unit of scheduling.
+/// k >= 1 consecutive events of one IOV, as a module sees them: the unit of scheduling. They may be
+/// of several lumis, unless a module of the job wants one at a time (Construction::set_one_lumi) or
+/// has callbacks of runs or lumis.
 /// Products that are consumed are there before the module is called; those that it may consume are
 /// made when it asks for them.
 class EventBlock {
@@ -75,8 +78,16 @@ class EventBlock {
   EventBlock(std::span<void* const> products, SourceLane* source)
       : products_{products}, source_{source} {}
 
-  [[nodiscard]] LumiId lumi() const { return lumi_; }
-  /// Number of the interval of validity of the conditions that the lumi belongs to.
+  /// The lumi of all events. \throws Error if there are several
+  [[nodiscard]] LumiId lumi() const {
+    if (!lumis_.is_one()) [[unlikely]] {
+      refuse_lumi();
+    }
+    return lumis_.first();
+  }
+  [[nodiscard]] LumiId lumi_of(std::size_t event) const { return lumis_.of(event); }
+  [[nodiscard]] const BlockLumis& lumis() const { return lumis_; }
+  /// Number of the interval of validity of the conditions that the lumis belong to.
   [[nodiscard]] std::uint32_t iov() const { return iov_; }
   /// Event numbers, in entry order; (n_events,).
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_; }
@@ -126,7 +137,8 @@ class EventBlock {
   /// The random numbers of an event of the block, from their beginning: each call gives the same
   /// ones. Keep what it returns as long as the module works on the event.
   [[nodiscard]] EventRandom random(RandomKey key, std::size_t event) const {
-    return {key, lumi_.run, lumi_.lumi, events_[event]};
+    const auto lumi = lumis_.of(event);
+    return {key, lumi.run, lumi.lumi, events_[event]};
   }
   /// What holds for the events of this block.
   template <typename T>
@@ -166,6 +178,7 @@ class EventBlock {
   }
   [[noreturn]] void refuse_product(std::uint32_t product) const;
   [[noreturn]] static void refuse_condition();
+  [[noreturn]] void refuse_lumi() const;
   /// \throws Error if the calling thread is not in a call of the module that has the handle
   void wait_for(std::uint32_t product, std::uint32_t module) const;
   [[noreturn]] void refuse_wait(std::uint32_t product, std::uint32_t module) const;
@@ -173,7 +186,7 @@ class EventBlock {
   const Graph* graph_{};  ///< for names in errors; null in a block that no lane owns
   std::span<void* const> products_;
   SourceLane* source_;
-  LumiId lumi_{};
+  BlockLumis lumis_;
   std::uint32_t iov_{};
   const void* const* conditions_{};
   EntryRange range_{};

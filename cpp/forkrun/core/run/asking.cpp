@@ -63,6 +63,13 @@ void EventBlock::refuse_condition() {
   throw Error{std::string{no_handle} + "; conditions hold for blocks of a job alone"};
 }
 
+void EventBlock::refuse_lumi() const {
+  throw Error{
+      "this block has events of " + std::to_string(lumis_.size()) +
+      " lumis: ask for the lumi of each event, or for blocks of one lumi with set_one_lumi() "
+      "(in Python: one_lumi = True)"};
+}
+
 void EventBlock::refuse_wait(std::uint32_t product, std::uint32_t module) const {
   if (product == none || module == none) {
     throw Error{no_handle};

@@ -4,15 +4,26 @@ namespace forkrun {
 
 namespace {
 
+std::string text_of(LumiId lumi) {
+  return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
+}
+
+/// `1:5, events 100…199`, or `1:5:100…1:7:20` if they are of several lumis.
 std::string describe_events(const EventBlock& block) {
   const auto events = block.events();
+  const auto first = text_of(block.lumis().first());
   if (events.empty()) {
-    return "no events";
+    return first + ", no events";
   }
   if (events.size() == 1) {
-    return "event " + std::to_string(events.front());
+    return first + ", event " + std::to_string(events.front());
   }
-  return "events " + std::to_string(events.front()) + "…" + std::to_string(events.back());
+  if (block.lumis().is_one()) {
+    return first + ", events " + std::to_string(events.front()) + "…" +
+           std::to_string(events.back());
+  }
+  return first + ":" + std::to_string(events.front()) + "…" +
+         text_of(block.lumi_of(events.size() - 1)) + ":" + std::to_string(events.back());
 }
 
 std::string describe_node(const Node& node) {
@@ -26,8 +37,7 @@ std::string describe_node(const Node& node) {
 }  // namespace
 
 std::string describe_failure(const Node& node, const EventBlock& block) {
-  return describe_node(node) + " failed at " + std::to_string(block.lumi().run) + ":" +
-         std::to_string(block.lumi().lumi) + ", " + describe_events(block);
+  return describe_node(node) + " failed at " + describe_events(block);
 }
 
 }  // namespace forkrun

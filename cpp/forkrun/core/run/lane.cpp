@@ -13,9 +13,9 @@ namespace forkrun {
 namespace {
 
 std::string describe_range(const BlockToDo& block) {
-  return std::to_string(block.lumi.run) + ":" + std::to_string(block.lumi.lumi) + ", entries " +
-         std::to_string(block.range.first) + "…" + std::to_string(block.range.last - 1) +
-         " of file " + std::to_string(block.range.file);
+  return std::to_string(block.lumis.first().run) + ":" + std::to_string(block.lumis.first().lumi) +
+         ", entries " + std::to_string(block.range.first) + "…" +
+         std::to_string(block.range.last - 1) + " of file " + std::to_string(block.range.file);
 }
 
 }  // namespace
@@ -35,6 +35,13 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
       times_(recorder == nullptr ? 0 : graph.nodes.size()) {
   block_.lane_ = number;
   block_.graph_ = &graph;
+}
+
+void Lane::add_to_digest() {
+  const auto events = block_.events();
+  block_.lumis().for_each(0, events.size(), [&](LumiId lumi, std::size_t first, std::size_t last) {
+    digest_.add(lumi, events.subspan(first, last - first));
+  });
 }
 
 void Lane::fail_load(const BlockToDo& block) {
@@ -96,8 +103,8 @@ bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& 
   const bool wants_cpu = recorder_->wants_cpu_time(node);
   Recorder::Call call{node,
                       static_cast<std::uint32_t>(block_.lane()),
-                      block_.lumi().run,
-                      block_.lumi().lumi,
+                      block_.lumis().first().run,
+                      block_.lumis().first().lumi,
                       block_.sequence(),
                       Recorder::now_ns(),
                       0};
@@ -288,7 +295,18 @@ Lane::Share Lane::take_share() {
   const auto now = source_->statistics();
   const auto before = std::exchange(taken_, now);
   return {std::exchange(digest_, {}),
-          {now.read_calls - before.read_calls, now.read_bytes - before.read_bytes}};
+          {now.read_calls - before.read_calls, now.read_bytes - before.read_bytes},
+          n_column_bytes()};
+}
+
+std::size_t Lane::n_column_bytes() const {
+  std::size_t n_bytes = 0;
+  for (const auto& callee : callees_) {
+    for (const auto product : graph_.at(callee.columns)) {
+      n_bytes += block_.column(product).n_bytes();
+    }
+  }
+  return n_bytes;
 }
 
 }  // namespace forkrun

@@ -21,7 +21,7 @@ namespace forkrun {
 
 /// A block of a unit that is to be processed.
 struct BlockToDo {
-  LumiId lumi;
+  BlockLumis lumis;
   EntryRange range;
   std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
   std::uint32_t iov{};
@@ -101,6 +101,7 @@ class alignas(cache_line_pair) Lane {
   struct Share {
     EventDigest read;
     SourceLane::Statistics statistics;
+    std::size_t n_column_bytes{};  ///< of the largest block so far
   };
   [[nodiscard]] Share take_share();
 
@@ -112,6 +113,8 @@ class alignas(cache_line_pair) Lane {
   };
 
   void begin(const BlockToDo& block);
+  void add_to_digest();
+  [[nodiscard]] std::size_t n_column_bytes() const;
   [[noreturn]] void fail_call(std::uint32_t node) const;
   [[noreturn]] void fail_load(const BlockToDo& block);
   bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
@@ -146,7 +149,7 @@ class alignas(cache_line_pair) Lane {
 // What follows runs for every block, or every node of every block: inline.
 
 inline void Lane::begin(const BlockToDo& block) {
-  block_.lumi_ = block.lumi;
+  block_.lumis_ = block.lumis;
   block_.iov_ = block.iov;
   block_.conditions_ = graph_.conditions ? graph_.conditions->objects_in(block.iov) : nullptr;
   block_.range_ = block.range;
@@ -157,13 +160,17 @@ inline void Lane::begin(const BlockToDo& block) {
 inline void Lane::load(const BlockToDo& block) {
   begin(block);
   try {
-    block_.events_ = source_->load(block.range, block.lumi);
+    block_.events_ = source_->load(block.range, block.lumis);
   } catch (...) {
     fail_load(block);
   }
   is_open_[0] = block_.n_events() != 0 ? 1 : 0;
   masks_.resize(block_.n_events());
-  digest_.add(block.lumi, block_.events());
+  if (block.lumis.is_one()) [[likely]] {
+    digest_.add(block.lumis.first(), block_.events());
+  } else {
+    add_to_digest();
+  }
   status_.begin_block(block_);
 }
 

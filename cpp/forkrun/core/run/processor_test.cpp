@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +28,71 @@ TEST_P(ProcessingTest, every_event_is_read_once_also_without_modules) {
   EXPECT_EQ(source.control.n_loads, 10);
   EXPECT_EQ(status.n_events_done, 95U);
   EXPECT_EQ(status.n_units_done, 1U);
+}
+
+/// Events 1000 to 1094 in blocks of ten: lumi 1:1 ends within a block, 1:2 with one, 1:3 has one
+/// event, 2:1 the rest.
+UnitOfWork unit_of_several_lumis() {
+  auto unit = unit_of(0, 95);
+  unit.lumis = {{{1, 1}, 25}, {{1, 2}, 30}, {{1, 3}, 31}, {{2, 1}, 95}};
+  return unit;
+}
+
+TEST_P(ProcessingTest, a_block_may_have_events_of_several_lumis) {
+  std::mutex mutex;
+  std::map<std::uint64_t, LumiId> lumi_of;
+  std::vector<std::size_t> n_lumis(10);
+  builder.add_module({"spy", {}}, [&](Construction& construction) {
+    construction.consumes_scalar<std::int64_t>("y");
+    return std::make_unique<FunctionAnalyzer>([&](const EventBlock& block, Mask) {
+      const std::scoped_lock lock{mutex};
+      n_lumis[block.sequence()] = block.lumis().size();
+      for (std::size_t i = 0; i < block.n_events(); ++i) {
+        lumi_of[block.events()[i]] = block.lumi_of(i);
+      }
+    });
+  });
+  const auto result = processor().process(unit_of_several_lumis(), {});
+  EventDigest expected;
+  expected.add({1, 1}, range(1000, 1025));
+  expected.add({1, 2}, range(1025, 1030));
+  expected.add({1, 3}, range(1030, 1031));
+  expected.add({2, 1}, range(1031, 1095));
+  EXPECT_EQ(result.read, expected);
+  EXPECT_EQ(n_lumis, (std::vector<std::size_t>{1, 1, 2, 2, 1, 1, 1, 1, 1, 1}));
+  for (const auto& [event, lumi] : lumi_of) {
+    const auto wanted = event < 1025    ? LumiId{1, 1}
+                        : event < 1030  ? LumiId{1, 2}
+                        : event == 1030 ? LumiId{1, 3}
+                                        : LumiId{2, 1};
+    EXPECT_EQ(lumi, wanted) << event;
+  }
+  EXPECT_EQ(lumi_of.size(), 95U);
+}
+
+TEST_P(ProcessingTest, the_lumi_of_a_block_of_several_is_an_error_that_says_where) {
+  builder.add_module({"naive", {}}, [&](Construction& construction) {
+    construction.consumes_scalar<std::int64_t>("y");
+    return std::make_unique<FunctionAnalyzer>(
+        [](const EventBlock& block, Mask) { (void)block.lumi(); });
+  });
+  const auto error = error_of<Error>(unit_of_several_lumis());
+  EXPECT_NE(error.find("module \"naive\" failed at 1:1:1020…1:2:1029"), std::string::npos) << error;
+  EXPECT_NE(error.find("events of 2 lumis"), std::string::npos) << error;
+}
+
+TEST_P(ProcessingTest, a_unit_may_bring_the_size_of_its_blocks) {
+  auto unit = unit_of(0, 95);
+  unit.block_size = 50;
+  EXPECT_EQ(processor().process(unit, {}).read_calls, 2);
+}
+
+TEST_P(ProcessingTest, the_largest_block_says_how_much_memory_columns_take) {
+  Events seen;
+  analyzer("reads_y", seen);
+  auto unit = unit_of(0, 100);
+  unit.block_size = 50;
+  EXPECT_GE(processor().process(unit, {}).n_column_bytes, 50 * sizeof(std::int64_t));
 }
 
 TEST_P(ProcessingTest, producers_and_columns_are_made_once_per_block_and_only_if_needed) {

@@ -1,5 +1,6 @@
 #include <forkrun/core/run/unit_in_work.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace forkrun {
@@ -7,6 +8,7 @@ namespace forkrun {
 void UnitInWork::begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop) {
   to_do_ = std::move(to_do);
   blocks_.swap(blocks);
+  share_lumis();
   stop_ = stop;
   deal_.begin(static_cast<std::uint32_t>(blocks_.size()));
   turn_.reset();
@@ -15,10 +17,33 @@ void UnitInWork::begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrde
   failure_ = nullptr;
 }
 
+/// Cuts the unit's lumis where its blocks end.
+void UnitInWork::share_lumis() {
+  lumis_.clear();
+  first_lumi_.clear();
+  auto lumi = unit().lumis.begin();
+  std::size_t first = 0;  // of the block, in the unit
+  for (const auto& block : blocks_) {
+    if (unit().lumis.empty()) {
+      return;
+    }
+    first_lumi_.push_back(lumis_.size());
+    const auto last = first + static_cast<std::size_t>(block.last - block.first);
+    for (; lumi->last < last; ++lumi) {
+      lumis_.push_back({lumi->lumi, lumi->last - first});
+    }
+    lumis_.push_back({lumi->lumi, last - first});
+    lumi += lumi->last == last && last < unit().lumis.back().last ? 1 : 0;
+    first = last;
+  }
+  first_lumi_.push_back(lumis_.size());
+}
+
 void UnitInWork::add(const Lane::Share& share) {
   result.read += share.read;
   result.read_calls += share.statistics.read_calls;
   result.read_bytes += share.statistics.read_bytes;
+  result.n_column_bytes = std::max(result.n_column_bytes, share.n_column_bytes);
 }
 
 void UnitInWork::fail(std::uint64_t where, std::exception_ptr failure) {

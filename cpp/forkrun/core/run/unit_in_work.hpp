@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ class UnitInWork {
   [[nodiscard]] bool is_alone() const { return to_do_.is_alone; }
   [[nodiscard]] std::size_t n_blocks() const { return blocks_.size(); }
   [[nodiscard]] BlockToDo block(std::uint32_t number) const {
-    return {to_do_.unit.lumi, blocks_[number], number, to_do_.unit.iov};
+    return {lumis_of(number), blocks_[number], number, to_do_.unit.iov};
   }
   /// None when there are no more, or the unit has failed.
   [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
@@ -88,8 +89,19 @@ class UnitInWork {
   std::size_t n_lanes_inside{};  ///< of a UnitSequence
 
  private:
+  [[nodiscard]] BlockLumis lumis_of(std::uint32_t block) const {
+    if (lumis_.empty()) {
+      return to_do_.unit.lumi;
+    }
+    const auto first = first_lumi_[block];
+    return BlockLumis{std::span{lumis_}.subspan(first, first_lumi_[block + 1] - first)};
+  }
+  void share_lumis();
+
   UnitToDo to_do_;
   std::vector<EntryRange> blocks_;
+  std::vector<LumiSpan> lumis_;          ///< of one block after the other; empty if it is one lumi
+  std::vector<std::size_t> first_lumi_;  ///< by block, and the number of all
   StopOrder stop_{nullptr};
   BlockDeal deal_;
   WaitingTaskList turn_;

@@ -102,7 +102,8 @@ bool UnitSteps::take(UnitInWork& unit) {
       return false;
     }
     blocks_.clear();
-    source_.cut(next->unit, block_size_, blocks_);
+    const auto size = next->unit.block_size;
+    source_.cut(next->unit, size == 0 ? block_size_ : size, blocks_);
     unit.begin(std::move(*next), blocks_, StopOrder{status_});
     return true;
   } catch (...) {

@@ -34,6 +34,7 @@ class ModuleConstruction final : public Construction {
   [[nodiscard]] RandomKey random(const std::string& name) override {
     return random_key(open().seed, name);
   }
+  void set_one_lumi() override { open().record.wants_one_lumi = true; }
   void uses_resource(const std::string& name) override { open().record.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
     return open().products.consume(number_, name, std::nullopt);

@@ -22,6 +22,7 @@ struct ModuleRecord {
   std::optional<Concurrency> wished_concurrency{};
   std::uint32_t limit = 1;  ///< blocks at a time, of Concurrency::limited
   Instances instances = Instances::shared;
+  bool wants_one_lumi{};
   std::set<std::string> resources{};
   std::deque<Histogram> histograms{};  ///< a deque: modules hold references to its elements
   std::unique_ptr<Construction> construction{};  ///< to which the module may have a reference

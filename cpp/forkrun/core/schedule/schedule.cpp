@@ -1,5 +1,6 @@
 #include <forkrun/core/schedule/schedule.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <forkrun/core/data/error_context.hpp>
@@ -105,6 +106,13 @@ std::vector<BookedHistogram> Schedule::histograms() const {
     }
   }
   return booked;
+}
+
+bool Schedule::wants_one_lumi() const {
+  return std::ranges::any_of(modules_, [](const ModuleRecord& record) {
+    return record.wants_one_lumi ||
+           dynamic_cast<const Transitions*>(record.module.get()) != nullptr;
+  });
 }
 
 void Schedule::clear_histograms() {

@@ -77,6 +77,9 @@ class Schedule {
   /// messages from now on.
   void make_clones(std::size_t n_clones);
 
+  /// Whether blocks of several lumis are not for all of its modules.
+  [[nodiscard]] bool wants_one_lumi() const;
+
   [[nodiscard]] const Graph& graph() const { return *graph_; }
 
  private:

@@ -63,7 +63,8 @@ class MemorySource final : public Source {
    public:
     explicit MemoryLane(Control& control) : control_{control} {}
 
-    std::span<const std::uint64_t> load(const EntryRange& block, LumiId /*lumi*/) override {
+    std::span<const std::uint64_t> load(const EntryRange& block,
+                                        const BlockLumis& /*lumis*/) override {
       ++control_.n_loads;
       events_.clear();
       for (auto entry = block.first; entry < block.last; ++entry) {

@@ -46,7 +46,7 @@ void TreeLane::open(std::uint32_t file) {
   });
 }
 
-std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, LumiId lumi) {
+std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, const BlockLumis& lumis) {
   open(block.file);
   if (block.last > tree_->GetEntries()) {
     throw InputError(file_->path() + ": has " + std::to_string(tree_->GetEntries()) +
@@ -55,15 +55,22 @@ std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, LumiId lu
   }
   block_ = block;
   ids_->load(block.first, block.last);
-  for (std::size_t i = 0; i < ids_->events().size(); ++i) {
+  lumis.for_each(
+      0, ids_->events().size(),
+      [this](LumiId lumi, std::size_t first, std::size_t last) { check_lumi(lumi, first, last); });
+  return ids_->events();
+}
+
+/// Of events [first, last) of the block.
+void TreeLane::check_lumi(LumiId lumi, std::size_t first, std::size_t last) const {
+  for (auto i = first; i < last; ++i) {
     if (ids_->lumi(i) != lumi) {
       throw InputError(file_->path() + ": entry " +
-                       std::to_string(block.first + static_cast<std::int64_t>(i)) + " is of lumi " +
-                       text_of(ids_->lumi(i)) + ", not " + text_of(lumi) +
+                       std::to_string(block_.first + static_cast<std::int64_t>(i)) +
+                       " is of lumi " + text_of(ids_->lumi(i)) + ", not " + text_of(lumi) +
                        " as in its index: it changed since it was indexed");
     }
   }
-  return ids_->events();
 }
 
 BranchReader& TreeLane::reader(std::size_t column) {

@@ -30,7 +30,7 @@ class TreeLane : public SourceLane {
   explicit TreeLane(const TreeSourceConfig& config);
   ~TreeLane() override;
 
-  std::span<const std::uint64_t> load(const EntryRange& block, LumiId lumi) override;
+  std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) override;
   void read(std::size_t column, Column& into) override;
   [[nodiscard]] Statistics statistics() const override;
 
@@ -43,6 +43,7 @@ class TreeLane : public SourceLane {
 
  private:
   BranchReader& reader(std::size_t column);
+  void check_lumi(LumiId lumi, std::size_t first, std::size_t last) const;
 
   const TreeSourceConfig& config_;
   std::unique_ptr<InputFile> file_;

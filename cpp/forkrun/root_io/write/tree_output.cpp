@@ -75,9 +75,10 @@ std::int64_t n_events_of(std::span<const EntryRun> runs) {
 EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
   EventDigest digest;
   for (const auto& run : runs) {
-    const auto first = static_cast<std::size_t>(run.first);
-    digest.add(block.lumi(),
-               block.events().subspan(first, static_cast<std::size_t>(run.last) - first));
+    block.lumis().for_each(static_cast<std::size_t>(run.first), static_cast<std::size_t>(run.last),
+                           [&](LumiId lumi, std::size_t first, std::size_t last) {
+                             digest.add(lumi, block.events().subspan(first, last - first));
+                           });
   }
   return digest;
 }
@@ -105,8 +106,8 @@ std::string described(TBranch& branch) {
                                       const EventBlock& block, std::size_t event,
                                       std::int64_t n_values, std::int64_t n_counted) {
   throw OutputError("column \"" + column + "\" has " + std::to_string(n_values) +
-                    " values in event " + std::to_string(block.lumi().run) + ":" +
-                    std::to_string(block.lumi().lumi) + ":" +
+                    " values in event " + std::to_string(block.lumi_of(event).run) + ":" +
+                    std::to_string(block.lumi_of(event).lumi) + ":" +
                     std::to_string(block.events()[event]) + ", where its counter \"" + counter +
                     "\" is " + std::to_string(n_counted) + "; give the column another prefix");
 }
