@@ -14,6 +14,7 @@ from typing import Any
 
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
+from forkrun.config.auto_children import AUTO, children_for
 from forkrun.errors import EVENTS_LEFT_OUT, JobError
 from forkrun.fork.failure import read_failure
 from forkrun.merge import merge_files
@@ -54,6 +55,11 @@ class Job:
         if children is not None:
             raw["forking"]["children"] = children
         if threads is not None:
+            if (
+                children is None
+                and children_for(raw["threads"]["per_child"]) == raw["forking"]["children"]
+            ):
+                raw["forking"]["children"] = AUTO  # as many as fit, with these threads
             raw["threads"]["per_child"] = threads
         return validate(raw, "Job.run")
 

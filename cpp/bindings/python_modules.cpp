@@ -84,6 +84,9 @@ void call_python(const std::function<void()>& call) {
       end_forked_copy(exit_code_of(error), type + ": " + message);
     }
     print_traceback(error.value());
+    if (error.matches(py::module_::import("forkrun.errors").attr("ConfigError"))) {
+      throw ScheduleError{{message}};  // It would happen again.
+    }
     throw Error(type + (message.empty() ? "" : ": " + message));
   }
 }

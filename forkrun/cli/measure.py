@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from forkrun.base.durable import output_errors, write_named
 from forkrun.base.quantities import whole_number
 from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
@@ -121,8 +122,9 @@ def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | No
     from forkrun.studies.measure.reference import Kind, ReferenceSettings, write_reference
     from forkrun.studies.measure.sharing import Mix
 
+    n_children = 32 if options.children in (None, 0, AUTO) else options.children
     settings = ReferenceSettings(
-        Kind(options.reference), options.conditions_mb, options.private_mb, options.children or 32
+        Kind(options.reference), options.conditions_mb, options.private_mb, n_children
     )
     mix = Mix(1e6 * settings.conditions_mb, 1e6 * settings.private_mb)
     return write_reference(folder, settings), mix

@@ -11,6 +11,7 @@ from typing import Any
 from forkrun.base.quantities import whole_number
 from forkrun.config import Distribution, Executor, JobConfig, read_config
 from forkrun.config.anchor import anchored
+from forkrun.config.auto_children import AUTO
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError
 
@@ -48,7 +49,9 @@ def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
     """What overrides the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
-    job.add_argument("--children", type=whole_number, metavar="N", help="children to fork; 0: none")
+    job.add_argument(
+        "--children", type=_number_of_children, metavar="N", help="children to fork; 0: none; auto"
+    )
     job.add_argument("--threads", type=whole_number, metavar="N", help="threads of each child")
     job.add_argument("--distribution", choices=[d.value for d in Distribution])
     job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
@@ -67,6 +70,10 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
         help="any key, in TOML syntax: --set forking.children=8,"
         " --set modules.dimuon.params.pt_min=7.5",
     )
+
+
+def _number_of_children(text: str) -> int | str:
+    return text if text == AUTO else whole_number(text)
 
 
 def config_of(options: argparse.Namespace) -> JobConfig:

@@ -12,6 +12,7 @@ from pathlib import Path
 from forkrun.base.quantities import whole_number
 from forkrun.base.user_text import short
 from forkrun.config import JobConfig
+from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.preparation import mask_of
@@ -119,7 +120,8 @@ def _overhead_s(options: argparse.Namespace, costs: Costs) -> float:
 
 def _children(options: argparse.Namespace) -> tuple[int, ...]:
     if options.with_children is None:
-        return (options.children,) if options.children else _CHILDREN
+        given = options.children
+        return (given,) if given and given != AUTO else _CHILDREN
     words = [word.strip() for word in options.with_children.split(",")]
     numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
     if len(numbers) < len(words) or not 1 <= min(numbers) <= max(numbers) <= _MOST_CHILDREN:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from forkrun.base.quantities import parse_duration, parse_size
+from forkrun.config.auto_children import with_children
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts, at_most
 
@@ -110,7 +111,8 @@ class ForkingConfig(Section):
     """[forking]: the children."""
 
     children: Annotated[Count, _PROCESSES] = 1
-    """0: process in the parent's own process."""
+    """0: process in the parent's own process. "auto", which a job has where nothing else is said:
+    as many as the CPUs that it may use, by threads of a child."""
     distribution: Distribution = Distribution.GUIDED
     balance_for: Annotated[Positive, _CHILDREN_TO_BALANCE] = 32
     """guided: number of children for which units are fine enough to finish together."""
@@ -182,7 +184,7 @@ class ThreadsConfig(Section):
     """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
     block_size: Annotated[Count, _BLOCK] = 0
-    """Events per block; 0: the source chooses."""
+    """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
 
 
 class ModuleConfig(Section):
@@ -275,3 +277,8 @@ class JobConfig(Section):
     outputs: tuple[OutputConfig, ...] = ()
     merge: MergeConfig = MergeConfig()
     monitoring: MonitoringConfig = MonitoringConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_children(cls, raw: Any) -> Any:
+        return with_children(raw) if isinstance(raw, dict) else raw

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.histograms import BookedHistogram
 from forkrun.modules.random import BlockRandom
@@ -56,19 +57,19 @@ class EventBlock:
 
     @property
     def run(self) -> int:
-        """The run of all events. Raises ValueError if they are of several lumis."""
+        """The run of all events. Raises ConfigError if they are of several lumis."""
         self._check_one_lumi("run")
         return self._core.run
 
     @property
     def lumi(self) -> int:
-        """The lumi of all events. Raises ValueError if they are of several."""
+        """The lumi of all events. Raises ConfigError if they are of several."""
         self._check_one_lumi("lumi")
         return self._core.lumi
 
     def _check_one_lumi(self, name: str) -> None:
         if self._core.n_lumis > 1:
-            raise ValueError(
+            raise ConfigError(
                 f"block.{name}: this block has events of {self._core.n_lumis} lumis; take"
                 f" block.{name}s, which has a value per event, or give the module one_lumi = True"
             )

@@ -146,7 +146,8 @@ def write_job(folder: Path, job: dict[str, Any]) -> Path:
 def ledger_units(run: Path) -> list[int]:
     """Numbers of the committed units. What has no end of a line is still being written."""
     texts = [file.read_text().rpartition("\n")[0] for file in (run / "ledger").glob("*.jsonl")]
-    return sorted(json.loads(line)["unit"] for text in texts for line in text.splitlines())
+    commits = [json.loads(line) for text in texts for line in text.splitlines()]
+    return sorted(c["unit"] + n for c in commits for n in range(c.get("n_units", 1)))
 
 
 def output_digests(run: Path) -> dict[str, str]:

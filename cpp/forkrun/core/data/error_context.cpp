@@ -1,6 +1,7 @@
 #include <forkrun/core/data/error_context.hpp>
 
 #include <exception>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -9,6 +10,12 @@ namespace forkrun {
 void rethrow_with_context(const std::string& where) {
   try {
     throw;
+  } catch (const ScheduleError& error) {
+    auto problems = error.problems();
+    for (auto& problem : problems) {
+      problem.insert(0, where + ": ");
+    }
+    throw ScheduleError{std::move(problems)};
   } catch (const InputError& error) {
     throw InputError{where + ": " + error.what()};
   } catch (const OutputError& error) {

@@ -64,10 +64,9 @@ void EventBlock::refuse_condition() {
 }
 
 void EventBlock::refuse_lumi() const {
-  throw Error{
-      "this block has events of " + std::to_string(lumis_.size()) +
-      " lumis: ask for the lumi of each event, or for blocks of one lumi with set_one_lumi() "
-      "(in Python: one_lumi = True)"};
+  throw ScheduleError{
+      {"this block has events of " + std::to_string(lumis_.size()) +
+       " lumis: ask for the lumi of each event, or for blocks of one lumi, with set_one_lumi()"}};
 }
 
 void EventBlock::refuse_wait(std::uint32_t product, std::uint32_t module) const {

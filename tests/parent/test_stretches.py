@@ -1,0 +1,138 @@
+"""Children take many units at a time, in blocks that span lumis; no result depends on which."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.files import write_events
+from tests.support.jobs import environment, forkrun, ledger_units, output_digests, write_job
+
+MODULES = Path(__file__).with_name("stretch_modules.py")
+N_LUMIS = 24
+N_EVENTS = 384
+
+
+def job_of(folder: Path, name: str = "Weighted", **sections: Any) -> Path:
+    lumis = [(run, lumi, 16) for run in (1, 2) for lumi in range(1, N_LUMIS // 2 + 1)]
+    events = write_events(folder / "in.root", lumis)
+    return write_job(
+        folder,
+        {
+            "source": {"files": [str(events)]},
+            "modules": [
+                {
+                    "label": "m",
+                    "type": f"python:{MODULES}:{name}",
+                    "params": {} if name == "Naive" else {"notes": str(folder / "notes")},
+                }
+            ],
+            "paths": {"p": ["m"]},
+            **sections,
+        },
+    )
+
+
+def blocks(folder: Path) -> list[tuple[int, int]]:
+    """Events and lumis of the blocks that modules saw since this was last asked."""
+    notes = folder / "notes"
+    lines = notes.read_text().splitlines()
+    notes.unlink()
+    return [(int(line.split()[0]), int(line.split()[1])) for line in lines]
+
+
+def run(folder: Path, name: str, *options: object, **kwargs: Any) -> Path:
+    job = folder / "job.json"
+    ended = forkrun("run", job, "-o", name, "-q", *options, cwd=folder, **kwargs)
+    assert ended.code == 0, ended.err
+    return folder / name
+
+
+def test_a_block_spans_lumis_and_a_commit_many_units(tmp_path: Path) -> None:
+    job_of(tmp_path)
+    folder = run(tmp_path, "run", "--children", 1)
+    assert blocks(tmp_path) == [(N_EVENTS, N_LUMIS)]
+    lines = (folder / "ledger" / "child-000.jsonl").read_text().splitlines()
+    plan = json.loads((folder / "plan.json").read_text())
+    assert json.loads(lines[0])["n_units"] == plan["n_units"] >= N_LUMIS
+    assert ledger_units(folder) == list(range(plan["n_units"]))
+
+
+@pytest.mark.parametrize("name", ["OneLumi", "WithCallbacks"])
+def test_modules_that_want_it_get_blocks_of_one_lumi(tmp_path: Path, name: str) -> None:
+    job_of(tmp_path, name)
+    run(tmp_path, "run", "--children", 1)
+    seen = blocks(tmp_path)
+    assert {n_lumis for _, n_lumis in seen} == {1}
+    assert sum(n_events for n_events, _ in seen) == N_EVENTS
+
+
+def test_the_lumi_of_a_block_of_several_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    job = job_of(tmp_path, "Naive")
+    ended = forkrun("run", job, "-o", "run", "-q", "--children", 1, cwd=tmp_path)
+    assert ended.code == 2
+    assert f"events of {N_LUMIS} lumis" in ended.err
+    assert "one_lumi = True" in ended.err
+
+
+def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: Path) -> None:
+    job_of(tmp_path)
+    cases: list[tuple[object, ...]] = [
+        ("--children", 0, "--set", "threads.block_size=1"),
+        ("--children", 1, "--set", "threads.block_size=7"),
+        ("--children", 1, "--set", "threads.block_size=100000"),
+        ("--children", 3),
+        ("--children", 2, "--threads", 2, "--set", "threads.block_size=30"),
+        ("--children", 3, "--distribution", "lumi"),
+        ("--children", 2, "--distribution", "contiguous"),
+        ("--children", 3, "--distribution", "round-robin", "--events-per-turn", 5),
+        ("--children", 2, "--set", "forking.max_unit_events=3"),
+    ]
+    digests = [
+        output_digests(run(tmp_path, f"run-{number}", *options))
+        for number, options in enumerate(cases)
+    ]
+    assert digests[0]["histograms.root"]
+    assert all(digest == digests[0] for digest in digests), digests
+
+
+@pytest.mark.parametrize("moment", ["begin", "before_rename", "after_rename", "after_ledger"])
+def test_a_stretch_whose_child_is_killed_is_done_again(tmp_path: Path, moment: str) -> None:
+    job_of(tmp_path)
+    faults = json.dumps([{"fault": "SIGKILL", "at": moment, "unit": 5}])
+    whole = run(tmp_path, "whole", "--children", 1)
+    killed = run(tmp_path, "killed", "--children", 2, env=environment(FORKRUN_CHAOS=faults))
+    assert output_digests(killed) == output_digests(whole)
+    assert ledger_units(killed) == ledger_units(whole)
+    report = json.loads((killed / "report.json").read_text())
+    assert report["events"]["n_events_read"] == N_EVENTS
+
+
+def test_a_job_is_resumed_with_another_number_of_children(tmp_path: Path) -> None:
+    job = job_of(tmp_path)
+    whole = run(tmp_path, "whole", "--children", 1)
+    faults = json.dumps([{"fault": "kill_parent", "at": "after_ledger", "unit": 0}])
+    options = ("--children", 2, "--set", "threads.block_size=20")
+    stopped = forkrun(
+        "run", job, "-o", "run", "-q", *options, cwd=tmp_path,
+        env=environment(FORKRUN_CHAOS=faults),
+    )  # fmt: skip
+    assert stopped.code != 0
+    some = ledger_units(tmp_path / "run")
+    assert 0 < len(some) < N_LUMIS
+    resumed = run(tmp_path, "run", "--children", 3, "--set", "threads.block_size=20")
+    assert output_digests(resumed) == output_digests(whole)
+
+
+def test_reports_and_lumi_accounting_count_every_unit_of_a_stretch(tmp_path: Path) -> None:
+    job_of(tmp_path)
+    folder = run(tmp_path, "run", "--children", 2)
+    report = json.loads((folder / "report.json").read_text())["events"]
+    assert report["n_units_committed"] == report["n_units_planned"]
+    assert report["n_lumis_committed"] == report["n_lumis_planned"] == N_LUMIS
+    accounted = json.loads((folder / "processedLumis.json").read_text())
+    assert accounted == {str(run): [[1, N_LUMIS // 2]] for run in (1, 2)}
+    assert json.loads((folder / "notFinishedLumis.json").read_text()) == {}
