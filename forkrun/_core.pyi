@@ -535,7 +535,7 @@ class PageWatch:
     Raises OSError where the kernel does not show page tables."""
 
     def __init__(self, n_children: int) -> None: ...
-    def look(self, child: int, border: int) -> None:
+    def sample(self, child: int, border: int) -> None:
         """In the child: notes `border` (1 to 65534) for pages that have become private."""
     def found(self, child: int) -> npt.NDArray[np.void]:
         """(n,) records: page (address / page size), border; in the order of addresses."""

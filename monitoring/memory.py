@@ -38,9 +38,9 @@ def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
     """Samples taken of all processes alive at the time, grouped, in order of time."""
     groups: dict[int, list[Sample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.time_s):
-        if sample.look is not None:
-            groups.setdefault(sample.look, []).append(sample)
-    return [group for group in groups.values() if len(group) == group[0].n_looked]
+        if sample.complete is not None:
+            groups.setdefault(sample.complete, []).append(sample)
+    return [group for group in groups.values() if len(group) == group[0].n_sampled]
 
 
 def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:

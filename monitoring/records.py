@@ -20,17 +20,17 @@ Line = TypeVar("Line")
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(ProcessReading):
-    """One process at one time. `child` is None for the parent; `time_s` since the epoch. `look`:
-    samples with the same number are a complete sample of `n_looked` processes; None: of this one
-    alone.
+    """One process at one time. `child` is None for the parent; `time_s` since the epoch.
+    `complete`: samples with the same number are a complete sample of `n_sampled` processes; None:
+    of this one alone.
     `own_cost_s`: CPU time of the process itself, where the process sampled itself."""
 
     time_s: float
     child: int | None
     pid: int
     n_events_done: int
-    look: int | None = None
-    n_looked: int = 1
+    complete: int | None = None
+    n_sampled: int = 1
     own_cost_s: float = 0.0
 
     @classmethod

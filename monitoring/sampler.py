@@ -54,7 +54,7 @@ class CompleteSample:
     left: list[tuple[int | None, int]]
 
     @property
-    def n_looked(self) -> int:
+    def n_sampled(self) -> int:
         return len(self.pids)
 
 
@@ -168,7 +168,7 @@ class Sampler:
             return self._parent.read(pid)
         if self._children.get(child) != pid:  # It has ended since the complete sample began.
             return None
-        return self._reader.read(pid, complete.n_looked if complete else 1 + len(self._children))
+        return self._reader.read(pid, complete.n_sampled if complete else 1 + len(self._children))
 
     def _are_there(self, complete: CompleteSample) -> bool:
         """Whether those that share memory were the same all the time. Else the last process that
@@ -231,6 +231,6 @@ def _line(
         "pid": pid,
         **asdict(reading),
         "n_events_done": 0 if child is None else n_events_done.get(child, 0),
-        "look": complete and complete.number,
-        "n_looked": complete.n_looked if complete else 1,
+        "complete": complete and complete.number,
+        "n_sampled": complete.n_sampled if complete else 1,
     }

@@ -91,17 +91,17 @@ void call_python(const std::function<void()>& call) {
   }
 }
 
-/// Messages and blocks to a Python object, for any kind of module.
+/// Callbacks and blocks of a Python object, for any kind of module.
 template <typename Kind>
 class PythonModule : public Kind {
  public:
   PythonModule(const py::object& module, PythonColumns columns)
       : module_{module}, columns_{std::move(columns)} {}
 
-  void pre_fork() override { tell("pre_fork"); }
-  void post_fork(int child) override { tell("post_fork", child); }
-  void begin_job() override { tell("begin_job"); }
-  void end_job() override { tell("end_job"); }
+  void pre_fork() override { call_back("pre_fork"); }
+  void post_fork(int child) override { call_back("post_fork", child); }
+  void begin_job() override { call_back("begin_job"); }
+  void end_job() override { call_back("end_job"); }
 
  protected:
   /// Calls `method` with the block, and `use` with what it returns.
@@ -120,10 +120,10 @@ class PythonModule : public Kind {
   [[nodiscard]] const PythonColumns& columns() const { return columns_; }
 
   template <typename... Arguments>
-  void tell(const char* message, Arguments... arguments) {
+  void call_back(const char* callback, Arguments... arguments) {
     call_python([&] {
-      if (py::hasattr(module_.get(), message)) {
-        module_.get().attr(message)(arguments...);
+      if (py::hasattr(module_.get(), callback)) {
+        module_.get().attr(callback)(arguments...);
       }
     });
   }
@@ -205,41 +205,43 @@ class PythonAnalyzer : public PythonModule<Analyzer> {
   }
 };
 
-/// The same for a module that has one of the messages. It sees the conditions of the open IOV.
+/// The same for a module that has one of the callbacks of transitions. It sees the conditions of
+/// the open IOV.
 template <typename Kind>
-class Told final : public Kind, public Transitions {
+class WithTransitions final : public Kind, public Transitions {
  public:
   using Kind::Kind;
   void begin_iov(std::uint32_t iov) override {
     iov_ = iov;
-    tell_in_iov("begin_iov", iov);
+    call_back_in_iov("begin_iov", iov);
   }
-  void end_iov(std::uint32_t iov) override { tell_in_iov("end_iov", iov); }
-  void begin_run(std::uint32_t run) override { tell_in_iov("begin_run", run); }
-  void end_run(std::uint32_t run) override { tell_in_iov("end_run", run); }
-  void begin_lumi(LumiId lumi) override { tell_in_iov("begin_lumi", lumi.run, lumi.lumi); }
-  void end_lumi(LumiId lumi) override { tell_in_iov("end_lumi", lumi.run, lumi.lumi); }
+  void end_iov(std::uint32_t iov) override { call_back_in_iov("end_iov", iov); }
+  void begin_run(std::uint32_t run) override { call_back_in_iov("begin_run", run); }
+  void end_run(std::uint32_t run) override { call_back_in_iov("end_run", run); }
+  void begin_lumi(LumiId lumi) override { call_back_in_iov("begin_lumi", lumi.run, lumi.lumi); }
+  void end_lumi(LumiId lumi) override { call_back_in_iov("end_lumi", lumi.run, lumi.lumi); }
 
  private:
   template <typename... Arguments>
-  void tell_in_iov(const char* message, Arguments... arguments) {
-    this->tell("enter_iov", iov_);
-    this->tell(message, arguments...);
+  void call_back_in_iov(const char* callback, Arguments... arguments) {
+    this->call_back("enter_iov", iov_);
+    this->call_back(callback, arguments...);
   }
 
   std::uint32_t iov_{};
 };
 
-bool is_told(const py::object& module) {
-  static constexpr const char* messages[] = {"begin_iov", "end_iov",    "begin_run",
-                                             "end_run",   "begin_lumi", "end_lumi"};
-  return std::ranges::any_of(messages, [&](const char* name) { return py::hasattr(module, name); });
+bool has_callbacks(const py::object& module) {
+  static constexpr const char* callbacks[] = {"begin_iov", "end_iov",    "begin_run",
+                                              "end_run",   "begin_lumi", "end_lumi"};
+  return std::ranges::any_of(callbacks,
+                             [&](const char* name) { return py::hasattr(module, name); });
 }
 
 template <typename Kind>
 std::unique_ptr<Module> make(const py::object& module, PythonColumns columns) {
-  if (is_told(module)) {
-    return std::make_unique<Told<Kind>>(module, std::move(columns));
+  if (has_callbacks(module)) {
+    return std::make_unique<WithTransitions<Kind>>(module, std::move(columns));
   }
   return std::make_unique<Kind>(module, std::move(columns));
 }

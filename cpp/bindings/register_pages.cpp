@@ -91,7 +91,7 @@ void register_pages(py::module_& module) {
   module.def("page_size", &pages::page_size);
   py::class_<PageWatch>(module, "PageWatch")
       .def(py::init<std::size_t>(), py::arg("n_children"))
-      .def("look", &PageWatch::look, py::arg("child"), py::arg("border"))
+      .def("sample", &PageWatch::sample, py::arg("child"), py::arg("border"))
       .def("found", &found, py::arg("child"))
       .def("pages_at_fork", &pages_at_fork);
   py::class_<ObjectPages>(module, "ObjectPages")

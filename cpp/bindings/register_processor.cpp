@@ -57,7 +57,7 @@ Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls
     if (*n_left > 0) {
       --*n_left;
       const auto border = has_ended ? first_node_border + node : core_border;
-      watch->look(child, static_cast<PageWatch::Border>(border));
+      watch->sample(child, static_cast<PageWatch::Border>(border));
     }
   };
 }

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from forkrun.base.durable import write_json
-from forkrun.plan import Units
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 
@@ -30,8 +29,24 @@ class LumiAccounting:
     not_finished: frozenset[Lumi]
 
 
+@dataclass(frozen=True)
+class UnitColumns:
+    """(n_units,) of the units of a plan."""
+
+    run: Sequence[int]
+    lumi: Sequence[int]
+    n_events: Sequence[int]
+
+
+def _units_of(folder: RunDirectory) -> UnitColumns:
+    units = json.loads(folder.plan.read_bytes())["units"]
+    sizes = np.subtract(units["last"], units["first"])
+    before = np.concatenate(([0], np.cumsum(sizes)))
+    return UnitColumns(units["run"], units["lumi"], np.diff(before[units["first_range"]]).tolist())
+
+
 def account(
-    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: Units | None = None
+    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: UnitColumns | None = None
 ) -> LumiAccounting:
     """`in_input`: events by lumi of the input within the mask; `units`: of the plan, for commits of
     several. Pure."""
@@ -39,10 +54,8 @@ def account(
     failed: set[Lumi] = set()
     for commit in commits:
         if commit.n_units > 1 and units is not None:
-            run, lumi, last = units.stretch(commit.unit, commit.n_units).lumis
-            n_events = np.diff(last, prepend=0)
-            for *key, n in zip(run.tolist(), lumi.tolist(), n_events.tolist(), strict=True):
-                n_read[key[0], key[1]] += n
+            for number in commit.units:
+                n_read[units.run[number], units.lumi[number]] += units.n_events[number]
         else:
             n_read[commit.run, commit.lumi] += commit.n_events
         if commit.skipped:
@@ -71,7 +84,7 @@ def write_lumi_accounting(folder: RunDirectory) -> None:
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
     commits = read_ledgers(folder.ledger)
     has_stretches = any(commit.n_units > 1 for commit in commits)
-    units = Units.of(json.loads(folder.plan.read_bytes())["units"]) if has_stretches else None
+    units = _units_of(folder) if has_stretches else None
     accounting = account(in_input, commits, units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)

@@ -37,7 +37,7 @@ class WatchedProcessor(_core.Processor):
         super().__init__(schedule, source, settings, board, child, watch, N_WATCHED_CALLS)
         self._watch = watch
         self._child = child
-        watch.look(child, Border.START)
+        watch.sample(child, Border.START)
 
     def run(
         self,
@@ -45,15 +45,15 @@ class WatchedProcessor(_core.Processor):
         commit: Callable[[int, _core.UnitResult], None],
     ) -> None:
         def next_watched() -> _core.UnitToDo | None:
-            self._watch.look(self._child, Border.BETWEEN_UNITS)
+            self._watch.sample(self._child, Border.BETWEEN_UNITS)
             return next_unit()
 
         def commit_watched(number: int, result: _core.UnitResult) -> None:
-            self._watch.look(self._child, Border.LATER)
+            self._watch.sample(self._child, Border.LATER)
             commit(number, result)
 
         super().run(next_watched, commit_watched)
 
     def finish(self) -> None:
         super().finish()
-        self._watch.look(self._child, Border.END)
+        self._watch.sample(self._child, Border.END)

@@ -31,16 +31,16 @@ def unit_line(
 
 
 def sample_line(
-    time_s: float, child: int | None, private: int, shared: int, n: int, look: bool = True
+    time_s: float, child: int | None, private: int, shared: int, n: int, complete: bool = True
 ) -> dict[str, Any]:
-    """A sample: memory in MiB, the shared part of it mapped by n processes; of a look at all."""
+    """A sample: memory in MiB, the shared part of it mapped by n processes."""
     return {
         "time_s": T0 + time_s, "role": "parent" if child is None else "child", "child": child,
         "pid": 99 if child is None else 100 + child, "pss_bytes": (private + shared // n) * MIB,
         "uss_bytes": private * MIB, "rss_bytes": (private + shared) * MIB,
         "shared_bytes": shared * MIB, "private_bytes": private * MIB, "cpu_user_s": 1.0,
         "cpu_system_s": 0.5, "read_calls": 1, "read_bytes": 2, "n_events_done": 0,
-        "look": int(time_s) if look else None, "n_looked": n,
+        "complete": int(time_s) if complete else None, "n_sampled": n,
     }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def sample_lines() -> list[dict[str, Any]]:
     """Looks at 1 s (the parent alone), 5 s, 10 s (the peak) and 17 s; one child alone at 2 s."""
     return [
         sample_line(1, None, 40, 60, 1),
-        sample_line(2, 0, 1, 90, 3, look=False),
+        sample_line(2, 0, 1, 90, 3, complete=False),
         *(sample_line(5, child, 10, 80, 4) for child in (None, 0, 1, 2)),
         *(sample_line(10, child, 20, 80, 4) for child in (None, 0, 1, 2)),
         sample_line(17, None, 40, 60, 1),

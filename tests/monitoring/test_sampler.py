@@ -194,8 +194,10 @@ def test_a_look_at_many_processes_is_done_piece_by_piece(
     sampler = sampler_of_two_children(tmp_path, record_process)
     for tick in range(4):
         sampler.tick(1.0 + tick)
-    looks = [(s["look"], s["n_looked"], s["child"], s["time_s"]) for s in samples(tmp_path)[2:]]
-    assert looks == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
+    complete = [
+        (s["complete"], s["n_sampled"], s["child"], s["time_s"]) for s in samples(tmp_path)[2:]
+    ]
+    assert complete == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
 
 
 @pytest.mark.parametrize(("complete_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
@@ -214,7 +216,7 @@ def test_a_complete_sample_that_has_begun_is_finished_also_in_a_short_job(
     sampler.add_child(0, 2, now_s=0.0)
     for tick in range(10):
         sampler.tick(1.0 + tick)
-    assert len([s for s in samples(tmp_path) if s["look"] is not None]) == n_samples
+    assert len([s for s in samples(tmp_path) if s["complete"] is not None]) == n_samples
 
 
 def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(

@@ -106,14 +106,14 @@ def test_a_merged_file_with_other_events_fails_the_report(write_run: WriteRun) -
 
 def test_memory_adds_up_over_processes_looked_at_together(write_run: WriteRun) -> None:
     totals = memory_against_time(read_records(write_run()).samples)
-    assert [(look.time_s - T0, look.n_processes) for look in totals] == [
+    assert [(total.time_s - T0, total.n_processes) for total in totals] == [
         (1, 1),
         (5, 4),
         (10, 4),
         (17, 1),
     ]
-    assert [look.pss_bytes // MIB for look in totals] == [100, 120, 160, 100]
-    assert [look.shared_bytes // MIB for look in totals] == [60, 80, 80, 60]
+    assert [total.pss_bytes // MIB for total in totals] == [100, 120, 160, 100]
+    assert [total.shared_bytes // MIB for total in totals] == [60, 80, 80, 60]
 
 
 def test_the_saving_is_rss_less_pss_at_the_peak(write_run: WriteRun) -> None:

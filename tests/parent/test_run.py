@@ -176,7 +176,7 @@ def test_check_names_every_problem_of_modules_and_outputs(events: Path, tmp_path
         "ManyJets has no parameter 'nn'; did you mean \"n\"?",
         'there is no C++ module class "NoSuchClass"',
         'neither the input nor a module has "Jet_ptt"; did you mean "Jet_pt"?',
-        'consumes "Jet_p", which nobody makes; did you mean "Jet_pt"?',
+        'consumes "Jet_p", which no module makes; did you mean "Jet_pt"?',
         "cycle: ",
     ):
         assert [part in problem for problem in problems].count(True) == 1, part

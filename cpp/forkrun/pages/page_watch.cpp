@@ -33,7 +33,7 @@ PageWatch::PageWatch(std::size_t n_children) {
   }
 }
 
-void PageWatch::look(std::size_t child, Border border) {
+void PageWatch::sample(std::size_t child, Border border) {
   const std::unique_lock lock{mutex_, std::try_to_lock};
   if (!lock) {
     return;

@@ -29,9 +29,9 @@ class PageWatch {
   /// \throws std::system_error where the kernel does not show them
   explicit PageWatch(std::size_t n_children);
 
-  /// Notes `border` for pages that have become the child's own since the last look. In the child.
-  /// Does nothing while another thread of it looks. Allocates nothing.
-  void look(std::size_t child, Border border);
+  /// Notes `border` for pages that have become the child's own since the last sample. In the child.
+  /// Does nothing while another thread of it does. Allocates nothing.
+  void sample(std::size_t child, Border border);
 
   struct Private {
     std::uint64_t page{};

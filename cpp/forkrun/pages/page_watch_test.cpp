@@ -60,10 +60,10 @@ TEST_F(PageWatchTest, every_page_is_noted_after_the_border_at_which_it_was_writt
   PageWatch watch{2};
   in_child([&] {
     write_to(5);
-    watch.look(1, 1);
+    watch.sample(1, 1);
     write_to(5);
     write_to(1999);
-    watch.look(1, 2);
+    watch.sample(1, 2);
   });
   std::vector<PageWatch::Border> expected(n_pages);
   expected[5] = 1;
@@ -79,7 +79,7 @@ TEST_F(PageWatchTest, pages_that_were_only_read_stay_in_common) {
     for (std::size_t page = 0; page < n_pages; ++page) {
       sum += static_cast<int>(static_cast<volatile std::byte&>(memory[page * page_size()]));
     }
-    watch.look(0, 1);
+    watch.sample(0, 1);
     ::_exit(sum == 0 ? 1 : 0);
   });
   EXPECT_EQ(borders(watch, 0), std::vector<PageWatch::Border>(n_pages));
@@ -89,9 +89,9 @@ TEST_F(PageWatchTest, new_memory_in_the_place_of_freed_pages_is_not_counted) {
   PageWatch watch{1};
   in_child([&] {
     ::madvise(memory, n_pages * page_size(), MADV_DONTNEED);
-    watch.look(0, 1);
+    watch.sample(0, 1);
     write_to(7);
-    watch.look(0, 2);
+    watch.sample(0, 2);
   });
   EXPECT_EQ(borders(watch, 0), std::vector<PageWatch::Border>(n_pages));
 }

@@ -141,7 +141,10 @@ class _Case:
         cost = timed(
             lambda: text.append(
                 subprocess.run(
-                    command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    command,
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
                     text=True,
                 ).stdout  # fmt: skip
             )

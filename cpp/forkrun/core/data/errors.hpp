@@ -39,7 +39,7 @@ class OutputError : public Error {
 /// The parent wanted the child to end before the unit had: nothing is wrong.
 class Stopped : public Error {
  public:
-  Stopped() : Error{"stopped between two blocks, as the parent wished"} {}
+  Stopped() : Error{"stopped between two blocks, because the parent asked for it"} {}
 };
 
 }  // namespace forkrun

@@ -290,7 +290,7 @@ concept MissesTransitions = !std::derived_from<Class, Transitions> &&
 // NOLINTBEGIN(bugprone-macro-parentheses): the name of a class takes none.
 #define FORKRUN_REGISTER_MODULE(Class)                                                   \
   static_assert(!::forkrun::MissesTransitions<Class>,                                    \
-                #Class " has begin or end messages: make forkrun::Transitions a base");  \
+                #Class " has begin or end callbacks: make forkrun::Transitions a base"); \
   static const bool forkrun_registered_##Class = [] {                                    \
     ::forkrun::register_module_class(#Class, [](::forkrun::Construction& construction) { \
       return std::unique_ptr<::forkrun::Module>{new Class{construction}};                \

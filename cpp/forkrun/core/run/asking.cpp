@@ -54,9 +54,10 @@ void EventBlock::refuse_product(std::uint32_t product) const {
   if (product == none) {
     throw Error{no_handle};
   }
-  throw Error{product_name(graph_, product) +
-              " is used with a handle of another module, and nobody makes it: each module declares "
-              "itself what it consumes"};
+  throw Error{
+      product_name(graph_, product) +
+      " is used with a handle of another module, and no module makes it: each module declares "
+      "itself what it consumes"};
 }
 
 void EventBlock::refuse_condition() {

@@ -291,7 +291,7 @@ bool Lane::select(const Node& node) {
 }
 
 Lane::Share Lane::take_share() {
-  status_.tell();
+  status_.report();
   const auto now = source_->statistics();
   const auto before = std::exchange(taken_, now);
   return {std::exchange(digest_, {}),

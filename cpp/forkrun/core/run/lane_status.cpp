@@ -5,23 +5,23 @@
 
 namespace forkrun {
 
-void LaneStatus::tell() {
+void LaneStatus::report() {
   if (slot_ == nullptr) {
     return;
   }
   if (!is_alone_) {
     slot_->n_events_done.fetch_add(std::exchange(n_events_, 0), std::memory_order_relaxed);
   }
-  told_at_ns_ = note_heartbeat(*slot_);
-  has_just_told_ = true;
+  reported_at_ns_ = note_heartbeat(*slot_);
+  has_just_reported_ = true;
 }
 
-void LaneStatus::look_at_clock() {
-  const bool is_quick = coarse_now_ns() == told_at_ns_;  // The clock has not ticked.
+void LaneStatus::check_clock() {
+  const bool is_quick = coarse_now_ns() == reported_at_ns_;  // The clock has not ticked.
   n_blocks_at_most_ = is_quick ? std::min(2 * n_blocks_at_most_, 64U) : 1;
   n_blocks_unseen_ = 0;
   if (!is_quick) {
-    tell();
+    report();
   }
 }
 

@@ -24,8 +24,8 @@ class LaneStatus {
   }
 
   void begin_block(const EventBlock& block) {
-    if (slot_ != nullptr && (is_alone_ || has_just_told_)) {
-      tell_begin(block);
+    if (slot_ != nullptr && (is_alone_ || has_just_reported_)) {
+      report_begin(block);
     }
   }
   void end_block(const EventBlock& block) {
@@ -33,22 +33,22 @@ class LaneStatus {
       return;
     }
     n_events_ += block.n_events();
-    has_just_told_ = false;
+    has_just_reported_ = false;
     if (is_alone_) {
       slot_->n_events_done.store(n_events_, std::memory_order_relaxed);
     }
     if (block.n_events() >= 64) {
-      tell();
+      report();
     } else if (++n_blocks_unseen_ >= n_blocks_at_most_) {
-      look_at_clock();
+      check_clock();
     }
   }
   /// Between units.
-  void tell();
+  void report();
 
  private:
-  void look_at_clock();
-  void tell_begin(const EventBlock& block) {
+  void check_clock();
+  void report_begin(const EventBlock& block) {
     constexpr auto relaxed = std::memory_order_relaxed;  // People read it, no code acts on it.
     if (block.n_events() != 0) {
       slot_->first_event.store(block.events().front(), relaxed);
@@ -58,11 +58,11 @@ class LaneStatus {
 
   StatusSlot* slot_{};
   bool is_alone_{};
-  bool has_just_told_ = true;
-  std::uint32_t n_blocks_at_most_ = 1;  ///< until the next look at the clock
+  bool has_just_reported_ = true;
+  std::uint32_t n_blocks_at_most_ = 1;  ///< until the clock is read again
   std::uint32_t n_blocks_unseen_{};     ///< since the last one
-  std::int64_t told_at_ns_{};
-  std::uint64_t n_events_{};  ///< alone: of the child; else: those untold
+  std::int64_t reported_at_ns_{};
+  std::uint64_t n_events_{};  ///< alone: of the child; else: those not reported
 };
 
 }  // namespace forkrun

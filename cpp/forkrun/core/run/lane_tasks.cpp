@@ -17,7 +17,8 @@ LaneTasks::LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool al
       course_{graph_, lane, shared.parallel(), LaneGuard{*this}} {
   for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
     const auto& entrance = shared.entrance(node);
-    const bool waits = entrance.in_turn || entrance.order != nullptr || !entrance.queues.empty();
+    const bool waits =
+        entrance.waits_to_commit || entrance.order != nullptr || !entrance.queues.empty();
     is_simple_.push_back(waits || graph_.nodes[node].may_wait ? 0 : 1);
   }
   if (std::ranges::count(is_simple_, 0) != 0) {
@@ -37,7 +38,7 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
 }
 
 /// False if tasks have taken over: another thread may be executing us now.
-bool LaneTasks::run_blocks(UnitInWork& unit, ReadyTasks& ready) {
+bool LaneTasks::run_blocks(UnitInFlight& unit, ReadyTasks& ready) {
   while (const auto block = unit.next_block(lane_.block().lane())) {
     load(*block);
     course_.begin_block();
@@ -87,7 +88,7 @@ void LaneTasks::load(const BlockToDo& block) {
   try {
     lane_.load(block);
   } catch (...) {
-    unit_->fail(UnitInWork::at_block(block.sequence), std::current_exception());
+    unit_->fail(UnitInFlight::at_block(block.sequence), std::current_exception());
   }
 }
 

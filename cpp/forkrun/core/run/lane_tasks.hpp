@@ -100,14 +100,14 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     Stage stage = Stage::idle;
     bool is_skipped{};         ///< an analyzer without events: only its turn is taken
     std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
-    WaitingTaskList::Link turn_link{this, nullptr};  ///< in the list of its unit's turn
+    WaitingTaskList::Link committing_link{this, nullptr};  ///< in the list of its unit's turn
     WaitingTaskList done;
     NodeTask* asked_before{};  ///< of those whose inputs a thread is about to ask for
   };
 
   // Blocks
   void begin_blocks(ReadyTasks& ready);
-  [[nodiscard]] bool run_blocks(UnitInWork& unit, ReadyTasks& ready);
+  [[nodiscard]] bool run_blocks(UnitInFlight& unit, ReadyTasks& ready);
   [[nodiscard]] bool enter_unit(ReadyTasks& ready);
   [[nodiscard]] bool leave_unit(ReadyTasks& ready);
   void load(const BlockToDo& block);
@@ -141,7 +141,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   [[nodiscard]] bool enter(NodeTask& task);
   [[nodiscard]] bool enter_turn(NodeTask& task);
   [[nodiscard]] bool has_turn(const Entrance& entrance) const {
-    return !entrance.in_turn || unit_->turn().is_done();
+    return !entrance.waits_to_commit || unit_->committing().is_done();
   }
   [[nodiscard]] bool try_enter(NodeTask& task);
   /// Those that come next are to be pushed.
@@ -156,7 +156,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   UnitSequence& units_;
   const Graph& graph_;
   Lane& lane_;
-  UnitInWork* unit_{};  ///< of the block; null while idle
+  UnitInFlight* unit_{};  ///< of the block; null while idle
   bool always_tasks_;
   bool has_spare_threads_;
   BeginTask begin_;

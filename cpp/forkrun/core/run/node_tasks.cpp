@@ -72,7 +72,7 @@ bool LaneTasks::enter(NodeTask& task) {
   if (task.n_entered == 0 && !has_turn(entrance) && !enter_turn(task)) {
     return false;
   }
-  const auto& [in_turn, order, queues] = entrance;
+  const auto& [waits_to_commit, order, queues] = entrance;
   const auto n = task.is_skipped ? 1 : 1 + queues.size();
   while (task.n_entered < n) {
     const auto next = task.n_entered++;
@@ -88,7 +88,7 @@ bool LaneTasks::enter(NodeTask& task) {
 /// False if its unit is not yet the committing one: we come back when it is.
 bool LaneTasks::enter_turn(NodeTask& task) {
   task.expect(1);
-  return unit_->turn().add(task.turn_link) == WaitingTaskList::Added::done;
+  return unit_->committing().add(task.committing_link) == WaitingTaskList::Added::done;
 }
 
 bool LaneTasks::try_enter(NodeTask& task) {
@@ -96,7 +96,7 @@ bool LaneTasks::try_enter(NodeTask& task) {
   if (!has_turn(entrance)) {
     return false;
   }
-  const auto& [in_turn, order, queues] = entrance;
+  const auto& [waits_to_commit, order, queues] = entrance;
   while (task.n_entered < 1 + queues.size()) {
     const auto next = task.n_entered;
     const bool is_in = next == 0 ? order == nullptr || order->try_enter(lane_.block().sequence())
@@ -110,7 +110,7 @@ bool LaneTasks::try_enter(NodeTask& task) {
 }
 
 TaskChain LaneTasks::leave(NodeTask& task) {
-  const auto& [in_turn, order, queues] = shared_.entrance(task.number);
+  const auto& [waits_to_commit, order, queues] = shared_.entrance(task.number);
   TaskChain next;
   while (task.n_entered > 0) {
     const auto last = --task.n_entered;
@@ -216,7 +216,7 @@ void LaneTasks::note_failure(const std::exception_ptr& failure) {
   } catch (const ProductNotMade&) {
     // Something else has failed before, and was noted.
   } catch (...) {
-    unit_->fail(UnitInWork::at_block(lane_.block().sequence()), failure);
+    unit_->fail(UnitInFlight::at_block(lane_.block().sequence()), failure);
   }
 }
 

@@ -73,7 +73,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
 Processor::~Processor() = default;
 
 void Processor::run(const NextUnit& next, const CommitUnit& commit) {
-  impl_->steps.start(next, commit, LastEnds::told);
+  impl_->steps.start(next, commit, LastEnds::called);
   impl_->loop->run(impl_->steps);
 }
 

@@ -85,13 +85,13 @@ class SerialLoop final : public BlockLoop {
         lane_->end_block();
       }
     } catch (...) {
-      unit_->fail(UnitInWork::at_block(number), std::current_exception());
+      unit_->fail(UnitInFlight::at_block(number), std::current_exception());
     }
   }
 
   std::unique_ptr<Lane> lane_;
-  std::unique_ptr<UnitInWork> unit_ = std::make_unique<UnitInWork>(1, true);
-  std::unique_ptr<UnitInWork> next_ = std::make_unique<UnitInWork>(1, true);
+  std::unique_ptr<UnitInFlight> unit_ = std::make_unique<UnitInFlight>(1, true);
+  std::unique_ptr<UnitInFlight> next_ = std::make_unique<UnitInFlight>(1, true);
   SerialParallel parallel_;
   std::exception_ptr failure_;
   SerialCourse<FailureGuard> course_;

@@ -10,15 +10,15 @@ namespace forkrun {
 UnitSequence::UnitSequence(UnitTasks& tasks, UnitLimits limits) : tasks_{tasks}, limits_{limits} {
   // Two at least: the next is known before one has ended.
   for (std::size_t i = 0; i < std::max<std::size_t>(limits.units, 2); ++i) {
-    free_.push_back(std::make_unique<UnitInWork>(tasks.n_lanes(), tasks.is_in_order()));
+    free_.push_back(std::make_unique<UnitInFlight>(tasks.n_lanes(), tasks.is_in_order()));
   }
   const auto& graph = tasks.graph();
-  const auto told = graph.at(graph.told_queues);
+  const auto transitions = graph.at(graph.transition_queues);
   const auto outputs = graph.at(graph.output_queues);
   std::vector<std::uint32_t> all;
-  std::ranges::set_union(told, outputs, std::back_inserter(all));
+  std::ranges::set_union(transitions, outputs, std::back_inserter(all));
   const auto find = [&tasks](std::uint32_t number) { return &tasks.queue(number); };
-  std::ranges::transform(told, std::back_inserter(told_queues_), find);
+  std::ranges::transform(transitions, std::back_inserter(transition_queues_), find);
   std::ranges::transform(outputs, std::back_inserter(output_queues_), find);
   std::ranges::transform(all, std::back_inserter(all_queues_), find);
 }
@@ -43,7 +43,7 @@ void UnitSequence::rethrow_failure() {
 
 // Lanes
 
-UnitInWork* UnitSequence::enter(Task& lane, ReadyTasks& ready) {
+UnitInFlight* UnitSequence::enter(Task& lane, ReadyTasks& ready) {
   Lock lock{mutex_};
   while (true) {
     if (auto* const unit = find_unit()) {
@@ -64,7 +64,7 @@ UnitInWork* UnitSequence::enter(Task& lane, ReadyTasks& ready) {
   }
 }
 
-Task* UnitSequence::leave(UnitInWork& unit, const Lane::Share& share) {
+Task* UnitSequence::leave(UnitInFlight& unit, const Lane::Share& share) {
   const Lock lock{mutex_};
   unit.add(share);
   --unit.n_lanes_inside;
@@ -77,7 +77,7 @@ Task* UnitSequence::leave(UnitInWork& unit, const Lane::Share& share) {
 }
 
 /// The first unit with blocks left, of those that may be in flight.
-UnitInWork* UnitSequence::find_unit() const {
+UnitInFlight* UnitSequence::find_unit() const {
   std::size_t n_iovs = 1;
   for (std::size_t i = 0; i < std::min(known_.size(), limits_.units); ++i) {
     const auto& unit = *known_[i];
@@ -163,7 +163,7 @@ void UnitSequence::leave_queues(ReadyTasks& ready) {
 
 const std::vector<ModuleQueue*>& UnitSequence::queues() const {
   switch (stage_) {
-    case Stage::end: return told_queues_;
+    case Stage::end: return transition_queues_;
     case Stage::close: return output_queues_;
     case Stage::begin: return all_queues_;
     default: return no_queues_;
@@ -179,7 +179,7 @@ bool UnitSequence::do_stage(ReadyTasks& ready) {
     case Stage::commit: steps_->commit(*current_); break;
     case Stage::advance: return advance(ready);
     case Stage::begin: begin_unit(ready); break;
-    case Stage::tell_turn: return tell_turn(ready);
+    case Stage::resume_waiting: return resume_waiting(ready);
   }
   leave_queues(ready);
   stage_ = static_cast<Stage>(static_cast<std::uint8_t>(stage_) + 1);
@@ -211,7 +211,7 @@ bool UnitSequence::know_next(ReadyTasks& ready) {
 }
 
 void UnitSequence::end_unit() {
-  const UnitInWork* next = nullptr;
+  const UnitInFlight* next = nullptr;
   {
     const Lock lock{mutex_};
     next = known_.size() < 2 ? nullptr : known_[1].get();
@@ -247,9 +247,9 @@ void UnitSequence::begin_unit(ReadyTasks& ready) {
 }
 
 /// False if the unit has blocks.
-bool UnitSequence::tell_turn(ReadyTasks& ready) {
+bool UnitSequence::resume_waiting(ReadyTasks& ready) {
   tasks_.reset_orders();
-  current_->turn().close(ready);
+  current_->committing().close(ready);
   const Lock lock{mutex_};
   wake_lanes(ready);
   is_between_ = false;

@@ -10,7 +10,7 @@
 #include <forkrun/concurrency/task.hpp>
 #include <forkrun/concurrency/task_chain.hpp>
 #include <forkrun/core/run/block_loop.hpp>
-#include <forkrun/core/run/unit_in_work.hpp>
+#include <forkrun/core/run/unit_in_flight.hpp>
 #include <forkrun/core/run/unit_tasks.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 
@@ -29,9 +29,9 @@ namespace forkrun {
 ///                  ─▶ outputs are opened ─▶ those that wait for its turn are resumed
 ///
 /// Analyzers, outputs and modules with Transitions wait until their unit is the committing one
-/// before they are called (`Node::in_turn`), holding nothing; so do modules that ask for what such
-/// modules make. All others run ahead. So modules that wait see one unit after another, and nothing
-/// of a unit ahead can hold up the committing unit.
+/// before they are called (`Node::waits_to_commit`), holding nothing; so do modules that ask for
+/// what such modules make. All others run ahead. So modules that wait see one unit after another,
+/// and nothing of a unit ahead can hold up the committing unit.
 ///
 /// What is done between units is a task like a module: it waits in the queues that it shares with
 /// modules that run ahead. When a unit has failed, or a stop was asked for, those behind it are
@@ -48,12 +48,12 @@ class UnitSequence {
   void rethrow_failure();
 
   /// A unit that may have blocks left; null: the lane's task is pushed when there may be one.
-  [[nodiscard]] UnitInWork* enter(Task& lane, ReadyTasks& ready);
+  [[nodiscard]] UnitInFlight* enter(Task& lane, ReadyTasks& ready);
   /// By a lane that found no more blocks. Null, or what is more urgent than going on.
-  [[nodiscard]] Task* leave(UnitInWork& unit, const Lane::Share& share);
+  [[nodiscard]] Task* leave(UnitInFlight& unit, const Lane::Share& share);
 
  private:
-  enum class Stage : std::uint8_t { know_next, end, close, commit, advance, begin, tell_turn };
+  enum class Stage : std::uint8_t { know_next, end, close, commit, advance, begin, resume_waiting };
   using Lock = std::unique_lock<std::mutex>;
 
   /// What is done between units.
@@ -67,7 +67,7 @@ class UnitSequence {
   };
 
   // With the lock held.
-  [[nodiscard]] UnitInWork* find_unit() const;
+  [[nodiscard]] UnitInFlight* find_unit() const;
   [[nodiscard]] bool may_ask() const;
   void ask(Lock& lock);
   [[nodiscard]] bool is_at_end() const;
@@ -84,23 +84,23 @@ class UnitSequence {
   void end_unit();
   [[nodiscard]] bool advance(ReadyTasks& ready);
   void begin_unit(ReadyTasks& ready);
-  [[nodiscard]] bool tell_turn(ReadyTasks& ready);
+  [[nodiscard]] bool resume_waiting(ReadyTasks& ready);
 
   UnitTasks& tasks_;
   UnitLimits limits_;
   UnitSteps* steps_{};
   BetweenUnits between_{*this};
-  std::vector<ModuleQueue*> no_queues_, told_queues_, output_queues_, all_queues_;
+  std::vector<ModuleQueue*> no_queues_, transition_queues_, output_queues_, all_queues_;
   Stage stage_{};            ///< of `between_`
-  UnitInWork* current_{};    ///< that it is about
+  UnitInFlight* current_{};  ///< that it is about
   std::size_t n_entered_{};  ///< queues of the stage
   std::exception_ptr failure_;
 
   std::mutex mutex_;  ///< of all below; held for some instructions
-  std::vector<std::unique_ptr<UnitInWork>> free_;
-  std::deque<std::unique_ptr<UnitInWork>> known_;  ///< the first: the committing unit
-  std::vector<Task*> idle_;                        ///< lanes
-  bool is_between_{};                              ///< units: `between_` is under way
+  std::vector<std::unique_ptr<UnitInFlight>> free_;
+  std::deque<std::unique_ptr<UnitInFlight>> known_;  ///< the first: the committing unit
+  std::vector<Task*> idle_;                          ///< lanes
+  bool is_between_{};                                ///< units: `between_` is under way
   bool is_asking_{};
   bool waits_for_answer_{};  ///< `between_`, for another lane's
   bool is_over_{};           ///< nothing more is asked for

@@ -17,7 +17,7 @@ OutputModule* output_of(const Node& node) {
 
 /// What `step` throws is a failure of the unit.
 template <typename Step>
-void attempt(UnitInWork& unit, std::uint64_t where, const Step& step) {
+void attempt(UnitInFlight& unit, std::uint64_t where, const Step& step) {
   try {
     step();
   } catch (...) {
@@ -35,7 +35,7 @@ class UnitSteps::OpenOutputs {
   OpenOutputs& operator=(const OpenOutputs&) = delete;
   ~OpenOutputs() { abandon(); }
 
-  void open(const UnitInWork& unit) {
+  void open(const UnitInFlight& unit) {
     for (const auto number : graph_.outputs) {
       const auto& node = graph_.nodes[number];
       const auto& path = unit.outputs().at(*node.name);
@@ -92,7 +92,7 @@ void UnitSteps::start(const NextUnit& next, const CommitUnit& commit, LastEnds l
   is_stopped_ = false;
 }
 
-bool UnitSteps::take(UnitInWork& unit) {
+bool UnitSteps::take(UnitInFlight& unit) {
   if (failure_ || is_stopped()) {
     return false;
   }
@@ -113,11 +113,11 @@ bool UnitSteps::take(UnitInWork& unit) {
 }
 
 /// Also if a block has failed meanwhile: so callbacks are the same as with one unit at a time.
-void UnitSteps::begin(UnitInWork& unit) {
+void UnitSteps::begin(UnitInFlight& unit) {
   if (unit.is_dropped()) {
     return;
   }
-  attempt(unit, UnitInWork::at_begin, [&] {
+  attempt(unit, UnitInFlight::at_begin, [&] {
     check_outputs(unit);
     note_begin(unit.unit());
     announcer_.end_before(&unit.unit());  // Where the unit before did not know this one.
@@ -127,27 +127,27 @@ void UnitSteps::begin(UnitInWork& unit) {
   });
 }
 
-bool UnitSteps::must_know_next() const { return schedule_.graph().has_told; }
+bool UnitSteps::must_know_next() const { return schedule_.graph().has_transitions; }
 
-void UnitSteps::end(UnitInWork& unit, const UnitInWork* next) {
-  if (!unit.has_failed() && (next != nullptr || last_ends_ == LastEnds::told)) {
-    attempt(unit, UnitInWork::at_end,
+void UnitSteps::end(UnitInFlight& unit, const UnitInFlight* next) {
+  if (!unit.has_failed() && (next != nullptr || last_ends_ == LastEnds::called)) {
+    attempt(unit, UnitInFlight::at_end,
             [&] { announcer_.end_before(next == nullptr ? nullptr : &next->unit()); });
   }
 }
 
-void UnitSteps::close(UnitInWork& unit, Parallel& parallel) {
+void UnitSteps::close(UnitInFlight& unit, Parallel& parallel) {
   if (!unit.has_failed()) {
-    attempt(unit, UnitInWork::at_end, [&] { unit.result.outputs = outputs_->close(parallel); });
+    attempt(unit, UnitInFlight::at_end, [&] { unit.result.outputs = outputs_->close(parallel); });
   }
   outputs_->abandon();  // What was not closed.
 }
 
-void UnitSteps::commit(UnitInWork& unit) {
+void UnitSteps::commit(UnitInFlight& unit) {
   if (unit.has_failed()) {
     return;
   }
-  attempt(unit, UnitInWork::at_end, [&] {
+  attempt(unit, UnitInFlight::at_end, [&] {
     note_end(unit.result);
     (*commit_)(unit.unit(), unit.result);
     if (status_ != nullptr) {
@@ -162,7 +162,7 @@ void UnitSteps::rethrow_failure() {
   }
 }
 
-void UnitSteps::check_outputs(const UnitInWork& unit) const {
+void UnitSteps::check_outputs(const UnitInFlight& unit) const {
   const auto& graph = schedule_.graph();
   for (const auto number : graph.outputs) {
     if (!unit.outputs().contains(*graph.nodes[number].name)) {

@@ -12,7 +12,7 @@
 
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/core/run/announcer.hpp>
-#include <forkrun/core/run/unit_in_work.hpp>
+#include <forkrun/core/run/unit_in_flight.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/process/status_board.hpp>
 
@@ -24,7 +24,7 @@ using NextUnit = std::function<std::optional<UnitToDo>()>;
 using CommitUnit = std::function<void(const UnitOfWork&, const UnitResult&)>;
 
 /// What becomes of the last lumi, run and IOV when there are no more units.
-enum class LastEnds : std::uint8_t { told, left_open };
+enum class LastEnds : std::uint8_t { called, left_open };
 
 /// What is done between units, the same for all loops. For each of them, in this order:
 ///
@@ -42,15 +42,15 @@ class UnitSteps {
   void start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends);
 
   /// False if there are no more, or a stop was asked for, or the caller has failed.
-  [[nodiscard]] bool take(UnitInWork& unit);
+  [[nodiscard]] bool take(UnitInFlight& unit);
   /// Calls the begin callbacks of the runs, lumis and IOVs that begin, and opens outputs.
-  void begin(UnitInWork& unit);
+  void begin(UnitInFlight& unit);
   /// Whether the next unit is to be taken before the `end` of one.
   [[nodiscard]] bool must_know_next() const;
   /// Calls the end callbacks of those that do not continue in the unit `next`; null: there is none.
-  void end(UnitInWork& unit, const UnitInWork* next);
-  void close(UnitInWork& unit, Parallel& parallel);
-  void commit(UnitInWork& unit);
+  void end(UnitInFlight& unit, const UnitInFlight* next);
+  void close(UnitInFlight& unit, Parallel& parallel);
+  void commit(UnitInFlight& unit);
 
   /// Nothing more is taken or committed, except the unit that has begun. From any thread.
   void stop() { is_stopped_ = true; }
@@ -62,7 +62,7 @@ class UnitSteps {
 
  private:
   class OpenOutputs;
-  void check_outputs(const UnitInWork& unit) const;
+  void check_outputs(const UnitInFlight& unit) const;
   void note_begin(const UnitOfWork& unit);
   void note_end(UnitResult& result) const;
 

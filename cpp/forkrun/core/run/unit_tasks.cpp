@@ -36,7 +36,7 @@ UnitTasks::UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor
     }
     auto* const order = node.in_order ? &orders_.emplace_back(n_lanes) : nullptr;
     entrances_.push_back(
-        {node.in_turn, order, {queues_of_nodes_.data() + first, node.queues.count}});
+        {node.waits_to_commit, order, {queues_of_nodes_.data() + first, node.queues.count}});
   }
 }
 

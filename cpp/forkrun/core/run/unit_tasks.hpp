@@ -11,10 +11,10 @@
 
 namespace forkrun {
 
-/// What has to be passed before a node is called: the turn of its unit to be the committing one,
+/// What has to be passed before a node is called: that its unit is the committing one,
 /// its own turn in the order of blocks, then its queues.
 struct Entrance {
-  bool in_turn{};
+  bool waits_to_commit{};
   OrderedTaskQueue* order{};  ///< null where any order will do
   std::span<ModuleQueue* const> queues;
 };

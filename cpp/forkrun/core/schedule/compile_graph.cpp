@@ -76,7 +76,7 @@ class GraphCompiler {
   std::unordered_map<std::string_view, std::uint32_t> numbers_;  ///< of modules, by label
   std::vector<Numbers> gate_analyzers_;                          ///< by gate
   std::map<std::string, std::uint32_t> resources_;               ///< queues, by name
-  std::vector<bool> reaches_turn_;  ///< by node: it, or what it needs, is in turn
+  std::vector<bool> reaches_waiting_;  ///< by node: it, or what it needs, is in turn
   Numbers lazy_nodes_;
 };
 
@@ -196,13 +196,14 @@ Node GraphCompiler::describe(std::uint32_t module) const {
 /// to wait for an earlier unit, that unit might need the same: so it first waits for its unit's
 /// turn.
 void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
-  const auto reaches_turn = [this](std::uint32_t input) { return reaches_turn_[input]; };
+  const auto reaches_turn = [this](std::uint32_t input) { return reaches_waiting_[input]; };
   const bool asks_in_turn = std::ranges::any_of(input_nodes(asked_[module]), reaches_turn);
-  const bool is_told = dynamic_cast<const Transitions*>(node.record->module.get()) != nullptr;
-  node.in_turn =
-      is_told || asks_in_turn || node.kind == NodeKind::analyzer || node.kind == NodeKind::output;
-  reaches_turn_.push_back(node.in_turn ||
-                          std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
+  const bool has_transitions =
+      dynamic_cast<const Transitions*>(node.record->module.get()) != nullptr;
+  node.waits_to_commit = has_transitions || asks_in_turn || node.kind == NodeKind::analyzer ||
+                         node.kind == NodeKind::output;
+  reaches_waiting_.push_back(node.waits_to_commit ||
+                             std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
 }
 
 /// Its own first: those that are shared can be left while the others are kept.
@@ -234,20 +235,20 @@ Numbers GraphCompiler::shared_queues_of(std::uint32_t module) {
 
 /// What is done between units must not meet what modules do with blocks of the next.
 void GraphCompiler::add_queues_between_units() {
-  std::set<std::uint32_t> told;
+  std::set<std::uint32_t> with_transitions;
   std::set<std::uint32_t> outputs;
   for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
     const auto& record = job_.modules[module];
     const auto shared = shared_queues_of(module);
     if (dynamic_cast<const Transitions*>(record.module.get()) != nullptr) {
-      graph_.has_told = true;
-      told.insert(shared.begin(), shared.end());
+      graph_.has_transitions = true;
+      with_transitions.insert(shared.begin(), shared.end());
     }
     if (record.kind == ModuleKind::output) {
       outputs.insert(shared.begin(), shared.end());
     }
   }
-  graph_.told_queues = add_links({told.begin(), told.end()});
+  graph_.transition_queues = add_links({with_transitions.begin(), with_transitions.end()});
   graph_.output_queues = add_links({outputs.begin(), outputs.end()});
 }
 
@@ -291,7 +292,7 @@ std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
     node.name = &graph_.products[product].name;  // Stays where it is when the graph is moved.
     column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
-    reaches_turn_.push_back(false);
+    reaches_waiting_.push_back(false);
   }
   return column_nodes_[product];
 }

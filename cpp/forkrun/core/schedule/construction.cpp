@@ -21,7 +21,7 @@ void ModuleConstruction::set_limit(std::uint32_t n_blocks) {
   if (n_blocks == 0) {
     throw Error{"at least one block at a time must be allowed"};
   }
-  open().record.wished_concurrency = Concurrency::limited;
+  open().record.wanted_concurrency = Concurrency::limited;
   open().record.limit = n_blocks;
 }
 

@@ -26,7 +26,7 @@ class ModuleConstruction final : public Construction {
   [[nodiscard]] const std::string& label() const override { return label_; }
   [[nodiscard]] const Parameters& parameters() const override { return open().parameters; }
   void set_concurrency(Concurrency concurrency) override {
-    open().record.wished_concurrency = concurrency;
+    open().record.wanted_concurrency = concurrency;
   }
   void set_limit(std::uint32_t n_blocks) override;
   void set_instances(Instances instances) override { open().record.instances = instances; }

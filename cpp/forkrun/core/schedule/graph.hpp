@@ -27,7 +27,7 @@ struct Node {
   NodeKind kind{};
   Concurrency concurrency = Concurrency::reentrant;
   bool in_order{};               ///< sees the blocks of a unit in their order
-  bool in_turn{};                ///< sees one unit after another: see UnitSequence
+  bool waits_to_commit{};        ///< sees one unit after another: see UnitSequence
   bool is_coroutine{};           ///< waits for products without a thread
   bool asks{};                   ///< for products, while it runs
   bool may_wait{};               ///< for them: they are not made before
@@ -85,10 +85,10 @@ struct Graph {
   std::vector<std::uint32_t> makers;  ///< nodes, by product; none: it is not needed
   std::vector<QueueDescription> queues;
   std::vector<Step> steps;
-  bool has_told{};            ///< modules with Transitions
-  LinkRange told_queues;      ///< to be passed before Transitions are called
-  LinkRange output_queues;    ///< to be passed before outputs are opened or closed
-  std::uint32_t n_masks = 1;  ///< mask 0: all events
+  bool has_transitions{};       ///< modules with Transitions
+  LinkRange transition_queues;  ///< to be passed before Transitions are called
+  LinkRange output_queues;      ///< to be passed before outputs are opened or closed
+  std::uint32_t n_masks = 1;    ///< mask 0: all events
   std::shared_ptr<const Conditions> conditions{};
 
   [[nodiscard]] std::span<const std::uint32_t> at(LinkRange range) const {

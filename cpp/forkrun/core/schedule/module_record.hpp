@@ -19,7 +19,7 @@ enum class ModuleKind : std::uint8_t { unknown, producer, filter, analyzer, outp
 struct ModuleRecord {
   std::string label;
   ModuleKind kind = ModuleKind::unknown;
-  std::optional<Concurrency> wished_concurrency{};
+  std::optional<Concurrency> wanted_concurrency{};
   std::uint32_t limit = 1;  ///< blocks at a time, of Concurrency::limited
   Instances instances = Instances::shared;
   bool wants_one_lumi{};
@@ -30,7 +30,7 @@ struct ModuleRecord {
   std::vector<std::unique_ptr<Module>> clones{};
 
   [[nodiscard]] Concurrency concurrency() const {
-    return wished_concurrency.value_or(kind == ModuleKind::analyzer ? Concurrency::one
+    return wanted_concurrency.value_or(kind == ModuleKind::analyzer ? Concurrency::one
                                                                     : Concurrency::reentrant);
   }
 };

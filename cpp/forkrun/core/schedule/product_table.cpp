@@ -93,7 +93,7 @@ std::string ProductTable::check(const Consumption& consumption,
   const auto& product = products_[consumption.product];
   const auto asked = modules[consumption.module] + " consumes \"" + product.name + "\"";
   if (!product.type) {
-    return asked + ", which nobody makes" + nearest_name_hint(product.name, names_made());
+    return asked + ", which no module makes" + nearest_name_hint(product.name, names_made());
   }
   if (!consumption.type && !is_column(*product.type)) {
     return asked + " as a column, but " + maker(product, modules) + " makes it as " +

@@ -16,7 +16,7 @@ Schedule::Schedule(std::vector<ModuleRecord> modules, std::unique_ptr<Graph> gra
 Schedule::~Schedule() = default;
 
 template <typename Call>
-void Schedule::tell_all(const std::string& message, Call call) {
+void Schedule::call_all(const std::string& message, Call call) {
   for (auto& record : modules_) {
     try {
       call(*record.module);
@@ -30,58 +30,58 @@ void Schedule::tell_all(const std::string& message, Call call) {
 }
 
 void Schedule::pre_fork() {
-  tell_all("pre_fork", [](Module& module) { module.pre_fork(); });
+  call_all("pre_fork", [](Module& module) { module.pre_fork(); });
 }
 
 void Schedule::post_fork(int child) {
-  tell_all("post_fork", [child](Module& module) { module.post_fork(child); });
+  call_all("post_fork", [child](Module& module) { module.post_fork(child); });
 }
 
 void Schedule::begin_job() {
-  tell_all("begin_job", [](Module& module) { module.begin_job(); });
+  call_all("begin_job", [](Module& module) { module.begin_job(); });
 }
 
 void Schedule::end_job() {
-  tell_all("end_job", [](Module& module) { module.end_job(); });
+  call_all("end_job", [](Module& module) { module.end_job(); });
 }
 
 template <typename Call>
-void Schedule::tell_transition(const std::string& message, Call call) {
-  tell_all(message, [&call](Module& module) {
-    if (auto* const told = dynamic_cast<Transitions*>(&module)) {
-      call(*told);
+void Schedule::call_transition(const std::string& message, Call call) {
+  call_all(message, [&call](Module& module) {
+    if (auto* const transitions = dynamic_cast<Transitions*>(&module)) {
+      call(*transitions);
     }
   });
 }
 
 void Schedule::begin_iov(std::uint32_t iov) {
-  tell_transition("begin_iov of IOV " + std::to_string(iov),
-                  [iov](Transitions& told) { told.begin_iov(iov); });
+  call_transition("begin_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& module) { module.begin_iov(iov); });
 }
 
 void Schedule::end_iov(std::uint32_t iov) {
-  tell_transition("end_iov of IOV " + std::to_string(iov),
-                  [iov](Transitions& told) { told.end_iov(iov); });
+  call_transition("end_iov of IOV " + std::to_string(iov),
+                  [iov](Transitions& module) { module.end_iov(iov); });
 }
 
 void Schedule::begin_run(std::uint32_t run) {
-  tell_transition("begin_run of run " + std::to_string(run),
-                  [run](Transitions& told) { told.begin_run(run); });
+  call_transition("begin_run of run " + std::to_string(run),
+                  [run](Transitions& module) { module.begin_run(run); });
 }
 
 void Schedule::end_run(std::uint32_t run) {
-  tell_transition("end_run of run " + std::to_string(run),
-                  [run](Transitions& told) { told.end_run(run); });
+  call_transition("end_run of run " + std::to_string(run),
+                  [run](Transitions& module) { module.end_run(run); });
 }
 
 void Schedule::begin_lumi(LumiId lumi) {
-  tell_transition("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-                  [lumi](Transitions& told) { told.begin_lumi(lumi); });
+  call_transition("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& module) { module.begin_lumi(lumi); });
 }
 
 void Schedule::end_lumi(LumiId lumi) {
-  tell_transition("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-                  [lumi](Transitions& told) { told.end_lumi(lumi); });
+  call_transition("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
+                  [lumi](Transitions& module) { module.end_lumi(lumi); });
 }
 
 void Schedule::make_clones(std::size_t n_clones) {

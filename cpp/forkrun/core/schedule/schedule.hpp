@@ -84,9 +84,9 @@ class Schedule {
 
  private:
   template <typename Call>
-  void tell_all(const std::string& message, Call call);
+  void call_all(const std::string& message, Call call);
   template <typename Call>
-  void tell_transition(const std::string& message, Call call);
+  void call_transition(const std::string& message, Call call);
 
   std::vector<ModuleRecord> modules_;
   std::unique_ptr<Graph> graph_;

@@ -46,7 +46,7 @@ struct ScheduleBuilder::Impl {
 
 void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
   if (instead.concurrency) {
-    record.wished_concurrency = instead.concurrency;
+    record.wanted_concurrency = instead.concurrency;
     record.limit = instead.limit;
   }
   record.instances = instead.instances.value_or(record.instances);

@@ -67,7 +67,7 @@ TEST_F(ScheduleTest, all_problems_are_reported_together) {
   output("out", {"skin"}, {});
   EXPECT_EQ(problems(),
             (Strings{"product \"x\" is made twice: by module \"a\" and by module \"b\"",
-                     "module \"a\" consumes \"MET_ptt\", which nobody makes; did you mean "
+                     "module \"a\" consumes \"MET_ptt\", which no module makes; did you mean "
                      "\"MET_pt\"?",
                      "module \"b\" consumes \"Muon_pt\" as float32, but the input makes it as "
                      "float32[]",
@@ -112,7 +112,7 @@ TEST_F(ScheduleTest, constructor_that_throws_is_one_problem_among_others) {
   });
   filter("f", {"nothing"});
   EXPECT_EQ(problems(), (Strings{"module \"a\": no such calibration",
-                                 "module \"f\" consumes \"nothing\", which nobody makes"}));
+                                 "module \"f\" consumes \"nothing\", which no module makes"}));
 }
 
 TEST_F(ScheduleTest, parameter_that_no_module_asked_for_is_a_problem) {
@@ -160,7 +160,7 @@ TEST_F(ScheduleTest, an_output_that_may_consume_is_a_problem_among_the_others) {
     construction.may_consume_scalar<float>("MET_pt");
     return std::make_unique<MemoryOutput>(record, std::vector<ScalarInput<std::int64_t>>{});
   });
-  EXPECT_EQ(problems(), (Strings{"module \"f\" consumes \"nothing\", which nobody makes",
+  EXPECT_EQ(problems(), (Strings{"module \"f\" consumes \"nothing\", which no module makes",
                                  "output \"out\" may consume \"MET_pt\", but outputs cannot ask "
                                  "while they write: declare it with consumes()"}));
 }

@@ -202,10 +202,10 @@ class Cloneable final : public Base {
 
 /// Has Transitions, and passes them to its body.
 template <typename Base>
-class Told final : public Base, public Transitions {
+class WithTransitions final : public Base, public Transitions {
  public:
   template <typename... Arguments>
-  explicit Told(const Body& body, Arguments&&... arguments)
+  explicit WithTransitions(const Body& body, Arguments&&... arguments)
       : Base{std::forward<Arguments>(arguments)...}, body_{body} {}
   void begin_iov(std::uint32_t iov) override {
     body_.hear([&](auto& chronicle) { chronicle.begin_iov(iov); });
@@ -234,7 +234,7 @@ template <typename Base, typename... Arguments>
 std::unique_ptr<Module> make(const RandomJob::Part& part, const Body& body,
                              Arguments&&... arguments) {
   if (part.is_told) {
-    return std::make_unique<Told<Base>>(body, std::forward<Arguments>(arguments)...);
+    return std::make_unique<WithTransitions<Base>>(body, std::forward<Arguments>(arguments)...);
   }
   return std::make_unique<Cloneable<Base>>(std::forward<Arguments>(arguments)...);
 }
@@ -342,7 +342,7 @@ std::unique_ptr<OutputModule> make_output(Witness& witness, const RandomJob::Par
   };
   auto& record = witness.records[part.label];
   if (part.is_told) {
-    return std::make_unique<Told<MemoryOutput>>(body, record, inputs, touch);
+    return std::make_unique<WithTransitions<MemoryOutput>>(body, record, inputs, touch);
   }
   return std::make_unique<MemoryOutput>(record, inputs, touch);
 }

@@ -31,9 +31,9 @@ struct UnitToDo {
 ///
 /// After a failure no module is called any more, but every task still takes its course: it waits
 /// for its turn, passes it on, wakes what waits for it. So all blocks end in the ordinary way.
-class UnitInWork {
+class UnitInFlight {
  public:
-  UnitInWork(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
+  UnitInFlight(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
 
   /// Begins another unit, while nothing else uses this object. `blocks` are swapped in.
   void begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop);
@@ -80,7 +80,7 @@ class UnitInWork {
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
 
   /// Closed when this is the committing unit: what waits in it may go on.
-  [[nodiscard]] WaitingTaskList& turn() { return turn_; }
+  [[nodiscard]] WaitingTaskList& committing() { return committing_; }
 
   /// Adds what a lane that has left did for the unit.
   void add(const Lane::Share& share);
@@ -104,7 +104,7 @@ class UnitInWork {
   std::vector<std::size_t> first_lumi_;  ///< by block, and the number of all
   StopOrder stop_{nullptr};
   BlockDeal deal_;
-  WaitingTaskList turn_;
+  WaitingTaskList committing_;
   std::atomic<bool> has_failed_{};
   bool is_dropped_{};
   std::mutex failure_mutex_;

@@ -1,24 +1,24 @@
-#include <forkrun/core/run/unit_in_work.hpp>
+#include <forkrun/core/run/unit_in_flight.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace forkrun {
 
-void UnitInWork::begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop) {
+void UnitInFlight::begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop) {
   to_do_ = std::move(to_do);
   blocks_.swap(blocks);
   share_lumis();
   stop_ = stop;
   deal_.begin(static_cast<std::uint32_t>(blocks_.size()));
-  turn_.reset();
+  committing_.reset();
   result = {};
   is_dropped_ = has_failed_ = false;
   failure_ = nullptr;
 }
 
 /// Cuts the unit's lumis where its blocks end.
-void UnitInWork::share_lumis() {
+void UnitInFlight::share_lumis() {
   lumis_.clear();
   first_lumi_.clear();
   auto lumi = unit().lumis.begin();
@@ -39,14 +39,14 @@ void UnitInWork::share_lumis() {
   first_lumi_.push_back(lumis_.size());
 }
 
-void UnitInWork::add(const Lane::Share& share) {
+void UnitInFlight::add(const Lane::Share& share) {
   result.read += share.read;
   result.read_calls += share.statistics.read_calls;
   result.read_bytes += share.statistics.read_bytes;
   result.n_column_bytes = std::max(result.n_column_bytes, share.n_column_bytes);
 }
 
-void UnitInWork::fail(std::uint64_t where, std::exception_ptr failure) {
+void UnitInFlight::fail(std::uint64_t where, std::exception_ptr failure) {
   const std::scoped_lock lock{failure_mutex_};
   if (!failure_ || where < failed_where_) {
     failed_where_ = where;
