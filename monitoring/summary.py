@@ -57,6 +57,10 @@ class Totals:
     read_calls: int
     read_bytes: int
     mean_read_bytes: float | None
+    n_commits: int
+    events_per_commit: float | None
+    largest_block: int
+    """Events; 0: as the source chose."""
     sampler: Mapping[str, Any] | None
 
 
@@ -184,6 +188,9 @@ def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, .
         read_calls=calls,
         read_bytes=read_bytes,
         mean_read_bytes=_ratio(read_bytes, calls),
+        n_commits=len(records.ledger),
+        events_per_commit=_ratio(n_events, len(records.ledger)),
+        largest_block=max((line.block_size for line in records.ledger), default=0),
         sampler=_sampler(records),
     )
 

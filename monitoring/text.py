@@ -24,7 +24,7 @@ def format_text(summary: Summary) -> str:
         _title(summary.job),
         _job(summary.job, summary.events),
         _events(summary.events),
-        _time(summary.phases, summary.totals),
+        [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
         _recovery(summary.recovery),
         _memory(summary.memory, summary.totals),
@@ -127,6 +127,23 @@ def _time(phases: Phases, totals: Totals) -> list[str]:
         _row("", _phase("whole job", phases.wall_s, "")),
         _row("Rate", f"{in_loops}, {_rate(totals.rate_events_per_s)} of the whole job"),
     ]
+
+
+_FEW_EVENTS = 2000
+"""Events of a commit below which calls of Python modules cost more than their events."""
+
+
+def _blocks(totals: Totals) -> list[str]:
+    """How much a call and a commit had; blocks are not larger than what is committed together."""
+    if totals.events_per_commit is None:
+        return []
+    block = f"up to {count(totals.largest_block)} events" if totals.largest_block else "cache-sized"
+    commits = plural(totals.n_commits, "commit")
+    lines = [_row("Blocks", f"{block}; {commits} of {count(int(totals.events_per_commit))} events")]
+    if totals.n_commits > 100 and totals.largest_block and totals.events_per_commit < _FEW_EVENTS:
+        why = "few events per call of a Python module: docs/modules.md says why, under Blocks"
+        lines.append(_row("", why))
+    return lines
 
 
 def _phase(name: str, duration_s: float | None, parts: str) -> str:

@@ -24,6 +24,7 @@ def commit_stretch(
     left_out: tuple[BadEvent, ...],
     result: _core.UnitResult,
     start_s: float,
+    block_size: int,
 ) -> Commit:
     """Commits what was processed together; its outputs are under their final names when this
     returns."""
@@ -54,6 +55,7 @@ def commit_stretch(
         cpu_s=result.cpu_s,
         read_calls=result.read_calls,
         read_bytes=result.read_bytes,
+        block_size=block_size,
     )
 
 

@@ -14,16 +14,22 @@ from forkrun.plan import ANY_CHILD, Plan
 class UnitQueue:
     """Units still to be done, in plan order. Make it before the fork. `n_events` : (n,) of each;
     `goes_on` : (n,) bool, whether a unit may be processed together with the one before it in the
-    queue; None: none may."""
+    queue, None: none may; `at_cluster` : (n,) bool, whether it begins with a cluster of the input,
+    None: not known."""
 
     def __init__(
-        self, numbers: Integers, n_events: Integers | None = None, goes_on: Flags | None = None
+        self,
+        numbers: Integers,
+        n_events: Integers | None = None,
+        goes_on: Flags | None = None,
+        at_cluster: Flags | None = None,
     ) -> None:
         self._numbers = numbers
         self._counter = _core.UnitCounter(len(numbers))
         sizes = np.ones(len(numbers), dtype=np.int64) if n_events is None else n_events
         self._events_before = np.concatenate(([0], np.cumsum(sizes)))
         self._begins = _begins_of_stretches(numbers, goes_on)
+        self._clusters = np.flatnonzero([] if at_cluster is None else at_cluster)
 
     def take(self, child: int) -> int | None:
         """The next unit for a child; None if there is none."""
@@ -42,11 +48,20 @@ class UnitQueue:
         return None
 
     def _n_units(self, place: int, n_events: int) -> int:
-        """As many units as have at most `n_events`, one at least, up to where a stretch ends."""
+        """As many units as have at most `n_events`, one at least, up to where a stretch ends; some
+        more or less if it then ends with a cluster, of which nobody reads a part twice."""
         most = self._events_before[place] + n_events
         last = int(np.searchsorted(self._events_before, most, side="right")) - 1
         end = int(self._begins[np.searchsorted(self._begins, place, side="right")])
-        return max(min(last, end) - place, 1)
+        n = max(last - place, 1)
+        near = self._clusters[
+            np.searchsorted(self._clusters, place + max(n // 2, 1)) : np.searchsorted(
+                self._clusters, place + n + n // 4, side="right"
+            )
+        ]
+        if len(near) and place + n < end:
+            n = int(near[np.argmin(np.abs(near - (place + n)))]) - place
+        return max(min(place + n, end) - place, 1)
 
     def taken_by(self, child: int) -> list[int]:
         """All units that a child has taken so far, committed or not."""
@@ -79,20 +94,27 @@ class UnitQueue:
 
 class HandOut:
     """Units of a plan that are `to_do` : (n_units,) bool. One queue for all children if the plan
-    `is_shared`, else one for each. `goes_on` : (n_units,) bool, whether a unit may be processed
-    together with the one before; None: none may."""
+    `is_shared`, else one for each. `goes_on`, `at_cluster` : (n_units,) bool, whether a unit may be
+    processed together with the one before, and whether it begins with a cluster of the input;
+    None: none may, and not known."""
 
-    def __init__(self, plan: Plan, to_do: Flags, goes_on: Flags | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        to_do: Flags,
+        goes_on: Flags | None = None,
+        at_cluster: Flags | None = None,
+    ) -> None:
         self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
-        self.goes_on = goes_on
         children, n_events = plan.busy_children(), plan.units.n_events
 
         def queue_of(child: int) -> UnitQueue:
             numbers = plan.units_of(child)
             numbers = numbers[to_do[numbers]]
             joined = None if goes_on is None else goes_on[numbers]
-            return UnitQueue(numbers, n_events[numbers], joined)
+            begins = None if at_cluster is None else at_cluster[numbers]
+            return UnitQueue(numbers, n_events[numbers], joined, begins)
 
         if self.is_shared:
             self._queues = dict.fromkeys(children, queue_of(ANY_CHILD))

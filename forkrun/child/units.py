@@ -37,7 +37,7 @@ class ChildUnits:
         self._processor, self._ledger, self._tick = processor, ledger, tick
         self._pace = make_pace(work)
         self._stretches = _stretches_to_do(work, child, assignment, self._pace)
-        self._begun: dict[int, Stretch] = {}
+        self._begun: dict[int, tuple[Stretch, int]] = {}
         self._life = _Life(work.config.forking)
         self._is_old = False
         self._begin_s: dict[int, float] = {}
@@ -51,7 +51,8 @@ class ChildUnits:
             return None
         stretch = self._work.plan.units.stretch(*taken)
         number = stretch.first
-        self._begun[number] = stretch
+        block_size = self._pace.block
+        self._begun[number] = stretch, block_size
         self._begin_s[number] = time.time()
         folder = self._work.files.folder(number)
         self._work.chaos.strike("begin", stretch.numbers, folder)
@@ -62,7 +63,7 @@ class ChildUnits:
         iov = self._work.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)
         return _core.UnitToDo(
-            number, stretch.run, stretch.lumi, ranges, places, iov, alone, lumis, self._pace.block
+            number, stretch.run, stretch.lumi, ranges, places, iov, alone, lumis, block_size
         )
 
     def commit(self, number: int, result: _core.UnitResult) -> None:
@@ -70,9 +71,11 @@ class ChildUnits:
         without overlap."""
         _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
-        left_out, stretch = self._left_out(number), self._begun.pop(number)
-        commit = commit_stretch(self._work, self._child, stretch, left_out, result, begin_s)
-        self._pace.note(commit.n_events, result.wall_s, result.n_column_bytes)
+        left_out, (stretch, block_size) = self._left_out(number), self._begun.pop(number)
+        commit = commit_stretch(
+            self._work, self._child, stretch, left_out, result, begin_s, block_size
+        )
+        self._pace.note(commit.n_events, result.wall_s, result.cpu_s, result.n_column_bytes)
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
@@ -95,7 +98,8 @@ def make_pace(work: Work) -> Pace:
     threads = work.config.threads
     measures = work.schedule.modules and not threads.block_size
     _, n_blocks, *_ = in_flight(threads)
-    return Pace(n_children, None if measures else threads.block_size, n_blocks)
+    most = work.config.forking.recycle_events
+    return Pace(n_children, None if measures else threads.block_size, n_blocks, most)
 
 
 def _stretches_to_do(

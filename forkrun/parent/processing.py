@@ -67,7 +67,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     commits = Commits(run.folder, len(plan.units), before)
     if commits.is_done.all():
         return
-    hand_out = HandOut(plan, ~commits.is_done, goes_on(run.job))
+    hand_out = HandOut(plan, ~commits.is_done, goes_on(run.job), run.job.at_cluster)
     board = _core.StatusBoard(max(config.forking.children, 1))
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos

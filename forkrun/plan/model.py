@@ -114,6 +114,20 @@ class Units(Sequence[Unit]):
         child, run, lumi = self.child[number], self.run[number], self.lumi[number]
         return Unit(number, int(child), int(run), int(lumi), ranges)
 
+    def at_cluster(self, clusters: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], Any]:
+        """(n_units,) bool, whether a unit begins with a cluster. `clusters`: for each file the
+        first entry of each."""
+        begins = np.zeros(len(self), dtype=np.bool_)
+        places = self.first_range[:-1]
+        has_events = places < self.first_range[1:]
+        file, first = self.file[places[has_events]], self.first[places[has_events]]
+        found = np.zeros(len(file), dtype=np.bool_)
+        for number in np.flatnonzero(np.bincount(file)).tolist():
+            of_file = file == number
+            found[of_file] = np.isin(first[of_file], clusters[number])
+        begins[has_events] = found
+        return begins
+
     def stretch(self, first: int, n_units: int) -> Stretch:
         """Units [first, first + n_units) as one."""
         units = slice(first, first + n_units)

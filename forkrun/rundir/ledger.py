@@ -58,7 +58,7 @@ class Commit:
     """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
     `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
-    CRC-32C."""
+    CRC-32C; `block_size`: events that a block had at most, 0: as the source chose."""
 
     unit: int
     child: int
@@ -78,6 +78,7 @@ class Commit:
     read_calls: int
     read_bytes: int
     n_units: int = 1
+    block_size: int = 0
 
     @property
     def units(self) -> range:

@@ -131,3 +131,18 @@ def test_stretches_taken_by_several_processes_cover_each_unit_once(tmp_path: Pat
     units = [unit for first, n in pairs for unit in range(first, first + n)]
     assert sorted(units) == list(range(3000))
     assert max(n for _, n in pairs) > 1
+
+
+def test_a_stretch_ends_with_a_cluster_if_one_is_near() -> None:
+    ones = np.ones(20, dtype=np.int64)
+    at_cluster = np.zeros(20, dtype=np.bool_)
+    at_cluster[[0, 5, 9, 17]] = True
+    queue = UnitQueue(np.arange(20), ones, ones.astype(np.bool_), at_cluster)
+    assert taken_stretches(queue, 4) == [(0, 5), (5, 4), (9, 4), (13, 4), (17, 3)]
+
+
+def test_units_know_whether_they_begin_with_a_cluster() -> None:
+    plan = plan_of(Distribution.GUIDED, 1)  # 6 lumis of 100 events, cut into units of 50
+    firsts = plan.units.first[plan.units.first_range[:-1]]
+    found = plan.units.at_cluster([[0, 150, 200, 333, 600]])
+    assert firsts[found].tolist() == [0, 150, 200]

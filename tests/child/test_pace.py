@@ -6,15 +6,20 @@ from forkrun.child.pace import Pace
 
 
 def run(
-    pace: Pace, n_events: int, s_per_call: float, s_per_event: float, n_bytes: int = 8
+    pace: Pace,
+    n_events: int,
+    s_per_call: float,
+    s_per_event: float,
+    n_bytes: int = 8,
+    slowness: float = 1.0,
 ) -> list[int]:
     """Sizes of the stretches of one child that is alone, whose calls cost so much."""
     sizes = []
     while n_events:
-        n = max(1, min(pace.n_wanted(n_events), n_events))
+        n = min(max(10, pace.n_wanted(n_events)), n_events)  # units have ten events
         n_calls = -(-n // pace.block) if pace.block else 1
-        n_column_bytes = n_bytes * min(n, pace.block)
-        pace.note(n, n_calls * s_per_call + n * s_per_event, n_column_bytes)
+        cpu_s = n_calls * s_per_call + n * s_per_event
+        pace.note(n, slowness * cpu_s, cpu_s, n_bytes * min(n, pace.block))
         sizes.append(n)
         n_events -= n
     return sizes
@@ -26,17 +31,27 @@ def test_blocks_grow_where_calls_cost_more_than_events() -> None:
     assert pace.block > 50_000
 
 
+def test_blocks_grow_where_other_processes_have_the_cpu_most_of_the_time() -> None:
+    pace = Pace(1, None)
+    run(pace, 5_000_000, s_per_call=0.02, s_per_event=5e-7, slowness=5.0)
+    assert pace.block > 50_000
+
+
 def test_blocks_stay_small_where_events_cost_all() -> None:
     pace = Pace(1, None)
-    run(pace, 5_000_000, s_per_call=1e-5, s_per_event=1e-6)
-    assert pace.block <= 8 * 8192
+    run(pace, 1_000_000, s_per_call=1e-5, s_per_event=1e-5)
+    assert pace.block <= 8 * 512
 
 
-def test_expensive_events_get_no_larger_blocks() -> None:
+def test_expensive_events_are_taken_one_by_one_at_first_and_for_a_second_at_most_later() -> None:
     pace = Pace(1, None)
-    sizes = run(pace, 100_000, s_per_call=1.0, s_per_event=1e-3)
-    assert pace.block == 8192
-    assert max(sizes) == 8192
+    assert pace.n_wanted(100_000) == 1
+    sizes = run(pace, 200, s_per_call=0.03, s_per_event=1.0)
+    assert set(sizes) == {10}
+    assert pace.block == 512
+    pace = Pace(2, None)
+    sizes = run(pace, 20_000, s_per_call=0.03, s_per_event=0.01)
+    assert 50 < max(sizes) <= 130
 
 
 def test_wide_events_get_blocks_that_fit_the_memory() -> None:
@@ -53,13 +68,15 @@ def test_a_given_block_size_is_kept() -> None:
 
 def test_stretches_take_a_second_at_most_and_become_smaller_at_the_end() -> None:
     pace = Pace(4, 0)
-    pace.note(1000, 0.001, 0)  # a million events per second
+    pace.note(1000, 0.001, 0.001, 0)  # a million events per second
     assert pace.n_wanted(100_000_000) == 1_000_000
     assert pace.n_wanted(1_200_000) == 100_000
-    assert pace.n_wanted(1_000) == 20_000  # all that is left
+    assert pace.n_wanted(30_000) == 20_000
+    assert pace.n_wanted(1_000) == 1_000
 
 
-def test_the_first_stretch_is_no_more_than_a_share() -> None:
-    assert Pace(8, None).n_wanted(240) == 10
-    assert Pace(1, None).n_wanted(240) == 240
-    assert Pace(2, None, n_blocks=3).n_wanted(10_000_000) == 3 * 8192
+def test_what_calls_cost_decides_how_short_the_last_stretches_are() -> None:
+    cheap, dear = Pace(2, None), Pace(2, None)
+    run(cheap, 500_000, s_per_call=0.001, s_per_event=1e-6)
+    run(dear, 500_000, s_per_call=0.05, s_per_event=1e-6)
+    assert 3 * cheap.n_wanted(100_000) < 2 * dear.n_wanted(100_000)

@@ -146,7 +146,7 @@ class _Case:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     text=True,
-                ).stdout  # fmt: skip
+                ).stdout
             )
         )
         loop_s = float(text[0].split()[-1])
