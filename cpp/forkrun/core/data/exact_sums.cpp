@@ -20,6 +20,7 @@ __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 
 constexpr int word_bits = 64;
+constexpr int piece_bits = 51;
 /// Room for carries above the greatest value: sums of 2^40 values fit; more when more are added.
 constexpr int fewest_spare_bits = 40;
 /// From the least denormal number to sums of the largest ones, and room to place the window.
@@ -54,22 +55,90 @@ inline Parts parts_of(double value) {
   return {(magnitude ^ sign) - sign, field + static_cast<int>(1 - normal) + field_offset};
 }
 
-/// \pre the value is finite and fits into the window
+/// Values that are added together, in the first-level cache.
+constexpr std::size_t n_at_a_time = 256;
+template <typename T>
+using Buffer = std::array<T, n_at_a_time>;
+
+/// Exponent of the power of two by which values are multiplied to have their highest piece before
+/// the point.
+int scale_of(int base, std::size_t n_words) {
+  return -base - piece_bits * static_cast<int>(n_words - 1);
+}
+
+/// Whether `split` can take the values of a window.
+bool can_split(int base, std::size_t n_words) {
+  return (n_words == 2 || n_words == 3) && std::abs(scale_of(base, n_words)) < 1000;
+}
+
+/// Adding it leaves an integer in the lowest bits of a double: of values up to 2^51.
+constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
+constexpr Word magic_bits = std::bit_cast<Word>(magic);
+constexpr Word piece_size = Word{1} << piece_bits;
+constexpr Word bias = Word{1} << 50;  // above all highest pieces, so that they can be shifted
+
+/// Takes the nearest integer off, exactly, and has the next piece before the point.
+inline Word take_piece(double& value) {
+  const double with_magic = value + magic;
+  value = (value - (with_magic - magic)) * static_cast<double>(piece_size);
+  return std::bit_cast<Word>(with_magic) - magic_bits;
+}
+
+/// A piece without a sign: what it borrows is in `next`.
+inline Word without_sign(Word piece, Word& next) {
+  const Word moved = piece + piece_size;
+  next += (moved >> piece_bits) - 1;
+  return moved & (piece_size - 1);
+}
+
+/// Makes the words of values, in pieces of 51 bits. It never branches or shifts by what depends on
+/// a value, and stays in lanes of 64 bits: so it becomes vector instructions.
+/// \pre the values are finite and fit into the window with its spare bits
 template <std::size_t N_WORDS>
+void split(const double* values, std::size_t n, double scale, std::array<Buffer<Word>, 3>& words) {
+  for (std::size_t i = 0; i < n; ++i) {
+    double rest = values[i] * scale;
+    if constexpr (N_WORDS == 2) {
+      Word high = take_piece(rest);
+      const Word low = without_sign(take_piece(rest), high);
+      words[0][i] = low | (high << piece_bits);
+      words[1][i] =
+          ((high + bias) >> (word_bits - piece_bits)) - (bias >> (word_bits - piece_bits));
+    } else {
+      constexpr int n_used = 2 * piece_bits - word_bits;  // bits of the middle word
+      Word high = take_piece(rest);
+      Word middle = take_piece(rest);
+      const Word low = without_sign(take_piece(rest), middle);
+      middle = without_sign(middle, high);
+      words[0][i] = low | (middle << piece_bits);
+      words[1][i] = (middle >> (word_bits - piece_bits)) | (high << n_used);
+      words[2][i] = ((high + bias) >> (word_bits - n_used)) - (bias >> (word_bits - n_used));
+    }
+  }
+}
+
+template <std::size_t N_WORDS>
+inline void add_words(Word* number, const std::array<Buffer<Word>, 3>& words, std::size_t i) {
+  Word sum = 0;
+  const Word carry = __builtin_add_overflow(number[0], words[0][i], &sum) ? 1 : 0;
+  number[0] = sum;
+  if constexpr (N_WORDS == 2) {
+    number[1] += words[1][i] + carry;
+  } else {
+    Word added = 0;
+    Word next = __builtin_add_overflow(words[1][i], carry, &added) ? 1 : 0;
+    next += __builtin_add_overflow(number[1], added, &sum) ? 1 : 0;
+    number[1] = sum;
+    number[2] += words[2][i] + next;
+  }
+}
+
+/// \pre the value is finite and fits into the window
 inline void add_value(Word* words, double value, int base, std::size_t n_words) {
   const auto [mantissa, exponent] = parts_of(value);
-  if constexpr (N_WORDS == 2) {  // shifts 0 by any number
-    const auto shift = static_cast<unsigned>(exponent - base) & 127U;
-    const auto added = static_cast<UnsignedWide>(static_cast<Wide>(mantissa)) << shift;
-    const auto sum = ((static_cast<UnsignedWide>(words[1]) << word_bits) | words[0]) + added;
-    words[0] = static_cast<Word>(sum);
-    words[1] = static_cast<Word>(sum >> word_bits);
-    return;
-  }
   if (mantissa == 0) {
     return;
   }
-  const std::size_t n = N_WORDS == 0 ? n_words : N_WORDS;
   const auto shift = static_cast<unsigned>(exponent - base);
   const auto added = static_cast<UnsignedWide>(static_cast<Wide>(mantissa)) << (shift % word_bits);
   std::size_t k = shift / word_bits;
@@ -77,11 +146,21 @@ inline void add_value(Word* words, double value, int base, std::size_t n_words) 
   words[k] = static_cast<Word>(carry);
   Word next = static_cast<Word>(added >> word_bits);
   const Word sign = mantissa < 0 ? ~Word{0} : 0;
-  while (++k < n) {
+  while (++k < n_words) {
     carry = static_cast<UnsignedWide>(words[k]) + next + static_cast<Word>(carry >> word_bits);
     words[k] = static_cast<Word>(carry);
     next = sign;
   }
+}
+
+/// Upper half of the least magnitude above 0; more than any if all are 0.
+std::int32_t least_upper_half(std::span<const double> values) {
+  Word least = ~Word{0} - 1;
+  for (const double value : values) {
+    const Word magnitude = std::bit_cast<Word>(value) & magnitude_mask;
+    least = std::min(least, magnitude - 1);  // 0 becomes the greatest
+  }
+  return static_cast<std::int32_t>(std::min((least + 1) >> 32, Word{0x7fffffff}));
 }
 
 std::uint8_t kind_of(double value) {
@@ -199,20 +278,22 @@ ExactSums::Range ExactSums::Range::joined(Range other) const {
 }
 
 bool ExactSums::find_range(std::span<const double> values, Range& range) {
-  Word greatest = 0;
-  Word least = ~Word{0};  // less one, so that 0 is the greatest
+  std::int32_t greatest = 0;  // of the upper halves: so it becomes vector instructions
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
   for (const double value : values) {
-    const Word magnitude = std::bit_cast<Word>(value) & magnitude_mask;
-    greatest = std::max(greatest, magnitude);
-    least = std::min(least, magnitude - 1);
+    const auto upper = static_cast<std::int32_t>(std::bit_cast<Word>(value) >> 32 & 0x7fffffff);
+    greatest = std::max(greatest, upper);
+    least = std::min(least, upper);
   }
-  if (greatest == 0) {
-    return true;
+  const auto field = [](std::int32_t upper) { return upper >> (fraction_bits - 32); };
+  if (field(least) == 0) {
+    least = least_upper_half(values);
   }
-  const auto field = [](Word magnitude) {
-    return std::max(1, static_cast<int>(magnitude >> fraction_bits));
-  };
-  range = {field(least + 1) + field_offset, field(greatest) + field_offset + fraction_bits + 1};
+  range = {};
+  if (least <= greatest) {
+    range = {std::max(1, field(least)) + field_offset,
+             std::max(1, field(greatest)) + field_offset + fraction_bits + 1};
+  }
   return field(greatest) != exponent_mask;
 }
 
@@ -320,7 +401,7 @@ bool ExactSums::add_if_fits(std::size_t cell, std::span<const double> values) {
   }
   ++n_adds_;
   for (std::size_t s = 0; s < n_sums_; ++s) {
-    add_value<2>(&words_[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
+    add_value(&words_[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
   }
   return true;
 }
@@ -336,44 +417,56 @@ void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double
     return;
   }
   make_room(std::span{ranges}.first(n_sums_), cells.size());
-  const auto add_with = [&]<std::size_t N_WORDS>() {
+  const auto add_with = [&]<std::size_t N_WORDS>(auto some, auto values) {
     switch (n_sums_) {
-      case 1: return add_fitting<1, N_WORDS>(cells, columns);
-      case 2: return add_fitting<2, N_WORDS>(cells, columns);
-      default: return add_fitting<0, N_WORDS>(cells, columns);
+      case 1: return add_split<1, N_WORDS>(some, values);
+      case 2: return add_split<2, N_WORDS>(some, values);
+      default: return add_split<0, N_WORDS>(some, values);
     }
   };
-  if (n_words_ == 2) {
-    add_with.template operator()<2>();
-  } else if (n_words_ == 3) {
-    add_with.template operator()<3>();
-  } else {
-    add_with.template operator()<0>();
+  const bool can_split_all = std::ranges::all_of(
+      windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
+  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
+    const std::size_t n = std::min(n_at_a_time, cells.size() - first);
+    std::array<const double*, 8> values{};
+    std::ranges::transform(columns, values.begin(), [&](auto column) { return column + first; });
+    if (can_split_all && n_words_ == 2) {
+      add_with.template operator()<2>(cells.subspan(first, n), values.data());
+    } else if (can_split_all) {
+      add_with.template operator()<3>(cells.subspan(first, n), values.data());
+    } else {
+      add_wide(cells.subspan(first, n), values.data());
+    }
   }
 }
 
 template <std::size_t N_SUMS, std::size_t N_WORDS>
-void ExactSums::add_fitting(std::span<const std::uint32_t> cells,
-                            std::span<const double* const> columns) {
+void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* const* columns) {
   const std::size_t n_sums = N_SUMS == 0 ? n_sums_ : N_SUMS;
-  const std::size_t n_words = N_WORDS == 0 ? n_words_ : N_WORDS;
-  std::array<int, 8> bases{};
-  std::array<const double*, 8> values{};
+  std::array<std::array<Buffer<Word>, 3>, N_SUMS == 0 ? 8 : N_SUMS> added;
+  const std::size_t n = cells.size();
   for (std::size_t s = 0; s < n_sums; ++s) {
-    bases[s] = windows_[s].base;
-    values[s] = columns[s];
+    split<N_WORDS>(columns[s], n, std::ldexp(1, scale_of(windows_[s].base, N_WORDS)), added[s]);
   }
   Word* const words = words_.data();
-  const std::size_t n = cells.size();
   const bool prefetches = words_.size() * sizeof(Word) > cached_bytes;
   for (std::size_t i = 0; i < n; ++i) {
     if (prefetches) {
       const std::size_t later = std::min(i + prefetch_distance, n - 1);
-      __builtin_prefetch(words + cells[later] * n_sums * n_words, 1);
+      __builtin_prefetch(words + cells[later] * n_sums * N_WORDS, 1);
     }
-    Word* const number = words + cells[i] * n_sums * n_words;
+    Word* const numbers = words + cells[i] * n_sums * N_WORDS;
     for (std::size_t s = 0; s < n_sums; ++s) {
-      add_value<N_WORDS>(number + s * n_words, values[s][i], bases[s], n_words);
+      add_words<N_WORDS>(numbers + s * N_WORDS, added[s], i);
+    }
+  }
+}
+
+void ExactSums::add_wide(std::span<const std::uint32_t> cells, const double* const* columns) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      add_value(&words_[cells[i] * stride() + s * n_words_], columns[s][i], windows_[s].base,
+                n_words_);
     }
   }
 }

@@ -83,7 +83,8 @@ class ExactSums {
   [[nodiscard]] bool add_if_fits(std::size_t cell, std::span<const double> values);
   void add_each(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
   template <std::size_t N_SUMS, std::size_t N_WORDS>
-  void add_fitting(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
+  void add_split(std::span<const std::uint32_t> cells, const double* const* columns);
+  void add_wide(std::span<const std::uint32_t> cells, const double* const* columns);
   void merge_cells(const ExactSums& other);
   void merge_not_finite(const ExactSums& other);
   [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
