@@ -59,7 +59,7 @@ def _low_and_width(axis: Any) -> tuple[float, float]:
 def _integers(values: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     if values.dtype.kind not in "iub":
         raise TypeError("Only integer arrays supported when targeting integer axes")
-    if len(values) and not (-(2**31) <= values.min() and values.max() < 2**31):
+    if len(values) and not (values.min() >= -(2**31) and values.max() < 2**31):
         raise ValueError("Integer axis values must fit in a 32-bit signed integer")
     return values.astype(np.int32, copy=False)
 

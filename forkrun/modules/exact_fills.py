@@ -21,7 +21,7 @@ from forkrun import _core
 from forkrun.modules.bins_of_fills import column_of_axis, is_unseen
 from forkrun.rundir.histogram_sums import Storage, flat_places
 
-_CONTENT = bh.Histogram._hist  # type: ignore[misc]  # the slot itself
+_CONTENT: Any = bh.Histogram._hist  # the slot itself
 _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)
 _ONE = np.ones(1)
 Cells = npt.NDArray[Any]
@@ -147,10 +147,11 @@ class ExactFills:
         return [(axis.extent, _first_bin(axis)) for axis in axes]
 
     def _cells(self) -> Cells:
-        """(n_cells, n_words): the content's own memory."""
+        """(n_cells, n_words of 8 bytes): the content's own memory."""
         cells = np.asarray(self._content.view(True)).T
         assert cells.flags.c_contiguous
-        words: Cells = cells.reshape(-1).view(np.uint64).reshape(cells.size, -1)
+        n_words = cells.dtype.itemsize // 8
+        words: Cells = cells.reshape(-1).view(np.uint64).reshape(cells.size, n_words)
         return words
 
     def _show(self) -> None:
@@ -266,7 +267,8 @@ def exactly_filled(histogram: Any, storage: Storage) -> ExactFills:
     fills = ExactFills(histogram, storage)
     own = {"__slots__": (), "_forkrun_fills": fills, "_forkrun_class": plain}
     names = {"__module__": plain.__module__, "__qualname__": plain.__qualname__}
-    kind = type(plain)(
+    metaclass: Any = type(plain)
+    kind = metaclass(
         plain.__name__, (_ExactlyFilled, plain), {**own, **names}, family=plain._family
     )
     histogram.__class__ = kind
@@ -353,4 +355,4 @@ def _numbers(values: Any) -> npt.NDArray[np.float64]:
 
 
 def _independent(other: Any) -> Any:
-    return other.copy() if isinstance(other, _ExactlyFilled) else other
+    return copy.deepcopy(other) if isinstance(other, _ExactlyFilled) else other

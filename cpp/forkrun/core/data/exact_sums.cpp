@@ -78,14 +78,14 @@ constexpr Word piece_size = Word{1} << piece_bits;
 constexpr Word bias = Word{1} << 50;  // above all highest pieces, so that they can be shifted
 
 /// Takes the nearest integer off, exactly, and has the next piece before the point.
-inline Word take_piece(double& value) {
+[[gnu::always_inline]] inline Word take_piece(double& value) {
   const double with_magic = value + magic;
   value = (value - (with_magic - magic)) * static_cast<double>(piece_size);
   return std::bit_cast<Word>(with_magic) - magic_bits;
 }
 
 /// A piece without a sign: what it borrows is in `next`.
-inline Word without_sign(Word piece, Word& next) {
+[[gnu::always_inline]] inline Word without_sign(Word piece, Word& next) {
   const Word moved = piece + piece_size;
   next += (moved >> piece_bits) - 1;
   return moved & (piece_size - 1);
@@ -95,7 +95,8 @@ inline Word without_sign(Word piece, Word& next) {
 /// a value, and stays in lanes of 64 bits: so it becomes vector instructions.
 /// \pre the values are finite and fit into the window with its spare bits
 template <std::size_t N_WORDS>
-void split(const double* values, std::size_t n, double scale, std::array<Buffer<Word>, 3>& words) {
+[[gnu::always_inline]] inline void split_inline(const double* values, std::size_t n, double scale,
+                                                std::array<Buffer<Word>, 3>& words) {
   for (std::size_t i = 0; i < n; ++i) {
     double rest = values[i] * scale;
     if constexpr (N_WORDS == 2) {
@@ -115,6 +116,25 @@ void split(const double* values, std::size_t n, double scale, std::array<Buffer<
       words[2][i] = ((high + bias) >> (word_bits - n_used)) - (bias >> (word_bits - n_used));
     }
   }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+template <std::size_t N_WORDS>
+[[gnu::target("avx2")]] void split_with_avx2(const double* values, std::size_t n, double scale,
+                                             std::array<Buffer<Word>, 3>& words) {
+  split_inline<N_WORDS>(values, n, scale, words);
+}
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#endif
+
+template <std::size_t N_WORDS>
+void split(const double* values, std::size_t n, double scale, std::array<Buffer<Word>, 3>& words) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (has_avx2) {
+    return split_with_avx2<N_WORDS>(values, n, scale, words);
+  }
+#endif
+  split_inline<N_WORDS>(values, n, scale, words);
 }
 
 template <std::size_t N_WORDS>
