@@ -14,7 +14,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -68,6 +68,9 @@ bench-plan: build ## start and plan of a million lumis, and the constants of the
 
 bench-conditions: build ## what reading a condition costs, and the memory of children that share it
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/conditions.py
+
+bench-histograms: build ## fills of booked histograms, whose sums are exact, against hist's own
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/histograms.py
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core bench_units

@@ -137,14 +137,63 @@ class Schedule:
     def clear_histograms(self) -> None: ...
 
 class Histogram:
-    """`values`, `variances`: (n_bins + 2, …) float64 with flow bins, one dimension per axis."""
+    """A histogram of a C++ module. `sums`: of weights and of their squares; cells with flow bins,
+    the last axis runs fastest."""
 
     module: str
     name: str
     title: str
     axes: list[tuple[str, int, float, float, str]]  # name, n_bins, low, high, title
-    values: npt.NDArray[np.float64]
-    variances: npt.NDArray[np.float64]
+    sums: ExactSums
+
+FillAxis = tuple[Any, ...]
+"""An axis of a fill: n_bins, whether it has underflow, and overflow; then bins, (n,) or (1,) int32
+from -1 to n_bins, or, of a regular axis, coordinates, (n,) or (1,) float64, low edge and width of
+all bins together."""
+
+class ExactSums:
+    """Sums of doubles without rounding, n_sums for each of n_cells. They depend neither on the
+    order nor on the grouping of what was added. Memory is taken when something is added."""
+
+    def __init__(self, n_sums: int, n_cells: int) -> None: ...
+    @property
+    def n_sums(self) -> int: ...
+    @property
+    def n_cells(self) -> int: ...
+    @property
+    def n_words(self) -> int:
+        """Words of 64 bits per sum."""
+    @property
+    def n_not_finite(self) -> int:
+        """Values added that were infinite or NaN."""
+    @property
+    def empty(self) -> bool: ...
+    def fill(
+        self,
+        storage: str,
+        axes: Sequence[FillAxis],
+        weights: npt.NDArray[np.float64],
+        samples: npt.NDArray[np.float64],
+    ) -> None:
+        """Adds w, w², w y, w y², whichever the storage has, of each entry. The first axis runs
+        fastest. Entries in flow bins that an axis does not have are left out. Weights and samples:
+        (n,), or (1,) for all. Raises ValueError if lengths differ. Releases the GIL."""
+    def add(self, cells: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """`cells`: (n,); `values`: (n_sums, n)"""
+    def merge(self, other: ExactSums) -> None: ...
+    def clear(self) -> None: ...
+    def clear_cells(self, cells: npt.ArrayLike) -> None: ...
+    def move_cells(self, places: npt.ArrayLike, n_cells: int) -> None:
+        """Moves each cell to its place, (n_cells,), in another table; no two to the same."""
+    def copy(self) -> ExactSums: ...
+    def rounded(self) -> npt.NDArray[np.float64]:
+        """(n_sums, n_cells), as math.fsum rounds."""
+    def packed(self) -> npt.NDArray[np.uint64]:
+        """The same for the same sums; cells with content only."""
+    @staticmethod
+    def unpacked(packed: npt.NDArray[np.uint64], n_sums: int, n_cells: int) -> ExactSums:
+        """Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
+        if it is no result of it."""
 
 class Block:
     """What a Python module sees of an event block. Arrays are read-only views of the core's memory

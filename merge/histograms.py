@@ -1,9 +1,8 @@
-"""Sums the histograms of all units, in plan order, and writes them to a ROOT file."""
+"""Sums the histograms of all units exactly, rounds the sums, and writes them to a ROOT file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,20 +24,25 @@ def _core_axis(name: str, n_bins: int, low: float, high: float, title: str) -> H
 
 
 def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
-    """Sums of a histogram of a C++ analyzer."""
+    """Sums of a histogram of a C++ analyzer, whose last axis runs fastest."""
     axes = tuple(_core_axis(*axis) for axis in histogram.axes)
-    sums = np.stack([histogram.values.T, histogram.variances.T])
-    return HistogramSums(histogram.title, axes, Storage.WEIGHTS, sums)
+    exact = histogram.sums
+    if len(axes) > 1:
+        shape = [axis.extent for axis in reversed(axes)]
+        places = np.arange(exact.n_cells, dtype=np.uint32).reshape(shape).T
+        exact.move_cells(places.ravel(), exact.n_cells)
+    return HistogramSums(histogram.title, axes, Storage.WEIGHTS, exact)
 
 
 def sum_histograms(files: Iterable[Path]) -> list[Named]:
-    """(module, name, sum) in booking order; each file holds those of one unit."""
+    """(module, name, sum) in booking order; each file holds those of one unit. The order of the
+    files does not matter, but for that of histograms that only some have."""
     totals: dict[tuple[str, str], HistogramSums] = {}
     for file in files:
         for module, name, part in read_parts(file):
             key = (module, name)
             if key not in totals:
-                totals[key] = replace(part, sums=part.sums.copy())
+                totals[key] = part
                 continue
             try:
                 totals[key].add(part)

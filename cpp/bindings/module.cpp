@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "C++ core of forkrun: columns, schedule, event loop, ROOT input and output";
   register_errors(module);
   register_digest(module);
+  register_exact_sums(module);
   register_files(module);
   register_memory(module);
   register_tree_writer(module);

@@ -103,25 +103,19 @@ class JobScheduleBuilder {
 struct HistogramCopy {
   std::string module, name, title;
   std::vector<Axis> axes;
-  std::vector<double> values, variances;
+  ExactSums sums;
 };
 
 std::vector<HistogramCopy> histograms(const JobSchedule& job) {
   std::vector<HistogramCopy> copies;
   for (const auto& [module, histogram] : job.schedule->histograms()) {
-    const auto copy = [](const auto& span) { return std::vector(span.begin(), span.end()); };
-    copies.push_back({*module, histogram->name(), histogram->title(), copy(histogram->axes()),
-                      copy(histogram->values()), copy(histogram->variances())});
+    copies.push_back({*module,
+                      histogram->name(),
+                      histogram->title(),
+                      {histogram->axes().begin(), histogram->axes().end()},
+                      histogram->sums()});
   }
   return copies;
-}
-
-py::array with_flow(const HistogramCopy& histogram, const std::vector<double>& values) {
-  std::vector<py::ssize_t> shape;
-  for (const auto& axis : histogram.axes) {
-    shape.push_back(static_cast<py::ssize_t>(axis.n_bins + 2));
-  }
-  return py::array_t<double>(shape, values.data());
 }
 
 py::list axes_of(const HistogramCopy& histogram) {
@@ -138,10 +132,7 @@ void register_histogram(py::module_& module) {
       .def_readonly("name", &HistogramCopy::name)
       .def_readonly("title", &HistogramCopy::title)
       .def_property_readonly("axes", &axes_of)
-      .def_property_readonly("values",
-                             [](const HistogramCopy& copy) { return with_flow(copy, copy.values); })
-      .def_property_readonly(
-          "variances", [](const HistogramCopy& copy) { return with_flow(copy, copy.variances); });
+      .def_readonly("sums", &HistogramCopy::sums);
 }
 
 /// Labels of modules and names of input columns, by node.

@@ -6,6 +6,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/column.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
+  core/data/exact_sums.hpp
   core/data/histogram.hpp
   core/data/nearest_name.hpp
   core/data/parameters.hpp

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import boost_histogram as bh
-import numpy as np
-import numpy.typing as npt
 
 from forkrun.errors import JobError
+from forkrun.modules.exact_fills import exactly_filled
 from forkrun.rundir.histogram_sums import (
     AxisKind,
     HistogramAxis,
     HistogramSums,
     Storage,
-    Sums,
     check_text,
     shape_of,
 )
@@ -51,14 +49,13 @@ class BookedHistogram:
             raise ValueError(f"histogram {name!r}: {error}") from None
         grows = any(axis.grows for axis in self._declared)
         self._as_declared = histogram.copy().reset() if grows else None
+        self._fills = exactly_filled(histogram, self._storage)
 
     def take(self, module: str) -> HistogramSums:
         """What it holds, as a copy. Raises JobError, with the label of the module, if it cannot be
         written any more: what has grown is seen here for the first time."""
         try:
-            return HistogramSums(
-                self._title, self._axes(), self._storage, _sums(self.histogram, self._storage)
-            )
+            return HistogramSums(self._title, self._axes(), self._storage, self._fills.total())
         except ValueError as error:
             raise JobError(f"histogram {module}/{self._name}: {error}") from None
 
@@ -128,28 +125,3 @@ def _bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
         case bh.axis.Regular() | bh.axis.Variable():
             return AxisKind.VARIABLE, tuple(axis.edges.tolist())
     raise ValueError(f"ROOT has nothing like the axis {axis!r}")
-
-
-def _sums(histogram: bh.Histogram[Any], storage: Storage) -> Sums:
-    """Sums of a histogram, in the form of `HistogramSums.sums`."""
-    cells = np.asarray(histogram.view(flow=True)).T
-    if storage is Storage.COUNTS:
-        return np.array(cells, dtype=np.float64)[np.newaxis]
-    sums: Sums = np.empty((len(storage.sums), *cells.shape))
-    if storage is Storage.WEIGHTS:
-        sums[0], sums[1] = cells["value"], cells["variance"]
-        return sums
-    _fill_of_profile(sums, cells)
-    return sums
-
-
-def _fill_of_profile(sums: Sums, cells: npt.NDArray[Any]) -> None:
-    """boost_histogram keeps means and sums of squared deviations from them."""
-    is_weighted = len(sums) == 4
-    sums[0] = cells["sum_of_weights" if is_weighted else "count"]
-    if is_weighted:
-        sums[1] = cells["sum_of_weights_squared"]
-    spread = "_sum_of_weighted_deltas_squared" if is_weighted else "_sum_of_deltas_squared"
-    np.multiply(sums[0], cells["value"], out=sums[-2])
-    np.multiply(sums[-2], cells["value"], out=sums[-1])
-    sums[-1] += cells[spread]

@@ -142,6 +142,8 @@ class Units(Sequence[Unit]):
 
     def _joined_ranges(self, begin: int, end: int) -> tuple[EntryRange, ...]:
         """Ranges [begin, end) of the plan; those that follow each other in a file are one."""
+        if begin == end:
+            return ()
         file, first, last = self.file[begin:end], self.first[begin:end], self.last[begin:end]
         is_new = np.ones(len(file), dtype=np.bool_)
         is_new[1:] = (file[1:] != file[:-1]) | (first[1:] != last[:-1])

@@ -1,10 +1,11 @@
-"""The file of a unit's histograms: a header in JSON that says what they are, then plain arrays.
+"""The file of a unit's histograms: a header in JSON that says what they are, then their sums.
 
-    bytes 0-7     b"frkhist1"
+    bytes 0-7     b"frkhist2"
     bytes 8-15    length of the header, little-endian, without a sign
     header        {"histograms": [{"module", "name", "title", "storage", "axes": [...]}, ...]}
     spaces        until the place is a multiple of 8
-    sums          float64, little-endian, of one histogram after the other: `HistogramSums.sums`
+    sums          of one histogram after the other, in words of 8 bytes, little-endian: the number
+                  of words, then what `ExactSums.packed` gives: the filled bins, in fixed point
 
 A run directory may come from another user. So nothing in it is executed (as a pickle would be), and
 the reader of one of these files relies on nothing that it says."""
@@ -15,17 +16,18 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.rundir.histogram_sums import (
     HistogramAxis,
     HistogramSums,
     Storage,
-    Sums,
     check_name,
     check_text,
     shape_of,
@@ -36,7 +38,7 @@ Named = tuple[str, str, HistogramSums]
 
 _Described = tuple[str, str, str, Storage, tuple[HistogramAxis, ...]]
 
-_MAGIC = b"frkhist1"
+_MAGIC = b"frkhist2"
 _N_PREFIX = 16
 _KEYS = {"module", "name", "title", "storage", "axes"}
 
@@ -46,7 +48,13 @@ def encode(histograms: Sequence[Named]) -> list[bytes | memoryview]:
     text = f'{{"histograms": [{", ".join(_describe(*each) for each in histograms)}]}}'.encode()
     text += b" " * (-len(text) % 8)
     prefix = _MAGIC + len(text).to_bytes(8, "little") + text
-    return [prefix, *(np.ascontiguousarray(h.sums, dtype="<f8").data for _, _, h in histograms)]
+    return [prefix, *chain.from_iterable(_packed(h.exact) for _, _, h in histograms)]
+
+
+def _packed(sums: _core.ExactSums) -> Iterator[bytes | memoryview]:
+    words = sums.packed().astype("<u8", copy=False)
+    yield len(words).to_bytes(8, "little")
+    yield words.data
 
 
 def _describe(module: str, name: str, histogram: HistogramSums) -> str:
@@ -56,7 +64,7 @@ def _describe(module: str, name: str, histogram: HistogramSums) -> str:
 
 
 def read_parts(file: Path) -> list[Named]:
-    """What was given to `encode`; the sums are read-only. Raises InputError that names the file."""
+    """What was given to `encode`. Raises InputError that names the file."""
     try:
         return list(_decode(file.read_bytes()))
     except OSError as error:
@@ -68,12 +76,16 @@ def read_parts(file: Path) -> list[Named]:
 def _decode(data: bytes) -> Iterator[Named]:
     place = _N_PREFIX + _n_header(data)
     for module, name, title, storage, axes in _header(data[_N_PREFIX:place]):
-        shape = shape_of(storage, axes)
-        n_bytes = 8 * math.prod(shape)
-        if place + n_bytes > len(data):
+        n_sums, *extents = shape_of(storage, axes)
+        end = place + 8 + 8 * int.from_bytes(data[place : place + 8], "little")
+        if place + 8 > len(data) or end > len(data):
             raise ValueError(f"{module}/{name} goes beyond the end of the file")
-        sums: Sums = np.frombuffer(data, "<f8", n_bytes // 8, place).reshape(shape)
-        place += n_bytes
+        words = np.frombuffer(data, "<u8", offset=place + 8, count=(end - place - 8) // 8)
+        try:
+            sums = _core.ExactSums.unpacked(words, n_sums, math.prod(extents))
+        except ValueError as error:
+            raise ValueError(f"{module}/{name}: {error}") from None
+        place = end
         yield module, name, HistogramSums(title, axes, storage, sums)
     if place != len(data):
         raise ValueError(f"{len(data) - place} bytes follow the last histogram")

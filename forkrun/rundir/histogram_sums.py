@@ -1,4 +1,4 @@
-"""What a histogram holds, as sums that can be added: of one unit, or of a whole job."""
+"""What a histogram holds, as exact sums that can be added: of one unit, or of a whole job."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from forkrun import _core
 
 Sums = npt.NDArray[np.float64]
 Category = str | int
@@ -206,17 +208,26 @@ _GROWING = (AxisKind.INTEGER, AxisKind.CATEGORY)
 
 @dataclass
 class HistogramSums:
-    """`sums`: (n_sums, …, extent of axis 1, of axis 0) float64: the first axis runs fastest, as in
-    ROOT; flow bins as the axes have them."""
+    """`exact`: (n_sums, n_cells): the first axis runs fastest, as in ROOT; flow bins as the axes
+    have them."""
 
     title: str
     axes: tuple[HistogramAxis, ...]
     storage: Storage
-    sums: Sums
+    exact: _core.ExactSums
 
     def __post_init__(self) -> None:
-        if self.sums.shape != shape_of(self.storage, self.axes):
-            raise ValueError(f"sums of shape {self.sums.shape} do not fit the axes")
+        n_sums, *extents = shape_of(self.storage, self.axes)
+        if (self.exact.n_sums, self.exact.n_cells) != (n_sums, math.prod(extents)):
+            raise ValueError(f"sums of {self.exact.n_cells} bins do not fit the axes")
+
+    @property
+    def sums(self) -> Sums:
+        """(n_sums, …, extent of axis 1, of axis 0) float64, correctly rounded."""
+        return self.exact.rounded().reshape(shape_of(self.storage, self.axes))
+
+    def copy(self) -> HistogramSums:
+        return replace(self, exact=self.exact.copy())
 
     def add(self, other: HistogramSums) -> None:
         """Adds in place; axes that grow get the bins of both. Raises ValueError if they are not of
@@ -228,24 +239,36 @@ class HistogramSums:
         if self.axes != other.axes:
             axes = tuple(_joined(*pair) for pair in zip(self.axes, other.axes, strict=True))
             self._spread_to(axes)
-            other = replace(other)
+            other = other.copy()
             other._spread_to(axes)
-        self.sums += other.sums
+        self.exact.merge(other.exact)
 
     def in_order(self) -> HistogramSums:
         """The sums with categories in the order of the file: those that were declared, then those
         that fills have added, sorted; so it does not depend on which child saw which first."""
-        result = replace(self)
+        result = self.copy()
         result._spread_to(tuple(_sorted(axis) for axis in self.axes))
         return result
 
     def _spread_to(self, axes: tuple[HistogramAxis, ...]) -> None:
         if axes == self.axes:
             return
-        wider = np.zeros(shape_of(self.storage, axes))
-        places = [_places(old, new) for old, new in zip(self.axes, axes, strict=True)]
-        wider[np.ix_(np.arange(len(wider)), *reversed(places))] = self.sums
-        self.axes, self.sums = axes, wider
+        _, *extents = shape_of(self.storage, axes)
+        bins = [_places(old, new) for old, new in zip(self.axes, axes, strict=True)]
+        self.exact.move_cells(flat_places(bins, extents[::-1]), math.prod(extents))
+        self.axes = axes
+
+
+def flat_places(
+    bins: Sequence[npt.NDArray[np.intp]], extents: Sequence[int]
+) -> npt.NDArray[np.uint32]:
+    """(cells,) the place of each in a table with these extents; the first axis runs fastest.
+    `bins`: of each axis, where its bins are in the table."""
+    places, stride = np.zeros(1, dtype=np.intp), 1
+    for places_of_axis, extent in zip(bins, extents, strict=True):
+        places = (places_of_axis[:, np.newaxis] * stride + places).ravel()
+        stride *= extent
+    return places.astype(np.uint32)
 
 
 def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]:

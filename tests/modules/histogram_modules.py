@@ -47,3 +47,24 @@ class Booking(forkrun.Analyzer):
 
     def analyze(self, block: Any) -> None:
         pass
+
+
+class Weighted(forkrun.Analyzer):
+    """Fills weights of both signs over many orders of magnitude, and profiles of them."""
+
+    consumes = ("event", "luminosityBlock")
+
+    def __init__(self) -> None:
+        new = hist.Hist.new
+        self.weights = self.book("weights", new.Reg(3, 0, 101, name="event").Weight())
+        self.double = self.book("double", new.Reg(3, 0, 101, name="event").Double())
+        self.profile = self.book("profile", new.Reg(3, 0, 101, name="event").WeightedMean())
+        self.names = self.book("names", new.StrCat([], growth=True, name="v").Weight())
+
+    def analyze(self, block: Any) -> None:
+        event = block["event"].astype(float)
+        weights = np.sin(event * 7) * 10 ** (20 * np.cos(event))
+        self.weights.fill(event, weight=weights)
+        self.double.fill(event=event, weight=weights)
+        self.profile.fill(event, weight=weights, sample=1 / event)
+        self.names.fill([f"v{int(n) % 4}" for n in event], weight=weights)

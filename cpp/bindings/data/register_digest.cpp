@@ -3,7 +3,7 @@
 
 #include <forkrun/core/data/event_id.hpp>
 
-#include "bindings.hpp"
+#include "../bindings.hpp"
 
 namespace py = pybind11;
 

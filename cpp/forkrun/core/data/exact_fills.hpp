@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <forkrun/core/data/exact_sums.hpp>
+
+namespace forkrun {
+
+/// Which sums a histogram keeps. w: weights of fills; y: what a profile takes the mean of. Products
+/// are rounded, then summed exactly.
+enum class Moments {
+  counts,          ///< w
+  weights,         ///< w, w²
+  means,           ///< w, w y, w y²
+  weighted_means,  ///< w, w², w y, w y²
+};
+
+[[nodiscard]] std::size_t n_sums_of(Moments moments);
+
+/// Values of entries, or one that all have.
+struct FillColumn {
+  const double* values{};
+  bool is_one{};
+};
+
+/// Where entries are on an axis: their bins, from -1 (underflow) to n_bins (overflow), or, on a
+/// regular axis, their coordinates.
+struct FillAxis {
+  std::uint32_t n_bins{};
+  bool has_underflow{};
+  bool has_overflow{};
+  const std::int32_t* bins{};
+  const double* coordinates{};  ///< unless `bins` are given
+  double low{};
+  double width{};  ///< of all bins together
+  bool is_one{};   ///< one for all entries
+};
+
+/// Adds entries; the first axis runs fastest. Entries in flow bins that an axis does not have are
+/// left out. Bins of regular axes are those of boost-histogram, to the last bit.
+void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
+               FillColumn samples, std::size_t n_entries);
+
+}  // namespace forkrun

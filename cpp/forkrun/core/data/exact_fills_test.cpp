@@ -1,0 +1,58 @@
+#include <forkrun/core/data/exact_fills.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace forkrun {
+namespace {
+
+TEST(ExactFillsTest, cells_and_moments_of_a_profile) {
+  const std::vector<double> x{-1, 0, 4.9, 5, 10, std::nan("")};
+  const std::vector<double> w{1, 2, 3, 4, 5, 6};
+  const double y = 2;
+  ExactSums sums{4, 4};
+  const FillAxis axis{.n_bins = 2,
+                      .has_underflow = true,
+                      .has_overflow = true,
+                      .coordinates = x.data(),
+                      .low = 0,
+                      .width = 10};
+  fill_sums(sums, Moments::weighted_means, {&axis, 1}, {w.data(), false}, {&y, true}, x.size());
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{1, 5, 4, 11, 1, 13, 16, 61,  //
+                                                 2, 10, 8, 22, 4, 20, 16, 44}));
+}
+
+TEST(ExactFillsTest, entries_outside_of_axes_without_flow_bins_are_left_out) {
+  const std::vector<double> x{-1, 0, 1, 2, 3};
+  const std::vector<std::int32_t> bins{0, 1, 2, 0, -1};
+  const double w = 0.5;
+  ExactSums sums{2, 4};
+  const std::vector<FillAxis> axes{
+      {.n_bins = 2, .coordinates = x.data(), .low = 0, .width = 2},
+      {.n_bins = 2, .bins = bins.data()},
+  };
+  fill_sums(sums, Moments::weights, axes, {&w, true}, {}, x.size());
+  // (0, 1) is in cell 2; (1, 2) is outside; (2, 0) is at the upper edge, in cell 1
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{0, 0.5, 0.5, 0, 0, 0.25, 0.25, 0}));
+}
+
+TEST(ExactFillsTest, many_entries_are_added_as_few_are) {
+  std::vector<double> x(5000);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<double>(i % 100) / 100;
+  }
+  const double w = 0.1;
+  ExactSums sums{1, 100};
+  const FillAxis axis{.n_bins = 100, .coordinates = x.data(), .low = 0, .width = 1};
+  fill_sums(sums, Moments::counts, {&axis, 1}, {&w, true}, {}, x.size());
+  ExactSums expected{1, 1};
+  for (int n = 0; n < 50; ++n) {
+    expected.add(0, std::span{&w, 1});
+  }
+  EXPECT_EQ(sums.rounded()[50], expected.rounded()[0]);
+}
+
+}  // namespace
+}  // namespace forkrun

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include <forkrun/concurrency/cache_lines.hpp>
+
+namespace forkrun {
+
+/// Sums of doubles without rounding: `n_sums` for each of `n_cells`. A sum is an integer in two's
+/// complement times a power of two, wide enough for all that was added to any cell; it is rounded
+/// once, when it is read. So it depends on what was added, and not on order or grouping.
+///
+/// The sums of a cell lie next to each other, each in `n_words` words of 64 bits, the lowest first.
+/// The window of bits that these words are is per sum. It moves and widens, for all cells, when a
+/// value does not fit or so many were added that carries could leave it. Memory is taken when
+/// something is added for the first time. What is not finite is kept apart.
+class ExactSums {
+ public:
+  ExactSums(std::size_t n_sums, std::size_t n_cells);
+
+  [[nodiscard]] std::size_t n_sums() const { return n_sums_; }
+  [[nodiscard]] std::size_t n_cells() const { return n_cells_; }
+  [[nodiscard]] std::size_t n_words() const { return n_words_; }
+  /// Values that were not finite.
+  [[nodiscard]] std::uint64_t n_not_finite() const { return n_not_finite_; }
+  /// Nothing was added.
+  [[nodiscard]] bool empty() const { return n_adds_ == 0 && n_not_finite_ == 0; }
+
+  /// `values`: one per sum. \pre cell < n_cells
+  void add(std::size_t cell, std::span<const double> values);
+  /// `columns`: one per sum, each with a value per element of `cells`. \pre all cells < n_cells
+  void add(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
+  /// \pre as many sums and cells
+  void merge(const ExactSums& other);
+  void clear();
+  void clear_cell(std::size_t cell);
+  /// Moves the cells to others of a larger table. `places`: (n_cells,) distinct, each < n_cells of
+  /// the new table.
+  void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
+
+  /// (n_sums, n_cells), to nearest, ties to even, as Python's math.fsum; infinite where that would
+  /// be too large. Sums that have had an infinite value are infinite, of both signs or NaN: NaN.
+  [[nodiscard]] std::vector<double> rounded() const;
+
+  /// For a file: the cells with content, as words of 64 bits, in as many as these need.
+  [[nodiscard]] std::vector<std::uint64_t> packed() const;
+  /// Inverse of `packed`. \throws Error if it is no result of it
+  [[nodiscard]] static ExactSums unpacked(std::span<const std::uint64_t> packed, std::size_t n_sums,
+                                          std::size_t n_cells);
+
+ private:
+  /// Bits in which values lie: all are multiples of 2^low, with magnitudes below 2^high.
+  struct Range {
+    int low{};
+    int high{};
+    [[nodiscard]] bool empty() const { return low >= high; }
+    [[nodiscard]] Range joined(Range other) const;
+  };
+  struct Window {
+    int base{};    ///< exponent of the lowest bit of the lowest word
+    Range seen{};  ///< of all values added
+  };
+  using Words = std::vector<std::uint64_t, CacheLineAllocator<std::uint64_t>>;
+
+  class Reader;
+
+  [[nodiscard]] std::size_t stride() const { return n_sums_ * n_words_; }
+  [[nodiscard]] std::size_t n_stored() const { return is_dense_ ? n_cells_ : cells_.size(); }
+  [[nodiscard]] std::size_t cell_at(std::size_t place) const {
+    return is_dense_ ? place : cells_[place];
+  }
+  /// Range of finite values; \returns false if some are not
+  static bool find_range(std::span<const double> values, Range& range);
+  [[nodiscard]] bool fits(std::span<const Range> ranges, int n_spare_bits) const;
+  void make_room(std::span<const Range> ranges, std::uint64_t n_adds);
+  void widen(std::span<const Range> ranges, int n_spare_bits);
+  void make_dense();
+  /// For 2 words in a dense table. \returns false, and nothing is added, if something does not fit
+  [[nodiscard]] bool add_if_fits(std::size_t cell, std::span<const double> values);
+  void add_each(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
+  template <std::size_t N_SUMS, std::size_t N_WORDS>
+  void add_split(std::span<const std::uint32_t> cells, const double* const* columns);
+  void add_wide(std::span<const std::uint32_t> cells, const double* const* columns);
+  void merge_cells(const ExactSums& other);
+  void merge_not_finite(const ExactSums& other);
+  [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
+  /// Bits that the content of a sum takes.
+  [[nodiscard]] Range content(std::size_t sum) const;
+
+  std::size_t n_sums_;
+  std::size_t n_cells_;
+  std::size_t n_words_{2};
+  bool is_dense_{false};
+  std::vector<std::uint32_t>
+      cells_{};  ///< unless it is dense: the cells that have words, ascending
+  Words words_{};
+  std::vector<Window> windows_;
+  std::uint64_t n_adds_{};
+  std::uint64_t n_not_finite_{};
+  /// Which values that are not finite a sum (cell * n_sums + sum) has had.
+  std::map<std::uint64_t, std::uint8_t> not_finite_{};
+};
+
+}  // namespace forkrun

@@ -1,0 +1,182 @@
+#include <forkrun/core/data/exact_sums.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+namespace {
+
+constexpr double greatest = std::numeric_limits<double>::max();
+constexpr double least = std::numeric_limits<double>::denorm_min();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+void add(ExactSums& sums, const std::vector<double>& values) {
+  for (const double value : values) {
+    sums.add(0, std::array{value});
+  }
+}
+
+double sum_of(const std::vector<double>& values) {
+  ExactSums sums{1, 1};
+  add(sums, values);
+  return sums.rounded()[0];
+}
+
+TEST(ExactSumsTest, sums_are_rounded_once) {
+  EXPECT_EQ(sum_of({}), 0);
+  EXPECT_EQ(sum_of({0.1, 0.2, 0.3, -0.6}), 2.7755575615628914e-17);
+  EXPECT_EQ(sum_of({1e100, 1, -1e100}), 1);
+  EXPECT_EQ(sum_of({greatest, greatest, -greatest, least, -greatest}), least);
+  EXPECT_EQ(sum_of({greatest, greatest}), infinity);
+  EXPECT_EQ(sum_of({-greatest, -greatest}), -infinity);
+  EXPECT_EQ(sum_of({0.0, -0.0}), 0);
+}
+
+TEST(ExactSumsTest, ties_go_to_even_unless_something_small_decides) {
+  const double half_ulp = std::ldexp(1, -53);
+  EXPECT_EQ(sum_of({1, half_ulp}), 1);
+  EXPECT_EQ(sum_of({1, half_ulp, least}), 1 + 2 * half_ulp);
+  EXPECT_EQ(sum_of({1, half_ulp, -least}), 1);
+  EXPECT_EQ(sum_of({1, 2 * half_ulp, half_ulp}), 1 + 4 * half_ulp);
+  EXPECT_EQ(sum_of({-1, -half_ulp, -least}), -1 - 2 * half_ulp);
+}
+
+TEST(ExactSumsTest, denormal_numbers_are_exact) {
+  const double small = std::numeric_limits<double>::min();
+  EXPECT_EQ(sum_of({least, least, least}), 3 * least);
+  EXPECT_EQ(sum_of({small, -least}), small - least);
+  EXPECT_EQ(sum_of({-small, least, 1, -1}), least - small);
+}
+
+TEST(ExactSumsTest, carries_and_borrows_go_through_all_words) {
+  EXPECT_EQ(sum_of({std::ldexp(1, 120), -1, 1, std::ldexp(-1, 120), 3}), 3);
+  EXPECT_EQ(sum_of({std::ldexp(1, 900), -least, std::ldexp(-1, 900)}), -least);
+}
+
+TEST(ExactSumsTest, the_order_of_values_does_not_matter) {
+  std::mt19937_64 random{1};
+  std::uniform_int_distribution<int> exponents{-300, 300};
+  std::normal_distribution<double> mantissas;
+  std::vector<double> values(2000);
+  for (auto& value : values) {
+    value = std::ldexp(mantissas(random), exponents(random));
+  }
+  const double sum = sum_of(values);
+  for (int n = 0; n < 5; ++n) {
+    std::ranges::shuffle(values, random);
+    EXPECT_EQ(sum_of(values), sum);
+  }
+}
+
+TEST(ExactSumsTest, batches_and_merges_give_what_single_values_do) {
+  std::mt19937_64 random{2};
+  std::uniform_int_distribution<std::uint32_t> cell{0, 9};
+  for (const int spread : {2, 20, 200}) {
+    std::uniform_int_distribution<int> exponents{-spread, spread};
+    std::normal_distribution<double> mantissas;
+    ExactSums singly{2, 10};
+    ExactSums merged{2, 10};
+    for (int n = 0; n < 20; ++n) {
+      ExactSums part{2, 10};
+      std::vector<std::uint32_t> cells(50);
+      std::vector<double> w(50);
+      std::vector<double> y(50);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        cells[i] = cell(random);
+        w[i] = std::ldexp(mantissas(random), exponents(random));
+        y[i] = w[i] * w[i];
+        singly.add(cells[i], std::array{w[i], y[i]});
+      }
+      part.add(cells, std::array<const double*, 2>{w.data(), y.data()});
+      merged.merge(n % 2 == 0 ? part : ExactSums::unpacked(part.packed(), 2, 10));
+    }
+    EXPECT_EQ(singly.rounded(), merged.rounded());
+    EXPECT_EQ(singly.packed(), merged.packed());
+    EXPECT_EQ(ExactSums::unpacked(singly.packed(), 2, 10).rounded(), singly.rounded());
+  }
+}
+
+TEST(ExactSumsTest, values_of_ordinary_weights_take_two_words_and_others_more) {
+  ExactSums sums{2, 1};
+  for (const double weight : {0.3, 1.7, -1.0, 9.9}) {
+    sums.add(0, std::array{weight, weight * weight});
+  }
+  EXPECT_EQ(sums.n_words(), 2U);
+  sums.add(0, std::array{1e-300, 1e300});
+  EXPECT_GT(sums.n_words(), 2U);
+  sums.clear();
+  EXPECT_EQ(sums.n_words(), 2U);
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{0, 0}));
+}
+
+TEST(ExactSumsTest, what_is_not_finite_is_kept_apart_and_counted) {
+  const double nan = std::nan("");
+  ExactSums sums{1, 5};
+  const std::vector<std::uint32_t> cells{0, 1, 2, 2, 3, 4, 0};
+  const std::vector<double> values{infinity, -infinity, infinity, -infinity, nan, 7, 1};
+  sums.add(cells, std::array{values.data()});
+  const auto read = ExactSums::unpacked(sums.packed(), 1, 5);
+  for (const auto& each : {sums, read}) {
+    const auto rounded = each.rounded();
+    EXPECT_EQ(rounded[0], infinity);
+    EXPECT_EQ(rounded[1], -infinity);
+    EXPECT_TRUE(std::isnan(rounded[2]));
+    EXPECT_TRUE(std::isnan(rounded[3]));
+    EXPECT_EQ(rounded[4], 7);
+    EXPECT_EQ(each.n_not_finite(), 5U);
+  }
+  sums.clear_cell(3);
+  EXPECT_EQ(sums.rounded()[3], 0);
+}
+
+TEST(ExactSumsTest, cells_move_to_a_larger_table) {
+  ExactSums sums{1, 3};
+  sums.add(0, std::array{1.5});
+  sums.add(2, std::array{infinity});
+  sums.add(1, std::array{2.5});
+  sums.move_cells(std::vector<std::uint32_t>{4, 0, 2}, 6);
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{2.5, 0, infinity, 0, 1.5, 0}));
+  sums.add(5, std::array{1.0});
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{2.5, 0, infinity, 0, 1.5, 1}));
+}
+
+TEST(ExactSumsTest, few_filled_cells_take_few_words_in_a_file) {
+  ExactSums sums{2, 1'000'000};
+  EXPECT_EQ(sums.packed().size(), 8U);
+  sums.add(999'999, std::array{1.0, 1.0});
+  EXPECT_EQ(sums.packed().size(), 11U);
+  const auto read = ExactSums::unpacked(sums.packed(), 2, 1'000'000);
+  EXPECT_EQ(read.rounded()[999'999], 1);
+}
+
+TEST(ExactSumsTest, any_changed_word_is_an_error_or_another_number) {
+  ExactSums sums{2, 4};
+  sums.add(1, std::array{0.1, 1e200});
+  sums.add(3, std::array{-0.3, infinity});
+  const auto packed = sums.packed();
+  for (std::size_t k = 0; k < packed.size(); ++k) {
+    for (const std::uint64_t word : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{39},
+                                     std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
+      auto changed = packed;
+      changed[k] = word;
+      try {
+        auto read = ExactSums::unpacked(changed, 2, 4);
+        read.merge(sums);
+        EXPECT_EQ(read.rounded().size(), 8U);
+      } catch (const Error&) {
+      }
+    }
+    EXPECT_THROW(static_cast<void>(ExactSums::unpacked(std::span{packed}.first(k), 2, 4)), Error);
+  }
+}
+
+}  // namespace
+}  // namespace forkrun
