@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,13 +51,15 @@ class MergedOutput:
 
 @dataclass(frozen=True)
 class MergeSummary:
-    """`n_events` and `digest`: of the events that children read."""
+    """`n_events` and `digest`: of the events that children read; `not_finite`: by histogram that
+    was filled with such, infinite or NaN values in its sums."""
 
     n_events: int
     digest: str
     outputs: list[MergedOutput]
     n_histograms: int
     n_bytes_histograms: int = 0
+    not_finite: dict[str, int] = field(default_factory=dict)
 
 
 def merge_run(
@@ -80,11 +82,11 @@ def merge_run(
             _merge_output(folder, config, output, ordered, planned, progress)
             for output in (config.outputs if ordered else ())
         ]
-        n_histograms, n_bytes = _merge_histograms(folder, ordered)
+        histograms = _merge_histograms(folder, ordered)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), config, ordered, error)
         raise
-    return MergeSummary(read.count, read.hex, outputs, n_histograms, n_bytes)
+    return MergeSummary(read.count, read.hex, outputs, *histograms)
 
 
 def _units_to_merge(planned: Planned, commits: Sequence[Commit]) -> Sequence[PlannedUnit]:
@@ -134,11 +136,18 @@ def _parts_to_join(parts: Sequence[OutputPart]) -> Sequence[OutputPart]:
     return [part for part in parts if part.n_events] or parts[:1]
 
 
-def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int]:
-    """Merges the histograms; returns their number, and the size of their file."""
+def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:
+    """Merges the histograms; returns their number, the size of their file, and which were filled
+    with values that are not finite."""
     parts = [commit.histograms for commit in commits if commit.histograms]
     if not parts:
-        return 0, 0
+        return 0, 0, {}
     with published(RunDirectory(folder).histograms) as temporary:
-        n_histograms = write_histograms(temporary, sum_histograms(checked_files(folder, parts)))
-        return n_histograms, temporary.stat().st_size
+        totals = sum_histograms(checked_files(folder, parts))
+        n_histograms = write_histograms(temporary, totals)
+        not_finite = {
+            f"{module}/{name}": total.exact.n_not_finite
+            for module, name, total in totals
+            if total.exact.n_not_finite
+        }
+        return n_histograms, temporary.stat().st_size, not_finite

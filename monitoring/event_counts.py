@@ -57,6 +57,8 @@ class EventCounts:
     digest_read: str
     digests_agree: bool | None
     outputs: tuple[OutputCounts, ...]
+    not_finite: dict[str, int]
+    """By histogram (MODULE/NAME) that was filled with such: infinite or NaN values in its sums."""
 
     @property
     def is_partial(self) -> bool:
@@ -104,6 +106,7 @@ def count_events(records: RunRecords) -> EventCounts:
             else (planned, n_planned) == (covered, n_read + len(left_out))
         ),
         outputs=tuple(_output(records, label) for label in _labels(records)),
+        not_finite=_not_finite(records),
     )
 
 
@@ -156,6 +159,12 @@ def _output(records: RunRecords, label: str) -> OutputCounts:
 def _agree(merged: Written, n_events: int, digest: str) -> bool:
     """A file without event ids has no digest: then its number of events must do."""
     return merged.n_events == n_events and merged.digest in (None, digest)
+
+
+def _not_finite(records: RunRecords) -> dict[str, int]:
+    end = records.last("merge_end")
+    found = end.details.get("not_finite") if end else None
+    return dict(found) if isinstance(found, Mapping) else {}
 
 
 def _merged(records: RunRecords) -> Mapping[str, Written]:

@@ -95,6 +95,9 @@ def _events(events: EventCounts) -> list[str]:
         lines.append(_row("", f"committed {units}, safe in the run directory; the rest is to do:"))
         lines.append(_row("", "run the same command again, or forkrun resume RUNDIR"))
     lines += [_row("", _output(output, events)) for output in events.outputs]
+    for name, n_values in list(events.not_finite.items())[:MAX_RECOVERIES_SHOWN]:
+        what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
+        lines.append(_row("", f"{what}, and so are its bins"))
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
 
 

@@ -107,7 +107,8 @@ def end_merge(
     """Finishes a merge that has written its summary; may be done twice."""
     summary = json.loads(_summary(folder, is_whole).read_bytes())
     outputs = {output.pop("label"): output for output in summary["outputs"]}
-    timeline.record("merge_end", pid=os.getpid(), outputs=outputs)
+    not_finite = summary.get("not_finite", {})
+    timeline.record("merge_end", pid=os.getpid(), outputs=outputs, not_finite=not_finite)
     if is_whole and not config.merge.keep_temporary and not folder.units.is_symlink():
         shutil.rmtree(folder.units, ignore_errors=True)
 

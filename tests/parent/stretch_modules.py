@@ -63,6 +63,19 @@ class WithCallbacks(Weighted):
         super().analyze(block)
 
 
+class Infinite(forkrun.Analyzer):
+    """One weight of 384 is infinite."""
+
+    consumes = ("event",)
+
+    def __init__(self) -> None:
+        axis = hist.axis.Regular(5, 0, 400, name="event")
+        self.weights = self.book("weights", hist.Hist(axis, storage=hist.storage.Weight()))
+
+    def analyze(self, block: Any) -> None:
+        self.weights.fill(block["event"], weight=np.where(block["event"] == 300, np.inf, 1.0))
+
+
 class Naive(forkrun.Analyzer):
     """Takes it that a block has one lumi."""
 

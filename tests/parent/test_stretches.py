@@ -14,6 +14,7 @@ from tests.support.jobs import environment, forkrun, ledger_units, output_digest
 MODULES = Path(__file__).with_name("stretch_modules.py")
 N_LUMIS = 24
 N_EVENTS = 384
+NOTING = ("Weighted", "OneLumi", "WithCallbacks")
 
 
 def job_of(folder: Path, name: str = "Weighted", **sections: Any) -> Path:
@@ -27,7 +28,7 @@ def job_of(folder: Path, name: str = "Weighted", **sections: Any) -> Path:
                 {
                     "label": "m",
                     "type": f"python:{MODULES}:{name}",
-                    "params": {} if name == "Naive" else {"notes": str(folder / "notes")},
+                    "params": {"notes": str(folder / "notes")} if name in NOTING else {},
                 }
             ],
             "paths": {"p": ["m"]},
@@ -140,3 +141,12 @@ def test_reports_and_lumi_accounting_count_every_unit_of_a_stretch(tmp_path: Pat
     accounted = json.loads((folder / "processedLumis.json").read_text())
     assert accounted == {str(run): [[1, N_LUMIS // 2]] for run in (1, 2)}
     assert json.loads((folder / "notFinishedLumis.json").read_text()) == {}
+
+
+def test_weights_that_are_not_finite_are_reported(tmp_path: Path) -> None:
+    job_of(tmp_path, "Infinite")
+    folder = run(tmp_path, "run", "--children", 2)
+    report = json.loads((folder / "report.json").read_text())["events"]
+    assert report["not_finite"] == {"m/weights": 2}  # the weight and its square
+    text = (folder / "report.txt").read_text()
+    assert "histogram m/weights: 2 of the values summed are infinite or NaN" in text
