@@ -1,9 +1,9 @@
 """How a job went: samples of memory, CPU and reads, and the report made of them.
 
-Imports of this package are light: plotting is loaded only by `write_report`.
+Imports of this package are light: `forkrun.monitoring.report`, which writes the report, is not
+loaded with it.
 """
 
-from forkrun.monitoring.report import write_report
 from forkrun.monitoring.sampler import Sampler, SamplerSettings, sample_self
 from forkrun.monitoring.timeline import Timeline, TimelineEvent
 
@@ -13,5 +13,4 @@ __all__ = [
     "Timeline",
     "TimelineEvent",
     "sample_self",
-    "write_report",
 ]

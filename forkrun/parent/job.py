@@ -30,7 +30,6 @@ from forkrun.parent.merging import end_merge, merge, problem_of_merge
 from forkrun.parent.messages import Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
-from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
@@ -188,6 +187,8 @@ def _end(
 
 def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool | None) -> None:
     """Writes the report; if that fails, the job does not. Nothing is forked any more."""
+    from forkrun.parent.reporting import write_report  # loaded while children process events
+
     try:
         with lock.kept_by_thread():
             write_report(folder.path, plots=plots)

@@ -85,11 +85,14 @@ class RunObserver:
             )
 
     def tick(self) -> None:
+        """Records, samples and shows how far children are."""
         done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}
         self._tick_also()
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
+        if any(done.values()):
+            import forkrun.parent.reporting  # noqa: F401 -- what the end of the job needs
 
     def close(self) -> None:
         """The children have ended."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from forkrun import monitoring
 from forkrun.base.durable import write_text
+from forkrun.monitoring import report as reports
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
@@ -14,10 +14,10 @@ from forkrun.rundir.directory import RunDirectory
 
 
 def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
-    """Writes `report.json`, `report.txt` and `plots/`, as `forkrun.monitoring.write_report`, and
-    `timing.json` and `trace.json`, if there is anything for them. Returns what `report.json` holds.
-    Raises InputError and OutputError."""
-    report = monitoring.write_report(run_dir, plots=plots)
+    """Writes what `forkrun.monitoring.report.write_report` does, and `timing.json` and
+    `trace.json`, if there is anything for them. Returns what `report.json` holds. Raises InputError
+    and OutputError."""
+    report = reports.write_report(run_dir, plots=plots)
     records = read_records(run_dir)
     try:
         timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.errors import InputError
-from forkrun.monitoring import write_report
 from forkrun.monitoring.children import spread, summarize_children, utilization
 from forkrun.monitoring.event_counts import add_digests, count_events
 from forkrun.monitoring.memory import memory_against_time, summarize_memory
 from forkrun.monitoring.phases import measure_phases
 from forkrun.monitoring.records import read_records
+from forkrun.monitoring.report import write_report
 from forkrun.monitoring.summary import Outcome, summarize
 
 from .conftest import MIB, T0, ledgers, plan, sample_line, timeline_lines
