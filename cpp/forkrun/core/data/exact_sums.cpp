@@ -48,16 +48,20 @@ bool ExactSums::fits(std::span<const Range> ranges, int n_spare_bits) const {
 
 /// After this, values in the ranges can be added without a check.
 void ExactSums::make_room(std::span<const Range> ranges, std::uint64_t n_adds) {
-  n_adds_ += n_adds;
-  const int n_spare_bits = spare_bits(n_adds_);
+  std::uint64_t n_all = 0;
+  if (__builtin_add_overflow(n_adds_, n_adds, &n_all)) {
+    throw Error{"exact sums: more than 2^64 values were added"};
+  }
+  const int n_spare_bits = spare_bits(n_all);
   if (!fits(ranges, n_spare_bits)) {
     widen(ranges, n_spare_bits);
   }
-  for (std::size_t s = 0; s < n_sums_; ++s) {
-    windows_[s].seen = windows_[s].seen.joined(ranges[s]);
-  }
   if (!is_dense_) {
     make_dense();
+  }
+  n_adds_ = n_all;
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    windows_[s].seen = windows_[s].seen.joined(ranges[s]);
   }
 }
 
@@ -108,25 +112,18 @@ void ExactSums::make_dense() {
 }
 
 void ExactSums::merge(const ExactSums& other) {
-  merge_not_finite(other);
-  if (other.n_adds_ == 0) {
-    return;
-  }
-  std::array<Range, 8> ranges{};
-  for (std::size_t s = 0; s < n_sums_; ++s) {
-    ranges[s] = other.windows_[s].seen;
-  }
   if (n_adds_ == 0 && !is_dense_) {
-    is_dense_ = other.is_dense_;
-    cells_ = other.cells_;
-    words_ = other.words_;
-    windows_ = other.windows_;
-    n_words_ = other.n_words_;
-    n_adds_ = other.n_adds_;
-    return;
+    ExactSums copy{other};
+    copy.not_finite_ = std::move(not_finite_);
+    copy.n_not_finite_ = n_not_finite_;
+    *this = std::move(copy);
+  } else if (other.n_adds_ != 0) {
+    std::array<Range, 8> ranges{};
+    std::ranges::transform(other.windows_, ranges.begin(), &Window::seen);
+    make_room(std::span{ranges}.first(n_sums_), other.n_adds_);
+    merge_cells(other);
   }
-  make_room(std::span{ranges}.first(n_sums_), other.n_adds_);
-  merge_cells(other);
+  merge_not_finite(other);
 }
 
 void ExactSums::merge_cells(const ExactSums& other) {

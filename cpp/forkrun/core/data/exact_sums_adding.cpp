@@ -67,13 +67,15 @@ bool ExactSums::add_if_fits(std::size_t cell, std::span<const double> values) {
   }
   for (std::size_t s = 0; s < n_sums_; ++s) {
     const Word magnitude = std::bit_cast<Word>(values[s]) & magnitude_mask;
-    const int low = std::max(1, static_cast<int>(magnitude >> fraction_bits)) + field_offset;
-    const int high = low + fraction_bits + 1;
-    auto& [base, seen] = windows_[s];
     if (magnitude == 0) {
       continue;
     }
-    if (low < base || high + spare_bits(0) > base + 2 * word_bits) {
+    const int field = static_cast<int>(magnitude >> fraction_bits);
+    const int low = std::max(1, field) + field_offset;
+    const int high = low + fraction_bits + 1;
+    auto& [base, seen] = windows_[s];
+    if (field == exponent_mask || low < base ||
+        std::max(high, seen.high) + spare_bits(0) > base + 2 * word_bits) {
       return false;
     }
     seen = seen.joined({low, high});

@@ -30,16 +30,6 @@ void add_number(Word* words, std::span<const Word> added) {
   }
 }
 
-bool take_magnitude(std::span<const Word> number, Number& magnitude) {
-  const bool is_negative = (number.back() >> 63) != 0;
-  Word carry = is_negative ? 1 : 0;
-  for (std::size_t k = 0; k < number.size(); ++k) {
-    magnitude[k] = (is_negative ? ~number[k] : number[k]) + carry;
-    carry = carry != 0 && magnitude[k] == 0 ? 1 : 0;
-  }
-  return is_negative;
-}
-
 namespace {
 
 double times_power(double value, int exponent) {

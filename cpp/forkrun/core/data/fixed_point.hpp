@@ -80,7 +80,15 @@ void shift_number(std::span<const Word> number, int shift, std::span<Word> resul
 void add_number(Word* words, std::span<const Word> added);
 
 /// Writes the magnitude of a number; \returns whether it is negative
-bool take_magnitude(std::span<const Word> number, Number& magnitude);
+inline bool take_magnitude(std::span<const Word> number, Number& magnitude) {
+  const bool is_negative = (number.back() >> 63) != 0;
+  Word carry = is_negative ? 1 : 0;
+  for (std::size_t k = 0; k < number.size(); ++k) {
+    magnitude[k] = (is_negative ? ~number[k] : number[k]) + carry;
+    carry = carry != 0 && magnitude[k] == 0 ? 1 : 0;
+  }
+  return is_negative;
+}
 
 /// A number as a double: to nearest, ties to even.
 [[nodiscard]] double round_number(std::span<const Word> number, int base);
