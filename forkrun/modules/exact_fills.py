@@ -1,14 +1,12 @@
-"""Booked histograms whose weighted fills are summed exactly, whatever their order and grouping.
+"""Weighted fills of a booked histogram, summed exactly, whatever their order and grouping.
 
-`exactly_filled` gives a histogram a class of its own, derived from the one that it has. Its fills
-with weights or samples go to an `ExactSums`; those without only count, and go to boost-histogram.
-All that reads or writes a histogram gets at its content as `_hist`. There the rounded sums are put
-into the content (`show`), to be taken out again before the next fill (`hide`). What was written to
-cells meanwhile stays, instead of their sums."""
+Fills with weights or samples go to an `ExactSums`; those without only count, and go to
+boost-histogram. The rounded sums are put into the content (`show`) for all that reads or writes it,
+to be taken out again before the next fill (`hide`). What was written to cells meanwhile stays,
+instead of their sums."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +17,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.modules.bins_of_fills import column_of_axis, is_unseen
+from forkrun.modules.storage_sums import sums_of, write_sums
 from forkrun.rundir.histogram_sums import Storage, flat_places
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
@@ -196,143 +195,6 @@ class _FillTarget:
 _PROFILES = (bh.storage.Mean.__bases__[0], bh.storage.WeightedMean.__bases__[0])
 
 
-class _ExactlyFilled:
-    """What a booked histogram does in another way than the class that it is of."""
-
-    __slots__ = ()
-    _forkrun_fills: ExactFills
-    _forkrun_class: Any
-
-    @property
-    def _hist(self) -> Any:
-        return self._forkrun_fills.content()
-
-    @_hist.setter
-    def _hist(self, content: Any) -> None:
-        self._forkrun_fills.replace(content)
-
-    def fill(
-        self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
-    ) -> Any:
-        options = {"weight": weight, "sample": sample, "threads": threads}
-        self._forkrun_fills.fill(super().fill, args, options, axes)  # type: ignore[misc]
-        return self
-
-    def reset(self) -> Any:
-        self._forkrun_fills.clear()
-        return self
-
-    def __iadd__(self, other: Any) -> Any:
-        operation = super().__iadd__  # type: ignore[misc]
-        if not isinstance(other, bh.Histogram):
-            return operation(other)
-        self._forkrun_fills.combine(operation, _independent(other))
-        return self
-
-    def __isub__(self, other: Any) -> Any:
-        operation = super().__isub__  # type: ignore[misc]
-        if not isinstance(other, bh.Histogram):
-            return operation(other)
-        self._forkrun_fills.combine(operation, _independent(other))
-        return self
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return _itself, (copy.deepcopy(self),)
-
-    def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Others of the class are plain."""
-        return cls._forkrun_class(*args, **options)
-
-    @classmethod
-    def _clone(cls, *args: Any, **options: Any) -> Any:
-        return cls._forkrun_class._clone(*args, **options)
-
-    @classmethod
-    def _export_bh_(cls, other: Any) -> None:
-        """`other` was made of this one, and shares its content so far."""
-        other._hist = copy.copy(other._hist)
-        other.axes = other._generate_axes_()
-
-
-def _itself(histogram: Any) -> Any:
-    """What makes a pickled histogram plain."""
-    return histogram
-
-
-def exactly_filled(histogram: Any, storage: Storage) -> ExactFills:
-    """Has all fills of the histogram summed exactly from now on."""
-    plain = type(histogram)
-    if histogram._hist._storage_type is bh.storage.Unlimited.__bases__[0]:
-        _convert_to_double(histogram)
-    fills = ExactFills(histogram, storage)
-    own = {"__slots__": (), "_forkrun_fills": fills, "_forkrun_class": plain}
-    names = {"__module__": plain.__module__, "__qualname__": plain.__qualname__}
-    metaclass: Any = type(plain)
-    kind = metaclass(
-        plain.__name__, (_ExactlyFilled, plain), {**own, **names}, family=plain._family
-    )
-    histogram.__class__ = kind
-    return fills
-
-
-def sums_of(content: Any, storage: Storage) -> npt.NDArray[np.float64]:
-    """Sums of what boost_histogram holds: (n_sums, …, bins of axis 1, of axis 0), flow included."""
-    cells = np.asarray(content.view(True)).T
-    if storage is Storage.COUNTS:
-        return np.array(cells, dtype=np.float64)[np.newaxis]
-    sums = np.empty((len(storage.sums), *cells.shape))
-    if storage is Storage.WEIGHTS:
-        sums[0], sums[1] = cells["value"], cells["variance"]
-        return sums
-    _take_profile(sums, cells)
-    return sums
-
-
-def _take_profile(sums: npt.NDArray[np.float64], cells: Cells) -> None:
-    """boost_histogram keeps means and sums of squared deviations from them."""
-    is_weighted = len(sums) == 4
-    sums[0] = cells["sum_of_weights" if is_weighted else "count"]
-    if is_weighted:
-        sums[1] = cells["sum_of_weights_squared"]
-    np.multiply(sums[0], cells["value"], out=sums[-2])
-    np.multiply(sums[-2], cells["value"], out=sums[-1])
-    sums[-1] += cells[_spread_of(is_weighted)]
-
-
-def write_sums(content: Any, storage: Storage, sums: npt.NDArray[np.float64]) -> None:
-    """Inverse of `sums_of`, up to rounding. `sums`: (n_sums, n_cells)"""
-    cells = np.asarray(content.view(True)).T
-    sums = sums.reshape(len(sums), *cells.shape)
-    if storage is Storage.COUNTS:
-        cells[...] = sums[0]
-        return
-    if storage is Storage.WEIGHTS:
-        cells["value"], cells["variance"] = sums
-        return
-    is_weighted = len(sums) == 4
-    cells["sum_of_weights" if is_weighted else "count"] = sums[0]
-    if is_weighted:
-        cells["sum_of_weights_squared"] = sums[1]
-    with np.errstate(all="ignore"):
-        means = np.where(sums[0] == 0, 0, sums[-2] / sums[0])
-        cells["value"] = means
-        cells[_spread_of(is_weighted)] = sums[-1] - sums[-2] * means
-
-
-def _spread_of(is_weighted: bool) -> str:
-    return "_sum_of_weighted_deltas_squared" if is_weighted else "_sum_of_deltas_squared"
-
-
-def _convert_to_double(histogram: Any) -> None:
-    """Its cells are no memory that others could write."""
-    content = histogram._hist
-    axes = [content.axis(n) for n in range(content.rank())]
-    double = bh._core.hist.any_double(axes, bh._core.storage.double())
-    double.view(True)[...] = content.view(True)
-    histogram._hist = double
-    histogram.axes = histogram._generate_axes_()
-
-
 def _first_bin(axis: Any) -> int:
     return int(axis.value(0)) if isinstance(axis, bh._core.axis.integer_growth) else 0
 
@@ -352,7 +214,3 @@ def _numbers(values: Any) -> npt.NDArray[np.float64]:
     if numbers.ndim > 1:
         raise ValueError("All arrays must be 1D")
     return np.atleast_1d(numbers)
-
-
-def _independent(other: Any) -> Any:
-    return copy.deepcopy(other) if isinstance(other, _ExactlyFilled) else other

@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_an_error() -> None:
             sums.add(cells, values)
     with pytest.raises(ValueError, match="differ in size"):
         sums.merge(_core.ExactSums(2, 4))
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="cell 2 of 2"):
         sums.move_cells([0, 1, 2], 2)
     with pytest.raises(IndexError):
         sums.clear_cells([3])

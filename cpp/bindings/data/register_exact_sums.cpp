@@ -106,12 +106,10 @@ void fill(ExactSums& sums, const std::string& storage, const std::vector<py::tup
   fill_sums(sums, moments, plain, column_of(weights), column_of(samples), n_entries);
 }
 
-void check_numbers(const ExactSums& sums, std::span<const std::uint32_t> cells,
-                   std::size_t n_cells) {
+void check_numbers(std::span<const std::uint32_t> cells, std::size_t n_cells) {
   for (const auto cell : cells) {
     if (cell >= n_cells) {
-      throw py::index_error("cell " + std::to_string(cell) + " of " +
-                            std::to_string(sums.n_cells()));
+      throw py::index_error("cell " + std::to_string(cell) + " of " + std::to_string(n_cells));
     }
   }
 }
@@ -122,7 +120,7 @@ void add(ExactSums& sums, const Array<std::uint32_t>& cells, const Array<double>
       values.shape(1) != cells.size()) {
     throw py::value_error("wanted a value per sum and cell");
   }
-  check_numbers(sums, span_of(cells), sums.n_cells());
+  check_numbers(span_of(cells), sums.n_cells());
   std::vector<const double*> columns;
   for (py::ssize_t s = 0; s < values.shape(0); ++s) {
     columns.push_back(values.data() + s * values.shape(1));
@@ -139,7 +137,7 @@ void merge(ExactSums& sums, const ExactSums& other) {
 }
 
 void clear_cells(ExactSums& sums, const Array<std::uint32_t>& cells) {
-  check_numbers(sums, span_of(cells), sums.n_cells());
+  check_numbers(span_of(cells), sums.n_cells());
   for (const auto cell : span_of(cells)) {
     sums.clear_cell(cell);
   }
@@ -149,7 +147,7 @@ void move_cells(ExactSums& sums, const Array<std::uint32_t>& places, std::size_t
   if (static_cast<std::size_t>(places.size()) != sums.n_cells()) {
     throw py::value_error("wanted a place per cell");
   }
-  check_numbers(sums, span_of(places), n_cells);
+  check_numbers(span_of(places), n_cells);
   sums.move_cells(span_of(places), n_cells);
 }
 

@@ -65,14 +65,19 @@ class ExactSums {
     Range seen{};  ///< of all values added
   };
   using Words = std::vector<std::uint64_t, CacheLineAllocator<std::uint64_t>>;
-
-  class Reader;
+  enum NotFinite : std::uint8_t { plus_infinite = 1, minus_infinite = 2, not_a_number = 4 };
 
   [[nodiscard]] std::size_t stride() const { return n_sums_ * n_words_; }
   [[nodiscard]] std::size_t n_stored() const { return is_dense_ ? n_cells_ : cells_.size(); }
   [[nodiscard]] std::size_t cell_at(std::size_t place) const {
     return is_dense_ ? place : cells_[place];
   }
+  [[nodiscard]] std::span<const std::uint64_t> number(std::size_t place, std::size_t sum) const {
+    return {&words_[place * stride() + sum * n_words_], n_words_};
+  }
+  [[nodiscard]] std::vector<std::size_t> places_with_content() const;
+  static std::uint8_t kind_of(double not_finite);
+  static double value_of(std::uint8_t kinds);
   /// Range of finite values; \returns false if some are not
   static bool find_range(std::span<const double> values, Range& range);
   [[nodiscard]] bool fits(std::span<const Range> ranges, int n_spare_bits) const;
@@ -90,6 +95,8 @@ class ExactSums {
   [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
   /// Bits that the content of a sum takes.
   [[nodiscard]] Range content(std::size_t sum) const;
+  void pack_numbers(std::span<const std::size_t> places, std::span<const int> bases,
+                    std::span<std::uint64_t> result) const;
 
   std::size_t n_sums_;
   std::size_t n_cells_;

@@ -137,6 +137,73 @@ TEST(ExactSumsTest, what_is_not_finite_is_kept_apart_and_counted) {
   EXPECT_EQ(sums.rounded()[3], 0);
 }
 
+TEST(ExactSumsTest, what_is_not_finite_is_kept_apart_beside_the_largest_numbers) {
+  for (const double value : {infinity, -infinity, std::nan("")}) {
+    ExactSums sums{1, 1};
+    add(sums, {greatest, value});
+    EXPECT_EQ(sums.n_not_finite(), 1U);
+    add(sums, {-infinity, -greatest, -greatest});
+    EXPECT_EQ(sums.n_not_finite(), 2U);
+    EXPECT_EQ(std::isnan(sums.rounded()[0]), value != -infinity);
+  }
+}
+
+TEST(ExactSumsTest, sums_of_a_file_have_room_for_more) {
+  for (const double sign : {1.0, -1.0}) {
+    ExactSums sums{1, 1};  // 2^127 - 1, which takes two words to the last bit
+    add(sums, {sign * std::ldexp(1, 127), -sign});
+    auto read = ExactSums::unpacked(sums.packed(), 1, 1);
+    EXPECT_EQ(read.n_words(), 2U);
+    add(read, {sign * std::ldexp(1, 52)});
+    EXPECT_EQ(read.rounded()[0], sign * std::ldexp(1, 127));
+    add(read, {-sign * std::ldexp(1, 127), sign});
+    EXPECT_EQ(read.rounded()[0], sign * std::ldexp(1, 52));
+  }
+}
+
+TEST(ExactSumsTest, more_than_2_to_the_40_values_have_room_and_too_many_to_count_are_an_error) {
+  ExactSums sums{2, 1};
+  sums.add(0, std::array{1.0, -3.0});
+  for (int n = 0; n < 63; ++n) {
+    sums.merge(sums);
+  }
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{std::ldexp(1, 63), std::ldexp(-3, 63)}));
+  sums.add(0, std::array{-1.0, 1024.0});
+  sums.add(0, std::array{std::ldexp(-1, 63), std::ldexp(3, 63)});
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{-1, 1024}));
+  EXPECT_THROW(sums.merge(sums), Error);
+  EXPECT_FALSE(sums.empty());
+  EXPECT_EQ(sums.rounded(), (std::vector<double>{-1, 1024}));
+}
+
+TEST(ExactSumsTest, windows_that_move_keep_signs_and_bits) {
+  std::mt19937_64 random{3};
+  std::uniform_int_distribution<int> exponents{-1074, 1023};
+  const std::vector<double> edges{least, -least, greatest, -greatest, 0.0, -0.0, 1, -1};
+  for (int n = 0; n < 300; ++n) {
+    std::vector<double> values(edges);
+    for (int k = 0; k < 8; ++k) {
+      values.push_back(std::ldexp(k % 2 == 0 ? 1 : -1, exponents(random)));
+    }
+    std::ranges::shuffle(values, random);
+    ExactSums up{1, 2};
+    ExactSums down{1, 2};
+    ExactSums parts{1, 2};
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      up.add(1, std::array{values[k]});
+      down.add(1, std::array{-values[values.size() - 1 - k]});
+      ExactSums part{1, 2};
+      part.add(1, std::array{values[k]});
+      parts.merge(k % 2 == 0 ? part : ExactSums::unpacked(part.packed(), 1, 2));
+    }
+    EXPECT_EQ(parts.packed(), up.packed());
+    EXPECT_EQ(down.rounded()[1], -up.rounded()[1]);
+    up.merge(down);
+    EXPECT_EQ(up.packed(), ExactSums(1, 2).packed());
+    EXPECT_FALSE(std::signbit(up.rounded()[1]));
+  }
+}
+
 TEST(ExactSumsTest, cells_move_to_a_larger_table) {
   ExactSums sums{1, 3};
   sums.add(0, std::array{1.5});

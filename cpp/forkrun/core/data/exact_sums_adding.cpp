@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <forkrun/core/data/exact_sums.hpp>
+#include <forkrun/core/data/fixed_point.hpp>
+#include <forkrun/core/data/split_values.hpp>
+
+namespace forkrun {
+
+using namespace fixed_point;
+
+namespace {
+
+constexpr std::size_t cached_bytes = 256 * 1024;
+constexpr std::size_t prefetch_distance = 16;
+
+/// Upper half of the least magnitude above 0; more than any if all are 0.
+std::int32_t least_upper_half(std::span<const double> values) {
+  Word least = ~Word{0} - 1;
+  for (const double value : values) {
+    const Word magnitude = std::bit_cast<Word>(value) & magnitude_mask;
+    least = std::min(least, magnitude - 1);  // 0 becomes the greatest
+  }
+  return static_cast<std::int32_t>(std::min((least + 1) >> 32, Word{0x7fffffff}));
+}
+
+}  // namespace
+
+bool ExactSums::find_range(std::span<const double> values, Range& range) {
+  std::int32_t greatest = 0;  // of the upper halves: so it becomes vector instructions
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  for (const double value : values) {
+    const auto upper = static_cast<std::int32_t>(std::bit_cast<Word>(value) >> 32 & 0x7fffffff);
+    greatest = std::max(greatest, upper);
+    least = std::min(least, upper);
+  }
+  const auto field = [](std::int32_t upper) { return upper >> (fraction_bits - 32); };
+  if (field(least) == 0) {
+    least = least_upper_half(values);
+  }
+  range = {};
+  if (least <= greatest) {
+    range = {std::max(1, field(least)) + field_offset,
+             std::max(1, field(greatest)) + field_offset + fraction_bits + 1};
+  }
+  return field(greatest) != exponent_mask;
+}
+
+void ExactSums::add(std::size_t cell, std::span<const double> values) {
+  if (is_dense_ && n_words_ == 2 && add_if_fits(cell, values)) {
+    return;
+  }
+  const auto number = static_cast<std::uint32_t>(cell);
+  std::array<const double*, 8> columns{};
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    columns[s] = &values[s];
+  }
+  add({&number, 1}, {columns.data(), n_sums_});
+}
+
+bool ExactSums::add_if_fits(std::size_t cell, std::span<const double> values) {
+  if (n_adds_ >> fewest_spare_bits != 0) {
+    return false;
+  }
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    const Word magnitude = std::bit_cast<Word>(values[s]) & magnitude_mask;
+    if (magnitude == 0) {
+      continue;
+    }
+    const int field = static_cast<int>(magnitude >> fraction_bits);
+    const int low = std::max(1, field) + field_offset;
+    const int high = low + fraction_bits + 1;
+    auto& [base, seen] = windows_[s];
+    if (field == exponent_mask || low < base ||
+        std::max(high, seen.high) + spare_bits(0) > base + 2 * word_bits) {
+      return false;
+    }
+    seen = seen.joined({low, high});
+  }
+  ++n_adds_;
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    add_value(&words_[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
+  }
+  return true;
+}
+
+void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double* const> columns) {
+  std::array<Range, 8> ranges{};
+  bool are_finite = true;
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    are_finite &= find_range({columns[s], cells.size()}, ranges[s]);
+  }
+  if (!are_finite) {
+    add_each(cells, columns);
+    return;
+  }
+  make_room(std::span{ranges}.first(n_sums_), cells.size());
+  const auto add_with = [&]<std::size_t N_WORDS>(auto some, auto values) {
+    switch (n_sums_) {
+      case 1: return add_split<1, N_WORDS>(some, values);
+      case 2: return add_split<2, N_WORDS>(some, values);
+      default: return add_split<0, N_WORDS>(some, values);
+    }
+  };
+  const bool can_split_all = std::ranges::all_of(
+      windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
+  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
+    const std::size_t n = std::min(n_at_a_time, cells.size() - first);
+    std::array<const double*, 8> values{};
+    std::ranges::transform(columns, values.begin(), [&](auto column) { return column + first; });
+    if (can_split_all && n_words_ == 2) {
+      add_with.template operator()<2>(cells.subspan(first, n), values.data());
+    } else if (can_split_all) {
+      add_with.template operator()<3>(cells.subspan(first, n), values.data());
+    } else {
+      add_wide(cells.subspan(first, n), values.data());
+    }
+  }
+}
+
+template <std::size_t N_SUMS, std::size_t N_WORDS>
+void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* const* columns) {
+  const std::size_t n_sums = N_SUMS == 0 ? n_sums_ : N_SUMS;
+  std::array<WordColumns, N_SUMS == 0 ? 8 : N_SUMS> added;
+  const std::size_t n = cells.size();
+  for (std::size_t s = 0; s < n_sums; ++s) {
+    split_values<N_WORDS>(columns[s], n, windows_[s].base, added[s]);
+  }
+  Word* const words = words_.data();
+  const bool prefetches = words_.size() * sizeof(Word) > cached_bytes;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (prefetches) {
+      const std::size_t later = std::min(i + prefetch_distance, n - 1);
+      __builtin_prefetch(words + cells[later] * n_sums * N_WORDS, 1);
+    }
+    Word* const numbers = words + cells[i] * n_sums * N_WORDS;
+    for (std::size_t s = 0; s < n_sums; ++s) {
+      add_words<N_WORDS>(numbers + s * N_WORDS, added[s], i);
+    }
+  }
+}
+
+void ExactSums::add_wide(std::span<const std::uint32_t> cells, const double* const* columns) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      add_value(&words_[cells[i] * stride() + s * n_words_], columns[s][i], windows_[s].base,
+                n_words_);
+    }
+  }
+}
+
+std::uint8_t ExactSums::kind_of(double value) {
+  if (std::isnan(value)) {
+    return not_a_number;
+  }
+  return value > 0 ? plus_infinite : minus_infinite;
+}
+
+/// Adds one entry after the other, some of whose values are not finite.
+void ExactSums::add_each(std::span<const std::uint32_t> cells,
+                         std::span<const double* const> columns) {
+  std::array<double, 8> finite{};
+  std::array<const double*, 8> places{};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      const double value = columns[s][i];
+      places[s] = &finite[s];
+      finite[s] = std::isfinite(value) ? value : 0;
+      if (!std::isfinite(value)) {
+        not_finite_[std::uint64_t{cells[i]} * n_sums_ + s] |= kind_of(value);
+        ++n_not_finite_;
+      }
+    }
+    add(cells.subspan(i, 1), {places.data(), n_sums_});
+  }
+}
+
+}  // namespace forkrun

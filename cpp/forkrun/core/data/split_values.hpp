@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include <forkrun/core/data/fixed_point.hpp>
+
+/// Makes the words of many doubles at a time, for sums whose numbers have 2 or 3 words.
+namespace forkrun::fixed_point {
+
+/// Values that are added together, in the first-level cache.
+constexpr std::size_t n_at_a_time = 256;
+template <typename T>
+using Buffer = std::array<T, n_at_a_time>;
+/// The lowest words of values, the next, the highest.
+using WordColumns = std::array<Buffer<Word>, 3>;
+
+/// Whether `split_values` can take the values of a window.
+[[nodiscard]] bool can_split(int base, std::size_t n_words);
+
+/// N_WORDS: 2 or 3. \pre the values are finite and fit into the window with at least 41 spare bits;
+/// n <= n_at_a_time; `can_split`
+template <std::size_t N_WORDS>
+void split_values(const double* values, std::size_t n, int base, WordColumns& words);
+
+/// Adds value `i` of those that were split.
+template <std::size_t N_WORDS>
+inline void add_words(Word* number, const WordColumns& words, std::size_t i) {
+  Word sum = 0;
+  const Word carry = __builtin_add_overflow(number[0], words[0][i], &sum) ? 1 : 0;
+  number[0] = sum;
+  if constexpr (N_WORDS == 2) {
+    number[1] += words[1][i] + carry;
+  } else {
+    Word added = 0;
+    Word next = __builtin_add_overflow(words[1][i], carry, &added) ? 1 : 0;
+    next += __builtin_add_overflow(number[1], added, &sum) ? 1 : 0;
+    number[1] = sum;
+    number[2] += words[2][i] + next;
+  }
+}
+
+}  // namespace forkrun::fixed_point
