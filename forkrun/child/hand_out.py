@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
 from forkrun import _core
 from forkrun.index.ranges import Flags, Integers, Keys
 from forkrun.plan import ANY_CHILD, Plan
+
+_PARTS = 64
+"""In how many parts units are done again at most, unless a part has one unit."""
 
 
 class UnitQueue:
@@ -107,6 +110,7 @@ class HandOut:
     ) -> None:
         self._lumi_key = plan.units.lumi_key
         self.is_shared = plan.is_shared
+        self._goes_on = goes_on
         children, n_events = plan.busy_children(), plan.units.n_events
 
         def queue_of(child: int) -> UnitQueue:
@@ -120,6 +124,27 @@ class HandOut:
             self._queues = dict.fromkeys(children, queue_of(ANY_CHILD))
         else:
             self._queues = {child: queue_of(child) for child in children}
+
+    def parts(self, units: Sequence[int], alone: Container[int]) -> Iterator[tuple[int, int]]:
+        """Units that are done again, in the order given, as first unit and number of units to do
+        together: each by itself, so that one that crashes the child is found; of very many, a few
+        at a time, which are parted further if the child crashes again. `alone`: units that are not
+        joined to others."""
+        most = -(-len(units) // _PARTS)
+        first, n = -1, 0
+        for unit in units:
+            if n and unit == first + n and n < most and self._may_join(unit, alone):
+                n += 1
+                continue
+            if n:
+                yield first, n
+            first, n = unit, 1
+        if n:
+            yield first, n
+
+    def _may_join(self, unit: int, alone: Container[int]) -> bool:
+        is_free = unit not in alone and unit - 1 not in alone
+        return self._goes_on is not None and is_free and bool(self._goes_on[unit])
 
     def queue(self, child: int) -> UnitQueue:
         """The queue from which a child takes its units."""

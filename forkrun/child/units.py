@@ -106,12 +106,11 @@ def _stretches_to_do(
     work: Work, child: int, assignment: Assignment, pace: Pace
 ) -> Iterator[tuple[int, int]]:
     """First unit and number of units to do together, until the parent gives another order: first
-    the units that were left by others, each alone."""
+    the units that were left by others."""
     queue = work.hand_out.queue(child)
-    first = iter(assignment.first)
+    first = work.hand_out.parts(assignment.first, assignment.left_out)
     while work.board.read(child).order == "go_on":
-        number = next(first, None)
-        taken = queue.take_stretch(child, pace.n_wanted) if number is None else (number, 1)
+        taken = next(first, None) or queue.take_stretch(child, pace.n_wanted)
         if taken is None:
             return
         yield taken

@@ -20,6 +20,8 @@ from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lin
 _AS_JSON = json.JSONEncoder(separators=(",", ":"), default=vars)
 _CHECK = ',"crc32":"{:08x}"}}'
 _N_CHECK = len(_CHECK.format(0))
+_MOST_UNITS = 100_000_000
+"""Units of a commit; more than any plan has."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,10 @@ class Commit:
             if data["histograms"]:
                 data["histograms"] = HistogramPart(**data["histograms"])
             data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
-            return cls(**data)
+            commit = cls(**data)
+            if type(commit.n_units) is not int or not 1 <= commit.n_units <= _MOST_UNITS:
+                raise ValueError(f"wrong: n_units = {commit.n_units}")
+            return commit
         except (AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
 

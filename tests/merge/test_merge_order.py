@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,12 +20,12 @@ def unit(number: int, n_events: int = 10) -> Unit:
     return Unit(number, 0, 1, number, (EntryRange(0, 0, n_events),))
 
 
-def commit(number: int, n_events: int = 10) -> Commit:
+def commit(number: int, n_events: int = 10, n_units: int = 1) -> Commit:
     parts = {"events": OutputPart(f"units/{number:06d}/events.root", 3, "0" * 32, 100, 1)}
     none = "0" * 32
     return Commit(
         number, 0, 1234, 1, number, n_events, none, (), none, parts, None,
-        1.5, 2.5, 1.0, 0.5, 7, 700,
+        1.5, 2.5, 1.0, 0.5, 7, 700, n_units,
     )  # fmt: skip
 
 
@@ -75,3 +76,23 @@ def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) ->
     write(fail=False)
     assert [f.name for f in final.parent.iterdir()] == ["events.root"]
     assert final.read_text() == "all"
+
+
+def test_a_commit_of_several_units_covers_each_of_them() -> None:
+    units = [unit(n) for n in range(6)]
+    ordered = merge_order(units, [commit(4, 20, 2), commit(0), commit(1, 30, 3)])
+    assert [(c.unit, c.n_units) for c in ordered] == [(0, 1), (1, 3), (4, 2)]
+    with pytest.raises(VerificationError, match="unit 1: 29 events were read, not 30"):
+        merge_order(units, [commit(0), commit(1, 29, 3), commit(4, 20, 2)])
+    with pytest.raises(VerificationError, match="unit 3 was committed 2 times"):
+        merge_order(units, [commit(0), commit(1, 30, 3), commit(3, 30, 3)])
+    with pytest.raises(VerificationError, match="unit 6 is not in the plan"):
+        merge_order(units, [commit(0), commit(1, 30, 3), commit(4, 30, 3)])
+
+
+@pytest.mark.parametrize("n_units", [0, -1, 10**18, 1.5, "3"])
+def test_a_commit_of_a_senseless_number_of_units_is_damaged(tmp_path: Path, n_units: Any) -> None:
+    (tmp_path / "child-000.jsonl").write_text(commit(0, n_units=n_units).to_line())
+    damaged: list[str] = []
+    assert read_ledgers(tmp_path, damaged) == []
+    assert "line 1 is damaged (wrong: n_units" in damaged[0]

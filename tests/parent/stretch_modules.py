@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,22 @@ class Infinite(forkrun.Analyzer):
 
     def analyze(self, block: Any) -> None:
         self.weights.fill(block["event"], weight=np.where(block["event"] == 300, np.inf, 1.0))
+
+
+class Deadly(forkrun.Analyzer):
+    """Kills the process at one event."""
+
+    consumes = ("event",)
+
+    def __init__(self, event: int) -> None:
+        self.event = event
+        axis = hist.axis.Regular(5, 0, 2000, name="event")
+        self.events = self.book("events", hist.Hist(axis, storage=hist.storage.Double()))
+
+    def analyze(self, block: Any) -> None:
+        if (block["event"] == self.event).any():
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.events.fill(block["event"])
 
 
 class Naive(forkrun.Analyzer):

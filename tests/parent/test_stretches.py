@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uproot
 
+from forkrun.errors import EVENTS_LEFT_OUT
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, ledger_units, output_digests, write_job
 
@@ -150,3 +152,25 @@ def test_weights_that_are_not_finite_are_reported(tmp_path: Path) -> None:
     assert report["not_finite"] == {"m/weights": 2}  # the weight and its square
     text = (folder / "report.txt").read_text()
     assert "histogram m/weights: 2 of the values summed are infinite or NaN" in text
+
+
+def test_an_event_that_kills_is_found_in_a_stretch_of_hundreds_of_lumis(tmp_path: Path) -> None:
+    events = write_events(tmp_path / "in.root", [(1, lumi, 4) for lumi in range(1, 401)])
+    module = {"label": "m", "type": f"python:{MODULES}:Deadly", "params": {"event": 703}}
+    job = {
+        "source": {"files": [str(events)]},
+        "modules": [module],
+        "paths": {"p": ["m"]},
+        "recovery": {"on_bad_event": "skip"},
+        "threads": {"block_size": 100_000},
+    }
+    write_job(tmp_path, job)
+    ended = forkrun("run", "job.json", "-o", "run", "-q", "--children", 2, cwd=tmp_path)
+    assert ended.code == EVENTS_LEFT_OUT, ended.err
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["events"]["n_events_read"] == 1599
+    assert [event["event"].split(":")[2] for event in report["events"]["left_out"]] == ["703"]
+    deaths = [line for line in report["recovery"] if line["unit"] is not None]
+    assert len(deaths) < 12
+    with uproot.open(tmp_path / "run" / "output" / "histograms.root") as file:
+        assert file["m/events"].values().sum() == 1599
