@@ -13,8 +13,8 @@ _CALLS_WORTH = 1.5
 """Time of events that is worth a call, over what the call costs whatever its size."""
 _SHARES = 3
 """Stretches that each child would get of what is left."""
-_FIRST_BLOCK = 512
-"""Events of the first blocks of a job with Python modules."""
+_FIRST_BLOCK = 8192
+"""Events of the first blocks of a job with Python modules, at most: of one unit."""
 _LARGEST_BLOCK = 131_072
 _GROWTH = 8
 """Ratio of the sizes of blocks that are tried, one after the other."""
@@ -41,6 +41,7 @@ class Pace:
         self._grows = self.block_size is None
         self.block = _FIRST_BLOCK if self.block_size is None else self.block_size
         self._rate = 0.0
+        self._rate_of_events = 0.0  # without what is paid for calls
         self._best: tuple[int, float] = (0, 0.0)
         self._before: tuple[float, float] | None = None
         self._per_call_s = 0.0
@@ -52,7 +53,8 @@ class Pace:
             return 1
         share = -(-n_left // (_SHARES * self.n_children)) if self.n_children > 1 else n_left
         shortest_s = _SHORTEST_S + _CALLS_WORTH * self._per_call_s
-        n = min(max(share, self._rate * shortest_s), self._rate * _LONGEST_S, self.most or n_left)
+        least = self._rate_of_events * shortest_s
+        n = min(max(share, least), self._rate * _LONGEST_S, self.most or n_left)
         return int(min(n, self.block * self.n_blocks) if self._grows else n)
 
     def note(self, n_events: int, wall_s: float, cpu_s: float, n_column_bytes: int) -> None:
@@ -60,6 +62,8 @@ class Pace:
         if not n_events or wall_s <= 0.0:
             return
         self._rate = n_events / wall_s
+        n_calls = max(n_events / self.block, 1.0) if self.block else 0.0
+        self._rate_of_events = n_events / max(wall_s - n_calls * self._per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
             call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
             self._note_call(n_events, call_s)
