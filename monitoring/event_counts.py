@@ -117,8 +117,7 @@ def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
     lumis = {(line.run, line.lumi) for line in ledger}
     for line in ledger:
         if line.n_units > 1:
-            units_of = slice(line.unit, line.units.stop)
-            lumis.update(zip(run[units_of], lumi[units_of], strict=True))
+            lumis.update(zip(run[line.places], lumi[line.places], strict=True))
     return len(lumis)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -130,21 +131,15 @@ class HandOut:
         together: each by itself, so that one that crashes the child is found; of very many, a few
         at a time, which are parted further if the child crashes again. `alone`: units that are not
         joined to others."""
-        most = -(-len(units) // _PARTS)
-        first, n = -1, 0
-        for unit in units:
-            if n and unit == first + n and n < most and self._may_join(unit, alone):
-                n += 1
-                continue
-            if n:
-                yield first, n
-            first, n = unit, 1
-        if n:
-            yield first, n
-
-    def _may_join(self, unit: int, alone: Container[int]) -> bool:
-        is_free = unit not in alone and unit - 1 not in alone
-        return self._goes_on is not None and is_free and bool(self._goes_on[unit])
+        numbers, most = np.array(units, dtype=np.int64), -(-len(units) // _PARTS)
+        joined = None if self._goes_on is None else self._goes_on[numbers]
+        if joined is not None:
+            is_alone = np.array([unit in alone for unit in units], dtype=np.bool_)
+            joined &= ~is_alone
+            joined[1:] &= ~is_alone[:-1]
+        for first, end in pairwise(_begins_of_stretches(numbers, joined).tolist()):
+            for place in range(first, end, most):
+                yield int(numbers[place]), min(most, end - place)
 
     def queue(self, child: int) -> UnitQueue:
         """The queue from which a child takes its units."""

@@ -66,17 +66,15 @@ class Pace:
         self._rate_of_events = n_events / max(wall_s - n_calls * self._per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
             call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
-            self._note_call(n_events, call_s)
+            self._note_call(n_events / n_calls, call_s / n_calls)
             self._choose_block(n_events / call_s, n_column_bytes)
 
-    def _note_call(self, n_events: int, cpu_s: float) -> None:
+    def _note_call(self, n_events: float, call_s: float) -> None:
         """Calls of different sizes show what is paid for each."""
-        n_calls = max(n_events / self.block, 1.0)
-        call = (n_events / n_calls, cpu_s / n_calls)
-        if self._before is not None and call[0] > self._before[0]:
-            per_event_s = (call[1] - self._before[1]) / (call[0] - self._before[0])
-            self._per_call_s = max(call[1] - call[0] * max(per_event_s, 0.0), 0.0)
-        self._before = call
+        if self._before is not None and n_events > self._before[0]:
+            per_event_s = (call_s - self._before[1]) / (n_events - self._before[0])
+            self._per_call_s = max(call_s - n_events * max(per_event_s, 0.0), 0.0)
+        self._before = n_events, call_s
 
     def _choose_block(self, rate: float, n_column_bytes: int) -> None:
         """Tries larger blocks as long as they are faster, short enough and small enough."""

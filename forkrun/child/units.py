@@ -56,9 +56,8 @@ class ChildUnits:
         self._begin_s[number] = time.time()
         folder = self._work.files.folder(number)
         self._work.chaos.strike("begin", stretch.numbers, folder)
-        ranges, lumis = stretch.ranges, None if len(stretch.lumis[0]) < 2 else stretch.lumis
-        if number in self._assignment.left_out:
-            ranges = without(ranges, self._left_out(number))
+        ranges = without(stretch.ranges, self._left_out(number))
+        lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
         alone = number in self._assignment.first
         iov = self._work.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)

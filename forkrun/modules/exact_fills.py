@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.modules.bins_of_fills import column_of_axis, is_unseen
+from forkrun.modules.bins_of_fills import Column, column_of_axis, is_unseen
 from forkrun.modules.storage_sums import sums_of, write_sums
 from forkrun.rundir.histogram_sums import Storage, flat_places
 
@@ -114,15 +114,19 @@ class ExactFills:
         self._layout = self._present_layout()
 
     def _add(self, args: tuple[Any, ...], weight: Any, sample: Any) -> None:
-        axes = [self._content.axis(n) for n in range(self._content.rank())]
-        columns = [column_of_axis(axis, arg) for axis, arg in zip(axes, args, strict=True)]
-        if any(is_unseen(axis, column) for axis, column in zip(axes, columns, strict=True)):
+        columns = self._columns(args)
+        if any(map(is_unseen, self._axes(), columns)):
             self._grow(args)
-            axes = [self._content.axis(n) for n in range(self._content.rank())]
-            columns = [column_of_axis(axis, arg) for axis, arg in zip(axes, args, strict=True)]
+            columns = self._columns(args)
         weights = _ONE if weight is None else _numbers(weight)
         samples = _ONE if sample is None else _numbers(sample)
         self._sums.fill(str(self._storage), columns, weights, samples)
+
+    def _axes(self) -> list[Any]:
+        return [self._content.axis(n) for n in range(self._content.rank())]
+
+    def _columns(self, args: tuple[Any, ...]) -> list[Column]:
+        return [column_of_axis(axis, arg) for axis, arg in zip(self._axes(), args, strict=True)]
 
     def _grow(self, args: tuple[Any, ...]) -> None:
         """Has the content meet all categories of a fill, without a change of its cells."""
@@ -142,8 +146,7 @@ class ExactFills:
 
     def _present_layout(self) -> list[tuple[int, int]]:
         """Number of bins, flow included, and first bin of each axis."""
-        axes = [self._content.axis(n) for n in range(self._content.rank())]
-        return [(axis.extent, _first_bin(axis)) for axis in axes]
+        return [(axis.extent, _first_bin(axis)) for axis in self._axes()]
 
     def _cells(self) -> Cells:
         """(n_cells, n_words of 8 bytes): the content's own memory."""

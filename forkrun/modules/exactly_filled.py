@@ -4,6 +4,7 @@ exactly. All that reads or writes a histogram gets at its content as `_hist`, so
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import boost_histogram as bh
@@ -39,14 +40,13 @@ class _ExactlyFilled:
         return self
 
     def __iadd__(self, other: Any) -> Any:
-        operation = super().__iadd__  # type: ignore[misc]
-        if not isinstance(other, bh.Histogram):
-            return operation(other)
-        self._forkrun_fills.combine(operation, _independent(other))
-        return self
+        return self._combine(super().__iadd__, other)  # type: ignore[misc]
 
     def __isub__(self, other: Any) -> Any:
-        operation = super().__isub__  # type: ignore[misc]
+        return self._combine(super().__isub__, other)  # type: ignore[misc]
+
+    def _combine(self, operation: Callable[[Any], Any], other: Any) -> Any:
+        """`operation`: that of the class; exact with another histogram."""
         if not isinstance(other, bh.Histogram):
             return operation(other)
         self._forkrun_fills.combine(operation, _independent(other))

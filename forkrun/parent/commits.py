@@ -37,7 +37,7 @@ class Commits:
         return [unit for commit in commits for unit in commit.units]
 
     def _note(self, commit: Commit) -> None:
-        self.is_done[commit.unit : commit.unit + commit.n_units] = True
+        self.is_done[commit.places] = True
         self.n_events += commit.n_events
         self.n_bytes += sum(part.n_bytes for part in commit.outputs.values())
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)

@@ -69,7 +69,7 @@ def run_job(
         if goes_on:
             check_same_job(folder, job.fingerprint)
             if folder.is_finished() and _is_merged(folder, config, lock):
-                return _already_done(folder, config, lock, quiet, plots)
+                return _already_done(folder, job, lock, quiet, plots)
         before = _continue(folder, job, lock) if goes_on else _begin(folder, job)
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
@@ -95,16 +95,16 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 
 
 def _already_done(
-    folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool, plots: bool | None
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
     """Ends a run that is merged, also one whose parent was killed just after the merge."""
     messages = Messages(folder, quiet)
     if not folder.has_good_report():
         timeline = Timeline(folder.path)
-        end_merge(folder, config, timeline)
+        end_merge(folder, job.config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")
         timeline.close()
-        write_lumi_accounting(folder)
+        write_lumi_accounting(folder, job.plan.units)
         _report(folder, lock, messages, plots)
     messages.say(f"{folder.path}: done already; --force does it again")
     return Result.read(folder.path)
@@ -181,7 +181,7 @@ def _end(
 ) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
-    write_lumi_accounting(run.folder)
+    write_lumi_accounting(run.folder, run.job.plan.units)
     _report(run.folder, lock, run.messages, plots)
 
 

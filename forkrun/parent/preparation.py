@@ -18,7 +18,6 @@ from forkrun.index import (
     only_events,
 )
 from forkrun.index.digests import input_digests
-from forkrun.index.ranges import Flags
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -34,8 +33,8 @@ class PreparedJob:
     schedule: JobSchedule
     fingerprint: Fingerprint
     input_lumis: LumiCounts
-    at_cluster: Flags
-    """(n_units,) whether a unit of the plan begins with a cluster of the input."""
+    clusters: Sequence[Sequence[int]]
+    """For each file of the input the first entry of each cluster."""
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -64,7 +63,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
             conditions.files(),
         ),
         input_lumis,
-        plan.units.at_cluster([file.clusters for file in index]),
+        [file.clusters for file in index],
         start_s,
         index_done_s,
         time.time(),

@@ -67,7 +67,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     commits = Commits(run.folder, len(plan.units), before)
     if commits.is_done.all():
         return
-    hand_out = HandOut(plan, ~commits.is_done, goes_on(run.job), run.job.at_cluster)
+    hand_out = _hand_out(run.job, ~commits.is_done)
     board = _core.StatusBoard(max(config.forking.children, 1))
     failures = [FailureNote() for _ in range(len(board))]
     schedule, chaos = run.job.schedule, run.chaos
@@ -91,11 +91,16 @@ def process(run: Run, before: Sequence[Commit]) -> None:
         observer.close()
 
 
-def goes_on(job: PreparedJob) -> Flags | None:
-    """(n_units,) whether a unit may be processed together with the one before: both in one IOV and,
-    if modules want it, in one lumi. None if none may: each has temporary outputs of its own."""
+def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
+    """Units one by one if each has temporary outputs of its own; else in stretches."""
     if job.config.outputs:
-        return None
+        return HandOut(job.plan, to_do)
+    return HandOut(job.plan, to_do, _goes_on(job), job.plan.units.at_cluster(job.clusters))
+
+
+def _goes_on(job: PreparedJob) -> Flags:
+    """(n_units,) whether a unit may be processed together with the one before: both in one IOV and,
+    if modules want it, in one lumi."""
     units, iov = job.plan.units, job.schedule.conditions.table.of_unit
     joined = np.zeros(len(units), dtype=np.bool_)
     joined[1:] = iov[1:] == iov[:-1]

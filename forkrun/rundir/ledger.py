@@ -87,6 +87,11 @@ class Commit:
         """Numbers of the units."""
         return range(self.unit, self.unit + self.n_units)
 
+    @property
+    def places(self) -> slice:
+        """Where the units are in the columns of a plan."""
+        return slice(self.unit, self.unit + self.n_units)
+
     def to_line(self) -> str:
         """One line of a ledger, with its end."""
         text = _AS_JSON.encode(self)[:-1]

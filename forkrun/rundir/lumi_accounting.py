@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from forkrun.base.durable import write_json
 from forkrun.rundir.directory import RunDirectory
@@ -16,6 +18,7 @@ from forkrun.rundir.ledger import Commit, read_ledgers
 
 Lumi = tuple[int, int]
 """Run and lumi."""
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -29,24 +32,19 @@ class LumiAccounting:
     not_finished: frozenset[Lumi]
 
 
-@dataclass(frozen=True)
-class UnitColumns:
-    """(n_units,) of the units of a plan."""
+class PlannedUnits(Protocol):
+    """`run`, `lumi`, `n_events` : (n_units,) of the units of a plan."""
 
-    run: Sequence[int]
-    lumi: Sequence[int]
-    n_events: Sequence[int]
-
-
-def _units_of(folder: RunDirectory) -> UnitColumns:
-    units = json.loads(folder.plan.read_bytes())["units"]
-    sizes = np.subtract(units["last"], units["first"])
-    before = np.concatenate(([0], np.cumsum(sizes)))
-    return UnitColumns(units["run"], units["lumi"], np.diff(before[units["first_range"]]).tolist())
+    @property
+    def run(self) -> Integers: ...
+    @property
+    def lumi(self) -> Integers: ...
+    @property
+    def n_events(self) -> Integers: ...
 
 
 def account(
-    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: UnitColumns | None = None
+    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: PlannedUnits | None = None
 ) -> LumiAccounting:
     """`in_input`: events by lumi of the input within the mask; `units`: of the plan, for commits of
     several. Pure."""
@@ -54,8 +52,9 @@ def account(
     failed: set[Lumi] = set()
     for commit in commits:
         if commit.n_units > 1 and units is not None:
-            for number in commit.units:
-                n_read[units.run[number], units.lumi[number]] += units.n_events[number]
+            columns = (units.run, units.lumi, units.n_events)
+            for run, lumi, n in zip(*(c[commit.places].tolist() for c in columns), strict=True):
+                n_read[run, lumi] += n
         else:
             n_read[commit.run, commit.lumi] += commit.n_events
         if commit.skipped:
@@ -77,15 +76,13 @@ def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
     return {str(run): ranges for run, ranges in runs.items()}
 
 
-def write_lumi_accounting(folder: RunDirectory) -> None:
-    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory."""
+def write_lumi_accounting(folder: RunDirectory, units: PlannedUnits) -> None:
+    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
+    `units`: of the job's plan."""
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
-    commits = read_ledgers(folder.ledger)
-    has_stretches = any(commit.n_units > 1 for commit in commits)
-    units = _units_of(folder) if has_stretches else None
-    accounting = account(in_input, commits, units)
+    accounting = account(in_input, read_ledgers(folder.ledger), units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
     write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)

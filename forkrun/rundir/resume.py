@@ -55,11 +55,10 @@ def valid_commits(
     for commit in commits:
         tick()
         problem = _problem(folder.path, commit, n_events, thorough)
-        covered = slice(commit.unit, commit.unit + commit.n_units)
-        if problem is None and is_done[covered].any():
+        if problem is None and is_done[commit.places].any():
             problem = "it was committed twice"
         if problem is None:
-            is_done[covered] = True
+            is_done[commit.places] = True
             valid.append(commit)
         else:
             problems.append(f"unit {commit.unit}: {problem}")
@@ -69,10 +68,9 @@ def valid_commits(
 
 
 def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> str | None:
-    last = commit.unit + commit.n_units
-    if not 0 <= commit.unit < last <= len(n_events):
+    if not 0 <= commit.unit < commit.units.stop <= len(n_events):
         return "it is not in the plan"
-    n_planned = int(n_events[commit.unit : last].sum())
+    n_planned = int(n_events[commit.places].sum())
     if commit.n_events + len(commit.skipped) != n_planned:
         return f"{commit.n_events} events were read, not {n_planned}"
     for part in commit.parts:

@@ -80,7 +80,7 @@ def _rates(
     of_unit = np.full(len(plan.units), mean_s)
     for commit in commits:
         if commit.n_events:
-            of_unit[commit.unit : commit.units.stop] = commit.wall_s / commit.n_events
+            of_unit[commit.places] = commit.wall_s / commit.n_events
     first, last = global_ranges(plan, layout)
     entry = np.unique(np.concatenate(([0, layout.n_entries], first, last)))
     order = np.argsort(first)
