@@ -37,6 +37,14 @@ def test_blocks_grow_where_other_processes_have_the_cpu_most_of_the_time() -> No
     assert pace.block > 50_000
 
 
+def test_a_machine_that_becomes_slow_does_not_make_larger_blocks_look_bad() -> None:
+    pace = Pace(1, None)
+    for n_events, slowness in ((10, 1), (400, 1), (8192, 1), (65_536, 4)):
+        cpu_s = 0.02 + n_events * 5e-7
+        pace.note(n_events, slowness * cpu_s, cpu_s, 8 * n_events)
+    assert pace.block == 131_072
+
+
 def test_blocks_stay_small_where_events_cost_all() -> None:
     pace = Pace(1, None)
     run(pace, 1_000_000, s_per_call=1e-5, s_per_event=1e-5)
