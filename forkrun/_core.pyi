@@ -111,11 +111,9 @@ class ScheduleBuilder:
         paths: Sequence[str],
         branches: Sequence[str],
         products: Sequence[str],
-        compression: str,
-        tree: str,
     ) -> None:
-        """`branches`: input branches to keep; `products`: produced columns to write;
-        `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none"."""
+        """`branches`: input branches to keep; `products`: produced columns to write. Its units'
+        files are fragments, for `materialise`."""
     def produced_columns(self) -> list[tuple[str, str]]: ...
     def consumed_source_columns(self) -> list[str]: ...
     def compile(self) -> Schedule:
@@ -482,6 +480,26 @@ def merge_trees(
     must be equal, unless `keep_first`. Sizes, places and headers of baskets are checked, with
     `verify` their contents as well. Returns entries by tree. `progress` gets the number of inputs
     done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
+
+def materialise(
+    fragments: Sequence[str],
+    output: str,
+    source: TreeSource,
+    branches: Sequence[str],
+    products: Sequence[tuple[str, str]],
+    compression: str,
+    recompresses: bool = False,
+    n_threads: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Makes the file `output` of the events that `fragments` name, in this order: `branches` of the
+    input, and the new columns `products`, which are in the fragments. `compression`: "zstd:5",
+    "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew; `recompresses`: those that
+    are kept whole as well. `progress` gets the number of fragments read, before each and at the
+    end. Returns the number of events. Raises InputError, OutputError."""
+
+def events_of_fragment(path: str) -> int:
+    """Number of events in a fragment, all of which is read. Raises InputError."""
 
 def carry_objects(
     inputs: Sequence[str],

@@ -5,18 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from forkrun import _core
-from forkrun.base.durable import temporary_name
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.merge.histograms import sum_histograms
-from forkrun.merge.verify import id_branches
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, HistogramPart, OutputPart, revoke
-
-if TYPE_CHECKING:
-    from forkrun.config import JobConfig
 
 _SHOWN = 5
 
@@ -36,12 +30,10 @@ def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path
         yield folder / part.file
 
 
-def revoke_damaged(
-    folder: RunDirectory, config: JobConfig, commits: Sequence[Commit], error: Exception
-) -> None:
+def revoke_damaged(folder: RunDirectory, commits: Sequence[Commit], error: Exception) -> None:
     """Checks every file by itself after a merge that failed because of `error`. Raises
     DamagedFilesError if any is not as it was written or cannot be read; its unit is revoked."""
-    found = [(c, why) for c in commits if (why := _damage(folder, config, c)) is not None]
+    found = [(c, why) for c in commits if (why := _damage(folder, c)) is not None]
     if not found:
         return
     revoke(folder.ledger, found)
@@ -51,9 +43,9 @@ def revoke_damaged(
     raise DamagedFilesError("\n".join(shown)) from error
 
 
-def _damage(folder: RunDirectory, config: JobConfig, commit: Commit) -> str | None:
+def _damage(folder: RunDirectory, commit: Commit) -> str | None:
     for part in commit.parts:
-        problem = _change(folder.path, part) or _unreadable(folder, config, part)
+        problem = _change(folder.path, part) or _unreadable(folder, part)
         if problem:
             return problem
     return None
@@ -73,31 +65,14 @@ def _change(folder: Path, part: OutputPart | HistogramPart) -> str | None:
     return None
 
 
-def _unreadable(
-    folder: RunDirectory, config: JobConfig, part: OutputPart | HistogramPart
-) -> str | None:
+def _unreadable(folder: RunDirectory, part: OutputPart | HistogramPart) -> str | None:
     """Why a file of a unit cannot be read, None if it can: a disk that failed while it was written
     may have left a damaged file whose checksum agrees."""
     try:
         if isinstance(part, HistogramPart):
             sum_histograms([folder.path / part.file])
             return None
-        return _other_events(folder, config, part)
+        n_events = _core.events_of_fragment(str(folder.path / part.file))
+        return None if n_events == part.n_events else f"{part.file} has {n_events} events"
     except Exception as error:  # of any kind: what is wrong may be anywhere in the file
         return f"{part.file} cannot be read: {error}"
-
-
-def _other_events(folder: RunDirectory, config: JobConfig, part: OutputPart) -> str | None:
-    """Merges the file alone, and reads the ids in it."""
-    file, tree = str(folder.path / part.file), config.source.tree
-    alone = temporary_name(folder.output / "alone.root")
-    try:
-        n_events = _core.merge_trees([file], str(alone), [tree])[tree]
-    finally:
-        alone.unlink(missing_ok=True)
-    if n_events != part.n_events:
-        return f"{part.file} has {n_events} events, not {part.n_events}"
-    ids = id_branches(file, config.source)
-    if ids and _core.tree_digest(file, tree, *ids).hex != part.digest:
-        return f"{part.file} has other events than were written (digest)"
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,16 @@ from forkrun.merge.order import PlannedUnit, merge_order
 from forkrun.merge.parts import check_part, checked_files, revoke_damaged
 from forkrun.merge.verify import branches_of, check_merged, check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, OutputPart
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
+
+_COMPRESSION = "zstd:5"
+"""Of baskets that are made anew, where the configuration says nothing: small, and quick."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +36,10 @@ class Planned:
     files: Sequence[str]
     n_events: int
     digest: str | None
-    is_whole: bool = True
-    identities: Sequence[tuple[str, int, int]] = ()
+    identities: Sequence[tuple[str, int, int]]
     """UUID, bytes and time of the last change of each file, as it was indexed."""
+    contents: OutputContents
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ def merge_run(
     progress: Progress | None = None,
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
-    of its parts done. Raises VerificationError, InputError or OutputError; nothing is then under
+    of its fragments done. Raises VerificationError, InputError or OutputError; nothing is then under
     the name of the output that failed. DamagedFilesError: units have to be done again."""
     ordered = merge_order(_units_to_merge(planned, commits), commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
@@ -84,7 +90,7 @@ def merge_run(
         ]
         histograms = _merge_histograms(folder, ordered)
     except Exception as error:
-        revoke_damaged(RunDirectory(folder), config, ordered, error)
+        revoke_damaged(RunDirectory(folder), ordered, error)
         raise
     return MergeSummary(read.count, read.hex, outputs, *histograms)
 
@@ -106,34 +112,52 @@ def _merge_output(
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
     final = RunDirectory(folder).merged(output.label)
-    tree, sources = config.source.tree, _parts_to_join(parts)
+    tree, fragments = config.source.tree, [part for part in parts if part.n_events]
 
     def read(n_done: int) -> None:
         if progress is not None:
             progress(output.label, n_done)
-        if n_done < len(sources):
-            check_part(folder, sources[n_done])
+        if n_done < len(fragments):
+            check_part(folder, fragments[n_done])
 
-    check_part(folder, sources[0])
     with published(final) as temporary:
-        files = [str(folder / part.file) for part in sources]
-        entries = _core.merge_trees(files, str(temporary), [tree], None, read)
+        n_events = _core.materialise(
+            [str(folder / part.file) for part in fragments],
+            str(temporary),
+            _source(config, planned),
+            planned.contents.by_label[output.label].branches,
+            planned.contents.by_label[output.label].products,
+            output.compression or _COMPRESSION,
+            output.compression is not None,
+            _n_threads(config),
+            read,
+        )
         if config.merge.carry:
             same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
             _core.carry_objects(
                 list(planned.files), str(temporary), [tree], config.merge.keep_first, same
             )
         written = total_digest((part.n_events, part.digest) for part in parts)
-        digest = check_merged(temporary, entries[tree], written, config.source)
+        digest = check_merged(temporary, n_events, written, config.source)
         kept = branches_of(str(temporary), tree)
         anew = [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]
         n_bytes = temporary.stat().st_size
     return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
 
 
-def _parts_to_join(parts: Sequence[OutputPart]) -> Sequence[OutputPart]:
-    """Files with events; the first one if there are none, for its branches."""
-    return [part for part in parts if part.n_events] or parts[:1]
+def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:
+    """The input, from which whole entries are taken: no column of it is asked for."""
+    source = config.source
+    return _core.TreeSource(
+        planned.files, source.tree, source.run_branch, source.lumi_branch, source.event_branch,
+        [], planned.contents.clusters, planned.identities,
+    )  # fmt: skip
+
+
+def _n_threads(config: JobConfig) -> int:
+    """As many as all children had, on the CPUs that there are."""
+    wanted = max(config.forking.children, 1) * config.threads.per_child
+    return min(wanted, len(os.sched_getaffinity(0)))
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:

@@ -6,16 +6,17 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/root_io/materialise/materialise.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/histogram_reader.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
 #include <forkrun/root_io/read/tree_index.hpp>
 #include <forkrun/root_io/write/histogram_file.hpp>
-#include <forkrun/root_io/write/tree_output.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
+#include "descriptions.hpp"
 #include "names.hpp"
 
 namespace py = pybind11;
@@ -106,6 +107,21 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   return by_tree;
 }
 
+std::int64_t materialise(const Strings& fragments, const std::string& output,
+                         const root_io::TreeSource& source, const Strings& branches,
+                         const NamesAndTypes& products, const std::string& compression,
+                         bool recompresses, std::size_t n_threads,
+                         const std::function<void(std::size_t)>& progress) {
+  return root_io::materialise(
+      {fragments,
+       output,
+       source.config(),
+       {branches, descriptions_of(products), root_io::Compression::parse(compression),
+        recompresses},
+       n_threads,
+       progress});
+}
+
 py::list carry_objects(const Strings& inputs, const std::string& output,
                        const py::iterable& exclude, bool keep_first,
                        const std::vector<Identity>& identities) {
@@ -188,6 +204,12 @@ void register_files(py::module_& module) {
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
              py::arg("verify") = false, py::arg("note") = py::none());
+  module.def("materialise", &materialise, py::arg("fragments"), py::arg("output"),
+             py::arg("source"), py::arg("branches"), py::arg("products"), py::arg("compression"),
+             py::arg("recompresses") = false, py::arg("n_threads") = 1,
+             py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
+  module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
              py::arg("exclude"), py::arg("keep_first") = false,
              py::arg("identities") = std::vector<Identity>{});

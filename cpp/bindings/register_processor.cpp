@@ -8,12 +8,12 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/processor.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/pages/page_watch.hpp>
 #include <forkrun/root_io/read/tree_source.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"
-#include "job_schedule.hpp"
 #include "names.hpp"
 #include "timing.hpp"
 
@@ -70,20 +70,17 @@ ProcessorConfig make_settings(const std::string& executor, std::size_t threads,
           n_trace_calls,         concurrent_units, concurrent_iovs,   {}};
 }
 
-std::unique_ptr<Processor> make_processor(JobSchedule& job, TreeSource& source,
+std::unique_ptr<Processor> make_processor(Schedule& schedule, TreeSource& source,
                                           const ProcessorConfig& settings, StatusBoard* board,
                                           std::size_t child, PageWatch* watch,
                                           std::size_t n_watched_calls) {
   if (board != nullptr && child >= board->size()) {
     throw py::index_error("the status board has no child " + std::to_string(child));
   }
-  for (auto* output : job.outputs) {
-    output->set_source(source.config());
-  }
   auto config = settings;
   config.records = config.records || watch != nullptr;
   config.on_call = looker(watch, child, n_watched_calls);
-  return std::make_unique<Processor>(*job.schedule, source, config,
+  return std::make_unique<Processor>(schedule, source, config,
                                      board == nullptr ? nullptr : &(*board)[child]);
 }
 

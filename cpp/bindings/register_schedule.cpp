@@ -4,10 +4,11 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
+#include <forkrun/root_io/write/fragment_output.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"
-#include "job_schedule.hpp"
 #include "names.hpp"
 #include "python_modules.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// A ScheduleBuilder that keeps track of its outputs.
+/// A ScheduleBuilder for Python.
 class JobScheduleBuilder {
  public:
   JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed,
@@ -67,20 +68,16 @@ class JobScheduleBuilder {
   }
 
   void add_output(const std::string& label, const Strings& paths, const Strings& branches,
-                  const Strings& products, const std::string& compression,
-                  const std::string& /*tree*/) {
+                  const Strings& products) {
     builder_.add_output({label, paths, products}, [&](Construction& construction) {
-      root_io::TreeOutputConfig config{
-          label, branches, {}, {}, root_io::Compression::parse(compression)};
+      root_io::FragmentOutputConfig config{label, branches, {}, {}};
       for (const auto& column : builder_.produced_columns()) {
         if (std::ranges::count(products, column.name) > 0) {
           config.products.push_back(column);
           config.product_numbers.push_back(construction.consume_any_column(column.name));
         }
       }
-      auto output = std::make_unique<root_io::TreeOutput>(std::move(config));
-      outputs_.push_back(output.get());
-      return output;
+      return std::make_unique<root_io::FragmentOutput>(std::move(config));
     });
   }
 
@@ -90,13 +87,10 @@ class JobScheduleBuilder {
   [[nodiscard]] Strings consumed_source_columns() const {
     return builder_.consumed_source_columns();
   }
-  std::unique_ptr<JobSchedule> compile() {
-    return std::make_unique<JobSchedule>(JobSchedule{builder_.compile(), std::move(outputs_)});
-  }
+  std::unique_ptr<Schedule> compile() { return builder_.compile(); }
 
  private:
   ScheduleBuilder builder_;
-  std::vector<root_io::TreeOutput*> outputs_;
 };
 
 /// A snapshot of a histogram, for Python.
@@ -106,9 +100,9 @@ struct HistogramCopy {
   ExactSums sums;
 };
 
-std::vector<HistogramCopy> histograms(const JobSchedule& job) {
+std::vector<HistogramCopy> histograms(const Schedule& schedule) {
   std::vector<HistogramCopy> copies;
-  for (const auto& [module, histogram] : job.schedule->histograms()) {
+  for (const auto& [module, histogram] : schedule.histograms()) {
     copies.push_back({*module,
                       histogram->name(),
                       histogram->title(),
@@ -136,9 +130,9 @@ void register_histogram(py::module_& module) {
 }
 
 /// Labels of modules and names of input columns, by node.
-Strings node_labels(const JobSchedule& job) {
+Strings node_labels(const Schedule& schedule) {
   Strings labels;
-  for (const auto& node : job.schedule->graph().nodes) {
+  for (const auto& node : schedule.graph().nodes) {
     labels.push_back(*node.name);
   }
   return labels;
@@ -148,18 +142,18 @@ Strings node_labels(const JobSchedule& job) {
 
 void register_schedule(py::module_& module) {
   register_histogram(module);
-  py::class_<JobSchedule>(module, "Schedule")
-      .def("pre_fork", [](JobSchedule& job) { job.schedule->pre_fork(); })
+  py::class_<Schedule>(module, "Schedule")
+      .def("pre_fork", [](Schedule& schedule) { schedule.pre_fork(); })
       .def(
-          "post_fork", [](JobSchedule& job, int child) { job.schedule->post_fork(child); },
+          "post_fork", [](Schedule& schedule, int child) { schedule.post_fork(child); },
           py::arg("child"))
-      .def("begin_job", [](JobSchedule& job) { job.schedule->begin_job(); })
-      .def("end_job", [](JobSchedule& job) { job.schedule->end_job(); })
+      .def("begin_job", [](Schedule& schedule) { schedule.begin_job(); })
+      .def("end_job", [](Schedule& schedule) { schedule.end_job(); })
       .def_property_readonly("wants_one_lumi",
-                             [](const JobSchedule& job) { return job.schedule->wants_one_lumi(); })
+                             [](const Schedule& schedule) { return schedule.wants_one_lumi(); })
       .def("node_labels", &node_labels)
       .def("histograms", &histograms)
-      .def("clear_histograms", [](JobSchedule& job) { job.schedule->clear_histograms(); });
+      .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
            py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)
@@ -171,7 +165,7 @@ void register_schedule(py::module_& module) {
            py::arg("random_name") = "", py::arg("one_lumi") = false)
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
-           py::arg("branches"), py::arg("products"), py::arg("compression"), py::arg("tree"))
+           py::arg("branches"), py::arg("products"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
       .def("compile", &JobScheduleBuilder::compile);

@@ -215,7 +215,7 @@ class ModuleConfig(Section):
 
 
 class OutputConfig(Section):
-    """[[outputs]]: one temporary file per unit of work, merged to output/LABEL.root."""
+    """[[outputs]]: selected events, in output/LABEL.root."""
 
     label: Label
     paths: Texts = ()
@@ -223,7 +223,9 @@ class OutputConfig(Section):
     keep: Texts = ("*",)
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
-    compression: Compression = "zstd:5"
+    compression: Compression | None = None
+    """Of all baskets; not given: those of the input that are kept whole stay as they are, others
+    are "zstd:5"."""
 
 
 class MergeConfig(Section):

@@ -34,6 +34,7 @@ from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
+from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.resume import check_same_job, valid_commits
 from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
@@ -133,6 +134,8 @@ def _describe(folder: RunDirectory, job: PreparedJob) -> None:
     write_json(folder.plan, job.plan.to_json(), indent=None)
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
+    contents = OutputContents(job.schedule.outputs, job.clusters)
+    write_json(folder.output_contents, contents.to_json(), indent=None)
     write_json(folder.fingerprint, job.fingerprint)
 
 

@@ -29,6 +29,7 @@ from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
+from forkrun.rundir.output_content import read_contents
 
 
 class _Counter:
@@ -134,8 +135,9 @@ def _merge_here(
     try:
         commits = read_ledgers(folder.ledger)
         planned = Planned(
-            plan.units, plan.files, plan.n_events, plan.digest, is_whole, plan.identities
-        )
+            plan.units, plan.files, plan.n_events, plan.digest, plan.identities,
+            read_contents(folder), is_whole,
+        )  # fmt: skip
         summary = merge_run(folder.path, config, planned, commits, note)
     except Exception as error:
         raise as_forkrun_error(error) from error

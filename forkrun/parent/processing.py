@@ -92,9 +92,6 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
-    """Units one by one if each has temporary outputs of its own; else in stretches."""
-    if job.config.outputs:
-        return HandOut(job.plan, to_do)
     return HandOut(job.plan, to_do, _goes_on(job), job.plan.units.at_cluster(job.clusters))
 
 

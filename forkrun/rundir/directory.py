@@ -11,7 +11,7 @@ _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trac
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
-    "lumis.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
+    "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
 ))  # fmt: skip
 
 
@@ -42,6 +42,11 @@ class RunDirectory:
     @property
     def input_lumis(self) -> Path:
         return self.path / "lumis.json"
+
+    @property
+    def output_contents(self) -> Path:
+        """What outputs hold."""
+        return self.path / "outputs.json"
 
     @property
     def lock(self) -> Path:

@@ -26,7 +26,7 @@ _MOST_UNITS = 100_000_000
 
 @dataclass(frozen=True)
 class OutputPart:
-    """A temporary output. `file`: relative to the run directory; `digest`: of the ids written."""
+    """What units add to an output: a fragment. `file`: relative to the run directory; `digest`: of the ids written."""
 
     file: str
     n_events: int

@@ -36,7 +36,7 @@ class UnitFiles:
         """Paths to write outputs to, by label; makes the folder."""
         with output_errors(folder):
             _make_folder(folder)
-        return {label: f"{folder}/{label}.root.part" for label in self._labels}
+        return {label: f"{folder}/{label}.fragment.part" for label in self._labels}
 
     def write_histograms(
         self, folder: str, pieces: Sequence[bytes | memoryview]
@@ -53,13 +53,13 @@ class UnitFiles:
     def publish(self, folder: str) -> None:
         """Renames all outputs, which their writer has synced to disk."""
         for label in self._labels:
-            _publish(f"{folder}/{label}.root")
+            _publish(f"{folder}/{label}.fragment")
         with output_errors(folder):
             sync(folder)
 
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
         """Record of a published output: file, events, size and checksum."""
-        name, written = f"{folder}/{output.label}.root", output.written
+        name, written = f"{folder}/{output.label}.fragment", output.written
         checksum = _core.file_checksum(name)
         return OutputPart(
             self._relative(name), written.count, written.hex, _n_bytes(name), checksum

@@ -22,6 +22,7 @@ from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import Named, sums_of_core
 from forkrun.rundir.histogram_sums import check_names
+from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import (
     all_branches,
     disagreements,
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
-    `watch`: finds out which pages become private in children."""
+    `outputs`: what each holds; `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
     conditions: Conditions
+    outputs: Mapping[str, OutputContent]
     watch: _core.PageWatch | None = None
 
     def make_processor(
@@ -105,13 +107,16 @@ def build_schedule(
     failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
     for name, labels in config.paths.items():
         builder.add_path(name, [label for label in labels if label not in failed])
+    outputs = {}
     for output in config.outputs:
-        problems += _add_output(builder, config.source.tree, output, branches)
+        outputs[output.label], output_problems = _add_output(builder, output, branches)
+        problems += output_problems
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_histograms(core)
     _check_files(config, index, consumed, branches)
-    return JobSchedule(core, _source(config.source, index, columns), modules, consumed, conditions)
+    source = _source(config.source, index, columns)
+    return JobSchedule(core, source, modules, consumed, conditions, outputs)
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
@@ -212,19 +217,17 @@ def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list
 
 
 def _add_output(
-    builder: _core.ScheduleBuilder, tree: str, output: OutputConfig, branches: dict[str, Branch]
-) -> list[str]:
-    produced = [name for name, _ in builder.produced_columns()]
+    builder: _core.ScheduleBuilder, output: OutputConfig, branches: dict[str, Branch]
+) -> tuple[OutputContent, list[str]]:
+    produced = dict(builder.produced_columns())
     problems = pattern_problems(output, [*branches, *produced])
-    builder.add_output(
-        output.label,
-        output.paths,
+    content = OutputContent(
         with_counters(kept(branches, output), branches),
-        kept(produced, output),
-        output.compression,
-        tree,
+        [(name, produced[name]) for name in kept(produced, output)],
     )
-    return problems
+    products = [name for name, _ in content.products]
+    builder.add_output(output.label, output.paths, content.branches, products)
+    return content, problems
 
 
 def _check_files(

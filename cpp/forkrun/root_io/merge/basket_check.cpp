@@ -1,8 +1,6 @@
 #include <forkrun/root_io/merge/basket_check.hpp>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <string_view>
 #include <thread>
 
@@ -13,6 +11,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/in_parallel.hpp>
 
 namespace forkrun::root_io {
 
@@ -105,33 +104,6 @@ bool entries_fit(const Basket& basket, const BranchLayout& layout) {
     }
   }
   return true;
-}
-
-/// Calls body(0) … body(n - 1) on all CPUs; throws what the first of them, by number, threw.
-template <typename Body>
-void in_parallel(std::size_t n, const Body& body) {
-  std::vector<std::exception_ptr> errors(n);
-  std::atomic<std::size_t> next{};
-  const auto work = [&] {
-    for (auto i = next++; i < n; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  const auto n_threads = std::min<std::size_t>(n, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < n_threads; ++i) {
-    threads.emplace_back(work);
-  }
-  work();
-  threads.clear();  // joins them
-  if (const auto error = std::ranges::find_if(errors, [](const auto& e) { return e != nullptr; });
-      error != errors.end()) {
-    std::rethrow_exception(*error);
-  }
 }
 
 }  // namespace
@@ -278,7 +250,7 @@ std::vector<BasketHeader> BasketCheck::check(
   std::vector<BasketHeader> headers(places.size());
   const auto check_one = [&](std::size_t i) { headers[i] = check(places[i], records[i]); };
   if (depth_ == Depth::contents) {
-    in_parallel(places.size(), check_one);
+    in_parallel(places.size(), std::thread::hardware_concurrency(), check_one);
   } else {
     for (std::size_t i = 0; i < places.size(); ++i) {
       check_one(i);

@@ -41,6 +41,14 @@ const Basket& BranchReader::basket_at(std::int64_t entry) {
   return basket_;
 }
 
+void BranchReader::forget() {
+  loaded_ = static_cast<std::size_t>(-1);
+  basket_ = {};
+  record_ = {};
+  memory_ = {};
+  values_ = {};
+}
+
 void BranchReader::load(std::size_t number) {
   loaded_ = static_cast<std::size_t>(-1);
   const auto& stored = baskets_[number];

@@ -21,6 +21,10 @@ class BranchReader {
 
   [[nodiscard]] const BranchLayout& layout() const { return layout_; }
   [[nodiscard]] TBranch& branch() const { return branch_; }
+  /// Gives back the memory of the basket read last.
+  void forget();
+  /// All baskets, in the order of their entries.
+  [[nodiscard]] std::span<const StoredBasket> baskets() const { return baskets_; }
 
   /// The values of entries [first, last). Needs `layout().column`. \throws InputError
   void read(std::int64_t first, std::int64_t last, Column& into);

@@ -186,23 +186,19 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
 void BranchWriter::finish() {
   if (!counts_objects_ && counts_others(branch_)) {
     TLeaf& leaf = *only_leaf(branch_);
-    structure_maximum_ = structure_maximum_.value_or(leaf.GetMaximum());
-    set_maximum(leaf, std::max(*structure_maximum_, largest_count_));
+    set_maximum(leaf, std::max<std::int64_t>(leaf.GetMaximum(), largest_count_));
   } else if (counts_objects_) {
-    structure_maximum_ = structure_maximum_.value_or(largest_count(branch_));
-    set_largest_count(branch_, static_cast<int>(std::max(*structure_maximum_, largest_count_)));
+    set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest_count_)));
   }
   branch_.AddLastBasket(n_written_);
 }
 
-void BranchWriter::restart() {
-  n_written_ = 0;
-  n_pending_ = 0;
-  n_baskets_ = 0;
-  largest_count_ = 0;
-  pending_.clear();
-  offsets_.clear();
-  encoded_.reset();
+void BranchWriter::include_maximum(TBranch& from) {
+  if (counts_objects_) {
+    largest_count_ = std::max<std::int64_t>(largest_count_, largest_count(from));
+  } else if (counts_others(branch_)) {
+    largest_count_ = std::max<std::int64_t>(largest_count_, only_leaf(from)->GetMaximum());
+  }
 }
 
 }  // namespace forkrun::root_io

@@ -34,19 +34,18 @@ class BranchWriter {
   /// Adds the numbers of values of selected events of a jagged column.
   void add_counts(const Column& column, std::span<const EntryRun> runs);
 
-  [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
   /// Makes a basket of what was collected.
   void encode();
   /// Writes what `encode` made.
   void write(OutputFile& file);
   /// Enters a basket that is on file already; nothing may be pending.
   void enter(const BasketHeader& header, std::int64_t place);
+  /// The largest count of an input branch, baskets of which are entered as they are.
+  void include_maximum(TBranch& from);
   /// Entries that ROOT has added.
   void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
   void finish();
-  /// Begins anew: the branch was emptied, for another file.
-  void restart();
 
  private:
   void copy_fixed(const Basket& basket, EntryRun run);
@@ -62,7 +61,6 @@ class BranchWriter {
   std::int16_t n_baskets_{};
   std::int64_t largest_count_{};
   bool counts_objects_;
-  std::optional<std::int64_t> structure_maximum_;  ///< largest count that the branch began with
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include <Compression.h>
 #include <TBasket.h>
 #include <TBranch.h>
 #include <TFree.h>
@@ -41,8 +40,6 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
     throw OutputError(path + ": cannot be opened: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
-  settings_ = file_->GetCompressionSettings();  // a file that existed keeps its own
-  description_settings_ = settings_;
 }
 
 OutputFile::~OutputFile() = default;
@@ -85,10 +82,6 @@ void OutputFile::append(TBranch& branch, std::span<std::byte> record, const Bask
   enter_basket(branch, header, place, first_entry);
 }
 
-void OutputFile::set_temporary() {
-  description_settings_ = Compression{ROOT::RCompressionSetting::EAlgorithm::kZSTD, 1}.settings();
-}
-
 std::int64_t OutputFile::allocate(std::size_t n_bytes) {
   constexpr std::int64_t room = 1'000'000'000;  // by which ROOT, too, extends its last free segment
   const auto place = file_->GetEND();
@@ -126,7 +119,6 @@ void OutputFile::check() const {
 void OutputFile::write_and_release(TTree& tree) {
   const CapturedMessages messages;
   tree.GetDirectory()->cd();
-  file_->SetCompressionSettings(description_settings_);
   tree.Write("", TObject::kOverwrite);
   tree.SetDirectory(nullptr);
   check();
@@ -134,9 +126,7 @@ void OutputFile::write_and_release(TTree& tree) {
 
 std::int64_t OutputFile::close() {
   const CapturedMessages messages;
-  file_->SetCompressionSettings(description_settings_);
   file_->Write(nullptr, TObject::kOverwrite);
-  file_->SetCompressionSettings(settings_);  // its header says so
   check();
   file_->Close();
   check();

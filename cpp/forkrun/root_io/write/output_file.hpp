@@ -41,8 +41,6 @@ class OutputFile {
   /// Writes the record of a basket and enters it into its branch. The record gets its place.
   void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
               std::int64_t first_entry);
-  /// It will be read once: what describes its trees and classes is compressed a little, quickly.
-  void set_temporary();
   /// Takes room for so many bytes at the end of the file; gives the place.
   [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
   /// Writes bytes at their allocated place. \throws OutputError
@@ -66,8 +64,6 @@ class OutputFile {
   std::string path_;
   std::unique_ptr<ReproducibleFile> file_;
   std::int64_t seek_directory_{};
-  int settings_{};  ///< ROOT's number for the compression
-  int description_settings_{};
   std::string described_as_;  ///< path of the file whose classes are described
 };
 

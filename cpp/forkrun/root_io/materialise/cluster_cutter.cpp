@@ -1,0 +1,122 @@
+#include <forkrun/root_io/materialise/cluster_cutter.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Whole clusters of fewer than `wanted_bytes` over this are joined with others.
+constexpr double smallest_whole = 32;
+
+void append(std::vector<EntryRange>& entries, const EntryRange& more) {
+  if (!entries.empty() && entries.back().file == more.file && entries.back().last == more.first) {
+    entries.back().last = more.last;
+  } else {
+    entries.push_back(more);
+  }
+}
+
+}  // namespace
+
+ClusterCutter::ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of,
+                             ClusterSink& sink)
+    : wanted_bytes_{wanted_bytes},
+      keeps_whole_{keeps_whole},
+      input_of_{std::move(input_of)},
+      sink_{sink} {}
+
+const InputClusters& ClusterCutter::input(std::uint32_t file) {
+  if (file_ != file) {
+    input_ = input_of_(file);
+    file_ = file;
+  }
+  return input_;
+}
+
+void ClusterCutter::add(const EntryRange& entries) {
+  if (file_ && entries.file != *file_) {
+    end_section();
+  }
+  const auto begins = input(entries.file).begins;
+  for (auto first = entries.first; first < entries.last;) {
+    const auto next = std::ranges::upper_bound(begins, first);
+    const auto begin = next == begins.begin() ? 0 : *(next - 1);
+    const auto end = next == begins.end() ? entries.last : *next;
+    const auto last = std::min(end, entries.last);
+    add_within_cluster({entries.file, first, last}, begin, end);
+    first = last;
+  }
+}
+
+void ClusterCutter::add_within_cluster(const EntryRange& entries, std::int64_t first,
+                                       std::int64_t last) {
+  if (!section_.empty() && section_first_ != first) {
+    end_section();
+  }
+  section_first_ = first;
+  section_last_ = last;
+  append(section_, entries);
+}
+
+void ClusterCutter::end_section() {
+  if (section_.empty()) {
+    return;
+  }
+  const auto& first = section_.front();
+  const auto n_events = section_last_ - section_first_;
+  const bool is_whole = keeps_whole_ && section_.size() == 1 && first.first == section_first_ &&
+                        first.last == section_last_;
+  if (is_whole && static_cast<double>(n_events) * input_.bytes_per_event * smallest_whole >=
+                      wanted_bytes_) {
+    end_cluster();
+    sink_.add_whole(first);
+    sink_.end_cluster(n_events);
+  } else {
+    collect(section_);
+    sink_.leave_input_cluster();
+  }
+  section_.clear();
+}
+
+void ClusterCutter::collect(std::span<const EntryRange> entries) {
+  std::vector<EntryRange> part;
+  const auto add_part = [&] {
+    if (!part.empty()) {
+      sink_.add(part);
+      part.clear();
+    }
+  };
+  for (auto range : entries) {
+    while (range.first < range.last) {
+      const auto room = std::max(wanted_bytes_ - collected_bytes_, 0.0) / input_.bytes_per_event;
+      const auto n_most = std::max<std::int64_t>(1, std::llround(std::min(room, 1e15)));
+      const auto n = std::min(range.last - range.first, n_most);
+      part.push_back({range.file, range.first, range.first + n});
+      range.first += n;
+      n_collected_ += n;
+      collected_bytes_ += static_cast<double>(n) * input_.bytes_per_event;
+      if (n == n_most) {
+        add_part();
+        end_cluster();
+      }
+    }
+  }
+  add_part();
+}
+
+void ClusterCutter::end_cluster() {
+  if (n_collected_ > 0) {
+    sink_.end_cluster(std::exchange(n_collected_, 0));
+  }
+  collected_bytes_ = 0;
+}
+
+void ClusterCutter::finish() {
+  end_section();
+  end_cluster();
+}
+
+}  // namespace forkrun::root_io

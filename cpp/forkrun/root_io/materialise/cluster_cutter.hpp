@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <forkrun/core/data/unit_of_work.hpp>
+
+namespace forkrun::root_io {
+
+/// Takes the events of an output in their order, cluster by cluster.
+class ClusterSink {
+ public:
+  virtual ~ClusterSink() = default;
+  /// More events of the present cluster: ranges of one file, of one cluster of the input.
+  virtual void add(std::span<const EntryRange> entries) = 0;
+  /// A whole cluster of the input, which is the only thing in the present cluster.
+  virtual void add_whole(const EntryRange& entries) = 0;
+  /// No more entries come of the cluster of the input that `add` had last.
+  virtual void leave_input_cluster() = 0;
+  /// The present cluster is complete, with so many events.
+  virtual void end_cluster(std::int64_t n_events) = 0;
+};
+
+/// What the cutter has to know of a file of the input.
+struct InputClusters {
+  std::span<const std::int64_t> begins;  ///< first entry of each cluster, then the number of entries
+  double bytes_per_event{};              ///< uncompressed, of what the output will hold
+};
+
+/// Decides where clusters of an output, events whose baskets are written together, begin and end: by the selected entries, the clusters of the
+/// input and the size of events, never by how entries come. A cluster of the input with all of its
+/// events is one of the output, so that its baskets need not be made anew, unless it is small; other
+/// events are collected until they have `wanted_bytes`.
+class ClusterCutter {
+ public:
+  using InputOf = std::function<InputClusters(std::uint32_t file)>;
+
+  /// `keeps_whole`: whether whole clusters of the input are taken as they are.
+  ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of, ClusterSink& sink);
+
+  void add(const EntryRange& entries);
+  void finish();
+
+ private:
+  void add_within_cluster(const EntryRange& entries, std::int64_t first, std::int64_t last);
+  void end_section();
+  void collect(std::span<const EntryRange> entries);
+  void end_cluster();
+  [[nodiscard]] const InputClusters& input(std::uint32_t file);
+
+  double wanted_bytes_;
+  bool keeps_whole_;
+  InputOf input_of_;
+  ClusterSink& sink_;
+  std::optional<std::uint32_t> file_;
+  InputClusters input_;
+  /// Entries of the present cluster of the input.
+  std::vector<EntryRange> section_;
+  std::int64_t section_first_{};
+  std::int64_t section_last_{};
+  std::int64_t n_collected_{};
+  double collected_bytes_{};
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/materialise/output_tree.hpp>
+
+namespace forkrun::root_io {
+
+struct MaterialiseRequest {
+  std::vector<std::string> fragments;  ///< in the order of the output
+  std::string output;
+  TreeSourceConfig source;
+  OutputContent content;
+  std::size_t n_threads{1};
+  /// Gets the number of fragments that have been read; called before each of them, and at the end.
+  std::function<void(std::size_t)> progress;
+};
+
+/// Makes the file of an output from what children have selected. Its bytes depend on the selected
+/// events, the input and the content alone. Gives the number of events. \throws InputError,
+/// OutputError
+std::int64_t materialise(const MaterialiseRequest& request);
+
+/// Events in a fragment, all of which is read. \throws InputError
+[[nodiscard]] std::int64_t events_of_fragment(const std::string& path);
+
+/// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
+/// writes them anew, with what it knows of their classes. \throws InputError
+[[nodiscard]] std::vector<std::string> branches_written_anew(const std::string& path,
+                                                             const std::string& tree);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,297 @@
+#include <forkrun/root_io/materialise/output_tree.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TFile.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/in_parallel.hpp>
+#include <forkrun/root_io/read/stored_baskets.hpp>
+#include <forkrun/root_io/write/output_schema.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::int64_t chunk_bytes = 4 << 20;
+
+std::string described(TBranch& branch) {
+  return std::string{branch.GetName()} + ", " + form_of(branch);
+}
+
+/// A basket that is copied as it is.
+struct WholeBasket {
+  std::size_t branch{};  ///< place in the list of kept ones
+  StoredBasket stored;
+  BasketHeader header;
+  std::int64_t place{};  ///< in the output
+};
+
+std::int64_t end_of(const WholeBasket& basket) {
+  return basket.stored.seek + basket.stored.n_bytes;
+}
+
+/// Calls `use` with stretches of baskets that follow each other on file.
+template <typename Use>
+void for_each_chunk(std::span<WholeBasket> baskets, const Use& use) {
+  for (auto begin = baskets.begin(); begin != baskets.end();) {
+    auto end = begin + 1;
+    while (end != baskets.end() && end->stored.seek == end_of(*(end - 1)) &&
+           end_of(*end) - begin->stored.seek <= chunk_bytes) {
+      ++end;
+    }
+    use(std::span{begin, end});
+    begin = end;
+  }
+}
+
+/// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
+std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
+  const auto all = reader.baskets();
+  const auto begin = std::ranges::lower_bound(all, entries.first, {}, &StoredBasket::first_entry);
+  const auto end = std::ranges::lower_bound(all, entries.last, {}, &StoredBasket::first_entry);
+  if (begin == end || begin->first_entry != entries.first ||
+      (end - 1)->first_entry + (end - 1)->n_entries != entries.last) {
+    return {};
+  }
+  const std::span found{begin, end};
+  const bool are_on_file =
+      std::ranges::all_of(found, [](const auto& basket) { return basket.seek != 0; });
+  return are_on_file ? found : std::span<const StoredBasket>{};
+}
+
+}  // namespace
+
+OutputTree::OutputTree(OutputFile& file, const TreeSourceConfig& source,
+                       const OutputContent& content, std::size_t n_threads)
+    : file_{file}, source_{source}, content_{content}, n_threads_{n_threads}, input_{source} {
+  input_.open(0);
+  tree_.reset(&copy_structure(input_.tree(), content.branches, file_.folder_of(source.tree)));
+  keep_branches(input_.tree());
+  add_products();
+  open(0);
+}
+
+OutputTree::~OutputTree() = default;
+
+void OutputTree::keep_branches(TTree& input) {
+  const bool has_references = input_.file().file().GetNProcessIDs() > 0;  // numbered by file
+  for (TObject* object : *tree_->GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    TBranch& from = *branch_named(input, branch.GetName());
+    const bool is_object = from.IsA() != TBranch::Class();
+    if (!is_relocatable(from) || (is_object && has_references)) {
+      objects_.emplace_back(branch.GetName());
+      continue;
+    }
+    keeps_objects_ = keeps_objects_ || is_object;
+    const auto all = all_branches(branch);
+    for (std::size_t i = 0; i < all.filled.size(); ++i) {
+      kept_.push_back({branch.GetName(),
+                       i,
+                       described(*all.filled[i]),
+                       {*all.filled[i], content_.compression},
+                       nullptr});
+    }
+    holders_.insert(holders_.end(), all.holders.begin(), all.holders.end());
+  }
+}
+
+void OutputTree::add_products() {
+  for (std::size_t i = 0; i < content_.products.size(); ++i) {
+    const auto& column = content_.products[i];
+    if (column.type.shape == Shape::jagged) {
+      const auto name = counter_name(column.name);
+      if (branch_named(*tree_, name) == nullptr) {
+        counters_.push_back({i, {add_counter(*tree_, name), content_.compression}});
+      }
+    }
+    columns_.push_back({i, {add_branch(*tree_, column), content_.compression}});
+  }
+}
+
+bool OutputTree::stays_as_it_is(const TBranch& branch) const {
+  return !content_.recompresses ||
+         branch.GetCompressionSettings() == content_.compression.settings();
+}
+
+bool OutputTree::keeps_baskets() const {
+  return std::ranges::any_of(
+      kept_, [&](const auto& kept) { return stays_as_it_is(kept.reader->branch()); });
+}
+
+double OutputTree::bytes_per_event(std::uint32_t file) {
+  open(file);
+  double n_bytes = 0;
+  for (const auto& kept : kept_) {
+    n_bytes += static_cast<double>(kept.reader->branch().GetTotBytes());
+  }
+  for (const auto& column : content_.products) {
+    constexpr double values_guessed = 4;
+    const bool is_jagged = column.type.shape == Shape::jagged;
+    n_bytes += static_cast<double>(size_of(column.type.element)) *
+               (is_jagged ? values_guessed : 1) * static_cast<double>(input_.tree().GetEntries());
+  }
+  return std::max(n_bytes / std::max(1.0, static_cast<double>(input_.tree().GetEntries())), 1.0);
+}
+
+void OutputTree::open(std::uint32_t file) {
+  input_.open(file);
+  if (generation_ == input_.generation()) {
+    return;
+  }
+  generation_ = input_.generation();
+  if (keeps_objects_) {
+    file_.describe_classes_of(input_.file());
+  }
+  if (!objects_.empty()) {
+    input_.tree().CopyAddresses(tree_.get());
+  }
+  BranchTree all;
+  for (auto& kept : kept_) {
+    if (kept.number == 0) {
+      all = all_branches(find_branch(input_.tree(), kept.name, input_.file()));
+    }
+    if (kept.number >= all.filled.size() ||
+        (keeps_objects_ && described(*all.filled[kept.number]) != kept.form)) {
+      throw InputError(input_.file().path() + ": branch " + kept.name +
+                       " has another form than in the first file (" + kept.form +
+                       "); process such files apart");
+    }
+    kept.reader = std::make_unique<BranchReader>(*all.filled[kept.number], input_.file());
+  }
+}
+
+void OutputTree::add(std::span<const EntryRange> entries) {
+  open(entries.front().file);
+  std::vector<EntryRun> runs;
+  for (const auto& range : entries) {
+    runs.push_back({range.first, range.last});
+  }
+  in_parallel(kept_.size(), n_threads_,
+              [&](std::size_t i) { kept_[i].writer.copy(*kept_[i].reader, runs); });
+  std::ranges::for_each(entries, [this](const auto& range) { fill_objects(range); });
+}
+
+void OutputTree::leave_input_cluster() {
+  for (auto& kept : kept_) {
+    kept.reader->forget();
+  }
+}
+
+void OutputTree::add_whole(const EntryRange& entries) {
+  open(entries.file);
+  const EntryRun run{entries.first, entries.last};
+  std::vector<std::size_t> whole;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    auto& reader = *kept_[i].reader;
+    const bool is_whole = stays_as_it_is(reader.branch()) && !baskets_of(reader, run).empty();
+    (is_whole ? whole : others).push_back(i);
+  }
+  copy_records(whole, run);
+  in_parallel(others.size(), n_threads_, [&](std::size_t i) {
+    auto& kept = kept_[others[i]];
+    kept.writer.copy(*kept.reader, {&run, 1});
+  });
+  fill_objects(entries);
+}
+
+void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
+  std::vector<WholeBasket> baskets;
+  for (const auto branch : branches) {
+    for (const auto& stored : baskets_of(*kept_[branch].reader, entries)) {
+      baskets.push_back({branch, stored, {}, 0});
+    }
+  }
+  std::ranges::sort(baskets, {}, [](const auto& basket) { return basket.stored.seek; });
+  for_each_chunk(baskets, [&](std::span<WholeBasket> chunk) {
+    const auto first = chunk.front().stored.seek;
+    const auto bytes = chunk_.resize(static_cast<std::size_t>(end_of(chunk.back()) - first));
+    input_.file().read(first, bytes);
+    const auto place = file_.allocate(bytes.size());
+    for (auto& basket : chunk) {
+      const auto record = bytes.subspan(static_cast<std::size_t>(basket.stored.seek - first),
+                                        static_cast<std::size_t>(basket.stored.n_bytes));
+      auto& branch = kept_[basket.branch].reader->branch();
+      try {
+        basket.header = checked_header(record, basket.stored, branch);
+      } catch (const Error& error) {
+        throw_damaged(input_.file(), branch, basket.stored.first_entry, error.what());
+      }
+      basket.place = place + basket.stored.seek - first;
+      place_basket(record, basket.place, file_.seek_directory());
+    }
+    file_.write(place, bytes);
+  });
+  std::ranges::sort(baskets, {}, [](const auto& basket) {
+    return std::pair{basket.branch, basket.stored.first_entry};
+  });
+  for (const auto& basket : baskets) {
+    kept_[basket.branch].writer.enter(basket.header, basket.place);
+  }
+  for (const auto branch : branches) {
+    kept_[branch].writer.include_maximum(kept_[branch].reader->branch());
+  }
+}
+
+void OutputTree::add_columns(std::span<const NewValues> values) {
+  for (const auto& [columns, events] : values) {
+    for (auto& counter : counters_) {
+      counter.writer.add_counts((*columns)[counter.number], {&events, 1});
+    }
+    for (auto& column : columns_) {
+      column.writer.add((*columns)[column.number], {&events, 1});
+    }
+  }
+}
+
+void OutputTree::fill_objects(const EntryRange& entries) {
+  for (const auto& name : objects_) {
+    TBranch& from = *branch_named(input_.tree(), name);
+    TBranch& to = *branch_named(*tree_, name);
+    for (auto entry = entries.first; entry < entries.last; ++entry) {
+      if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
+        throw OutputError(file_.path() + ": branch \"" + name + "\" cannot be copied");
+      }
+    }
+  }
+}
+
+std::vector<BranchWriter*> OutputTree::writers() {
+  std::vector<BranchWriter*> writers;
+  for (auto& kept : kept_) {
+    writers.push_back(&kept.writer);
+  }
+  for (auto* group : {&counters_, &columns_}) {
+    for (auto& column : *group) {
+      writers.push_back(&column.writer);
+    }
+  }
+  return writers;
+}
+
+void OutputTree::end_cluster(std::int64_t n_events, std::span<const NewValues> values) {
+  add_columns(values);
+  const auto all = writers();
+  in_parallel(all.size(), n_threads_, [&](std::size_t i) { all[i]->encode(); });
+  for (auto* writer : all) {
+    writer->write(file_);
+  }
+  n_entries_ += n_events;
+}
+
+void OutputTree::finish() {
+  for (auto* writer : writers()) {
+    writer->finish();
+  }
+  for (auto* holder : holders_) {
+    holder->SetEntries(n_entries_);
+  }
+  tree_->SetEntries(n_entries_);
+  file_.write_and_release(*tree_);
+}
+
+}  // namespace forkrun::root_io

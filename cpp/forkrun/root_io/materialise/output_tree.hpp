@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/root_io/materialise/cluster_cutter.hpp>
+#include <forkrun/root_io/read/tree_source.hpp>
+#include <forkrun/root_io/write/branch_writer.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+
+class TBranch;
+class TDirectory;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// What the tree of an output holds.
+struct OutputContent {
+  std::vector<std::string> branches;        ///< of the input; their counters are kept with them
+  std::vector<ColumnDescription> products;  ///< new columns
+  Compression compression;
+  /// Baskets that are kept whole are compressed anew, unless they are compressed so already.
+  bool recompresses{};
+};
+
+/// Values of the new columns of consecutive events: a part of a fragment's piece.
+struct NewValues {
+  const std::vector<Column>* columns;
+  EntryRun events;
+};
+
+/// Writes an output's tree, a cluster at a time. Entries of kept branches are copied as bytes from
+/// basket to basket, and baskets that are kept whole without being unzipped; branches of objects
+/// whose bytes cannot be moved are read and filled by ROOT.
+class OutputTree {
+ public:
+  /// `source`: the input, of which the first file gives the structure of the tree. \throws
+  /// InputError, OutputError
+  OutputTree(OutputFile& file, const TreeSourceConfig& source, const OutputContent& content,
+             std::size_t n_threads);
+  ~OutputTree();
+
+  /// Uncompressed bytes that an event of this file takes in the kept branches.
+  [[nodiscard]] double bytes_per_event(std::uint32_t file);
+  [[nodiscard]] std::size_t n_branches() const { return kept_.size(); }
+  /// Whether baskets of the input may be copied as they are.
+  [[nodiscard]] bool keeps_baskets() const;
+
+  /// Events of the present cluster; all of one file.
+  void add(std::span<const EntryRange> entries);
+  /// No more events come of the cluster of the input that these were of.
+  void leave_input_cluster();
+  /// All events of a cluster of the input, and nothing else.
+  void add_whole(const EntryRange& entries);
+  /// Writes the present cluster. `values`: of all of its events, one after the other.
+  void end_cluster(std::int64_t n_events, std::span<const NewValues> values);
+  /// The tree is complete.
+  void finish();
+
+ private:
+  struct KeptBranch {
+    std::string name;      ///< of the top-level branch
+    std::size_t number{};  ///< of those with baskets that are within it, itself among them
+    std::string form;
+    BranchWriter writer;
+    std::unique_ptr<BranchReader> reader;  ///< in the present file
+  };
+  struct NewColumn {
+    std::size_t number{};
+    BranchWriter writer;
+  };
+
+  void keep_branches(TTree& input);
+  void add_products();
+  [[nodiscard]] bool stays_as_it_is(const TBranch& branch) const;
+  void open(std::uint32_t file);
+  void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
+  void add_columns(std::span<const NewValues> values);
+  void fill_objects(const EntryRange& entries);
+  [[nodiscard]] std::vector<BranchWriter*> writers();
+
+  OutputFile& file_;
+  const TreeSourceConfig& source_;
+  const OutputContent& content_;
+  std::size_t n_threads_;
+  TreeLane input_;
+  std::uint64_t generation_{};
+  std::unique_ptr<TTree> tree_;
+  std::vector<KeptBranch> kept_;
+  std::vector<TBranch*> holders_;  ///< of kept ones, without entries of their own
+  bool keeps_objects_ = false;     ///< as bytes
+  std::vector<NewColumn> columns_;
+  std::vector<NewColumn> counters_;   ///< of new jagged columns
+  std::vector<std::string> objects_;  ///< branches that ROOT copies
+  std::int64_t n_entries_{};
+  Bytes chunk_;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/module/module.hpp>
+#include <forkrun/root_io/materialise/fragment.hpp>
+#include <forkrun/root_io/read/tree_source.hpp>
+
+namespace forkrun::root_io {
+
+struct FragmentOutputConfig {
+  std::string label;
+  std::vector<std::string> branches;  ///< of the input that the output keeps, with their counters
+  std::vector<ColumnDescription> products;
+  std::vector<std::uint32_t> product_numbers;  ///< of `products`, in the job
+};
+
+/// Notes which events of a unit of work are selected, and their new columns: kept branches of the
+/// input are not touched before the output is materialised.
+class FragmentOutput : public OutputModule {
+ public:
+  explicit FragmentOutput(FragmentOutputConfig config);
+  ~FragmentOutput() override;
+
+  void open(const UnitOfWork& unit, const std::string& path) override;
+  void write(const EventBlock& block, Mask selected, Parallel& parallel) override;
+  OutputSummary close(Parallel& parallel) override;
+  void abandon() noexcept override;
+
+ private:
+  /// A new jagged column that shares the counter of another: their counts must agree.
+  struct SharedCounter {
+    std::string column;
+    std::uint32_t product{};
+    std::string counter;
+    std::uint32_t counted_product{};  ///< of the column that made the counter, if not of the input
+    bool is_of_input{};
+  };
+  struct LaneReaders {
+    std::uint64_t generation{};
+    std::map<std::string, std::unique_ptr<BranchReader>> counters;
+  };
+
+  void find_shared_counters();
+  LaneReaders& readers_of(TreeLane& lane);
+  void check_counts(const EventBlock& block, LaneReaders& readers) const;
+
+  FragmentOutputConfig config_;
+  std::vector<SharedCounter> shared_;
+  std::unique_ptr<FragmentWriter> fragment_;
+  std::map<const TreeLane*, LaneReaders> readers_;
+  EventDigest written_;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,52 @@
+"""What outputs hold, kept in the run directory: a merge at any later time makes them from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from forkrun.errors import InputError
+from forkrun.rundir.directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class OutputContent:
+    """The tree of an output. `branches`: of the input, with the counters that they need;
+    `products`: name and type of each new column."""
+
+    branches: Sequence[str]
+    products: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class OutputContents:
+    """`by_label`: of each output; `clusters`: for each file of the input the first entry of each
+    cluster, then its number of entries."""
+
+    by_label: Mapping[str, OutputContent]
+    clusters: Sequence[Sequence[int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Inverse of `from_json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> OutputContents:
+        """Raises LookupError, TypeError or ValueError if the data are of another form."""
+        outputs = {
+            label: OutputContent(
+                list(content["branches"]), [(name, kind) for name, kind in content["products"]]
+            )
+            for label, content in data["by_label"].items()
+        }
+        return cls(outputs, data["clusters"])
+
+
+def read_contents(folder: RunDirectory) -> OutputContents:
+    """What the outputs of a run hold. Raises InputError."""
+    try:
+        return OutputContents.from_json(json.loads(folder.output_contents.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder.output_contents}: cannot be read: {error}") from None
