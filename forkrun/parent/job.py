@@ -174,9 +174,10 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     if job.config.conditions:
         run.messages.say(summary(job.schedule.conditions))
     if before:
-        run.timeline.record("resume", pid=pid, n_units=len(before))
+        n_units = sum(commit.n_units for commit in before)
         n_events = sum(commit.n_events for commit in before)
-        run.messages.say(f"{len(before):,} units ({n_events:,} events) were committed before")
+        run.timeline.record("resume", pid=pid, n_units=n_units)
+        run.messages.say(f"{n_units:,} units ({n_events:,} events) were committed before")
 
 
 def _end(
