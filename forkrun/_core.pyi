@@ -482,7 +482,7 @@ def merge_trees(
     done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
 
 def materialise(
-    fragments: Sequence[str],
+    fragments: Sequence[Sequence[str]],
     output: str,
     source: TreeSource,
     branches: Sequence[str],
@@ -492,10 +492,11 @@ def materialise(
     n_threads: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Makes the file `output` of the events that `fragments` name, in this order: `branches` of the
+    """Makes the file `output` of the events that `fragments` name, group by group, within a group in
+    the order of their entries: `branches` of the
     input, and the new columns `products`, which are in the fragments. `compression`: "zstd:5",
     "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew; `recompresses`: those that
-    are kept whole as well. `progress` gets the number of fragments read, before each and at the
+    are kept whole as well. `progress` gets the number of groups read, before each and at the
     end. Returns the number of events. Raises InputError, OutputError."""
 
 def events_of_fragment(path: str) -> int:

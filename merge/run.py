@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from forkrun.merge.order import PlannedUnit, merge_order
 from forkrun.merge.parts import check_part, checked_files, revoke_damaged
 from forkrun.merge.verify import branches_of, check_merged, check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
@@ -111,18 +112,18 @@ def _merge_output(
     progress: Progress | None,
 ) -> MergedOutput:
     parts = [commit.outputs[output.label] for commit in commits]
-    final = RunDirectory(folder).merged(output.label)
-    tree, fragments = config.source.tree, [part for part in parts if part.n_events]
+    groups = _groups(output.label, commits, config.forking.distribution.value)
+    final, tree = RunDirectory(folder).merged(output.label), config.source.tree
 
     def read(n_done: int) -> None:
         if progress is not None:
             progress(output.label, n_done)
-        if n_done < len(fragments):
-            check_part(folder, fragments[n_done])
+        for part in groups[n_done] if n_done < len(groups) else ():
+            check_part(folder, part)
 
     with published(final) as temporary:
         n_events = _core.materialise(
-            [str(folder / part.file) for part in fragments],
+            [[str(folder / part.file) for part in group] for group in groups],
             str(temporary),
             _source(config, planned),
             planned.contents.by_label[output.label].branches,
@@ -143,6 +144,18 @@ def _merge_output(
         anew = [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]
         n_bytes = temporary.stat().st_size
     return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
+
+
+def _groups(label: str, commits: Sequence[Commit], distribution: str) -> list[list[OutputPart]]:
+    """Fragments with events, in the order of the plan; together those whose events alternate: where
+    children take turns, all of a lumi."""
+    if distribution != "round-robin":
+        parts = [commit.outputs[label] for commit in commits]
+        return [[part] for part in parts if part.n_events]
+    lumis = groupby(commits, lambda commit: (commit.run, commit.lumi))
+    groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
+    with_events = [[part for part in group if part.n_events] for group in groups]
+    return [group for group in with_events if group]
 
 
 def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:

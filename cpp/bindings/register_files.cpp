@@ -107,7 +107,7 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   return by_tree;
 }
 
-std::int64_t materialise(const Strings& fragments, const std::string& output,
+std::int64_t materialise(const std::vector<Strings>& fragments, const std::string& output,
                          const root_io::TreeSource& source, const Strings& branches,
                          const NamesAndTypes& products, const std::string& compression,
                          bool recompresses, std::size_t n_threads,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <utility>
 
 #include <TBranch.h>
 #include <TFile.h>
@@ -19,18 +21,34 @@ namespace {
 constexpr double cluster_bytes = 32 << 20;
 constexpr double branch_bytes = 64 << 10;
 
+using Columns = std::shared_ptr<const std::vector<Column>>;
+
+/// Consecutive entries with their new columns.
+struct Selected {
+  EntryRange entries;
+  Columns columns;
+  std::int64_t first_event{};  ///< of these entries, in the columns
+};
+
 /// New columns of events that were read and are not written yet, in order.
 class ValueQueue {
  public:
-  void push(std::vector<Column> columns, std::int64_t n_events) {
-    parts_.push_back({std::move(columns), {0, n_events}});
+  void push(const Selected& selected) {
+    const auto n = selected.entries.last - selected.entries.first;
+    auto* before = parts_.empty() ? nullptr : &parts_.back();
+    if (before != nullptr && before->columns == selected.columns &&
+        before->events.last == selected.first_event) {
+      before->events.last += n;
+    } else {
+      parts_.push_back({selected.columns, {selected.first_event, selected.first_event + n}});
+    }
   }
   /// Those of the next n events; valid until the next `drop`.
   [[nodiscard]] std::vector<NewValues> next(std::int64_t n) const {
     std::vector<NewValues> values;
     for (auto part = parts_.begin(); n > 0; ++part) {
       const auto last = std::min(part->events.last, part->events.first + n);
-      values.push_back({&part->columns, {part->events.first, last}});
+      values.push_back({part->columns.get(), {part->events.first, last}});
       n -= last - part->events.first;
     }
     return values;
@@ -49,7 +67,7 @@ class ValueQueue {
 
  private:
   struct Part {
-    std::vector<Column> columns;
+    Columns columns;
     EntryRun events;
   };
   std::deque<Part> parts_;
@@ -65,12 +83,44 @@ void check_columns(const FragmentReader& fragment, const OutputContent& content,
   }
 }
 
+/// Calls `use` with what a fragment selects, piece by piece.
+template <typename Use>
+void for_each_selected(const std::string& path, const OutputContent& content, const Use& use) {
+  FragmentReader fragment{path};
+  check_columns(fragment, content, path);
+  while (auto piece = fragment.next()) {
+    const auto columns = std::make_shared<const std::vector<Column>>(std::move(piece->columns));
+    std::int64_t first_event = 0;
+    for (const auto& entries : piece->entries) {
+      use(Selected{entries, columns, first_event});
+      first_event += entries.last - entries.first;
+    }
+  }
+}
+
+/// The same for a group of fragments, in the order of their entries.
+template <typename Use>
+void for_each_selected(const std::vector<std::string>& group, const OutputContent& content,
+                       const Use& use) {
+  if (group.size() == 1) {
+    return for_each_selected(group.front(), content, use);
+  }
+  std::vector<Selected> all;
+  for (const auto& path : group) {
+    for_each_selected(path, content, [&](const Selected& selected) { all.push_back(selected); });
+  }
+  std::ranges::sort(all, {}, [](const auto& selected) {
+    return std::pair{selected.entries.file, selected.entries.first};
+  });
+  std::ranges::for_each(all, use);
+}
+
 /// Writes the clusters of a tree, with the new columns of their events.
 class TreeSink final : public ClusterSink {
  public:
   explicit TreeSink(OutputTree& tree) : tree_{tree} {}
 
-  void push(FragmentPiece& piece) { values_.push(std::move(piece.columns), piece.n_events()); }
+  void push(const Selected& selected) { values_.push(selected); }
   void add(std::span<const EntryRange> entries) override { tree_.add(entries); }
   void add_whole(const EntryRange& entries) override { tree_.add_whole(entries); }
   void leave_input_cluster() override { tree_.leave_input_cluster(); }
@@ -100,12 +150,10 @@ std::int64_t write_clusters(const MaterialiseRequest& request, OutputFile& file)
     if (request.progress) {
       request.progress(i);
     }
-    FragmentReader fragment{request.fragments[i]};
-    check_columns(fragment, request.content, request.fragments[i]);
-    while (auto piece = fragment.next()) {
-      sink.push(*piece);
-      std::ranges::for_each(piece->entries, [&](const auto& entries) { cutter.add(entries); });
-    }
+    for_each_selected(request.fragments[i], request.content, [&](const Selected& selected) {
+      sink.push(selected);
+      cutter.add(selected.entries);
+    });
   }
   cutter.finish();
   tree.finish();

@@ -10,12 +10,14 @@
 namespace forkrun::root_io {
 
 struct MaterialiseRequest {
-  std::vector<std::string> fragments;  ///< in the order of the output
+  /// Fragments in the order of the output. Those of one group, whose events alternate, are put in
+  /// the order of their entries.
+  std::vector<std::vector<std::string>> fragments;
   std::string output;
   TreeSourceConfig source;
   OutputContent content;
   std::size_t n_threads{1};
-  /// Gets the number of fragments that have been read; called before each of them, and at the end.
+  /// Gets the number of groups that have been read; called before each of them, and at the end.
   std::function<void(std::size_t)> progress;
 };
 
