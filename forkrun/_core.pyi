@@ -490,14 +490,15 @@ def materialise(
     compression: str,
     recompresses: bool = False,
     n_threads: int = 1,
+    before_group: Callable[[int], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Makes the file `output` of the events that `fragments` name, group by group, within a group in
-    the order of their entries: `branches` of the
-    input, and the new columns `products`, which are in the fragments. `compression`: "zstd:5",
-    "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew; `recompresses`: those that
-    are kept whole as well. `progress` gets the number of groups read, before each and at the
-    end. Returns the number of events. Raises InputError, OutputError."""
+    """Makes the file `output` of the events that `fragments` name, group by group, within a group
+    in the order of their entries: `branches` of the input, and the new columns `products`, which are
+    in the fragments. `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets
+    that are made anew; `recompresses`: those that are kept whole as well. `before_group` gets the
+    number of the group that is read next, `progress` the number of events written so far. Returns
+    the number of events. Raises InputError, OutputError."""
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""

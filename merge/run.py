@@ -77,8 +77,9 @@ def merge_run(
     progress: Progress | None = None,
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
-    of its fragments done. Raises VerificationError, InputError or OutputError; nothing is then under
-    the name of the output that failed. DamagedFilesError: units have to be done again."""
+    of units of which it has the events. Raises VerificationError, InputError or OutputError;
+    nothing is then under the name of the output that failed. DamagedFilesError: units have to be
+    done again."""
     ordered = merge_order(_units_to_merge(planned, commits), commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
@@ -115,11 +116,16 @@ def _merge_output(
     groups = _groups(output.label, commits, config.forking.distribution.value)
     final, tree = RunDirectory(folder).merged(output.label), config.source.tree
 
-    def read(n_done: int) -> None:
-        if progress is not None:
-            progress(output.label, n_done)
-        for part in groups[n_done] if n_done < len(groups) else ():
+    written = total_digest((part.n_events, part.digest) for part in parts)
+    n_units = sum(commit.n_units for commit in commits)
+
+    def check(number: int) -> None:
+        for part in groups[number]:
             check_part(folder, part)
+
+    def show(n_events: int) -> None:
+        if progress is not None:
+            progress(output.label, n_units * n_events // written.count)
 
     with published(final) as temporary:
         n_events = _core.materialise(
@@ -131,14 +137,14 @@ def _merge_output(
             output.compression or _COMPRESSION,
             output.compression is not None,
             _n_threads(config),
-            read,
+            check,
+            show,
         )
-        if config.merge.carry:
+        if config.merge.carry and output.mode == "full":
             same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
             _core.carry_objects(
                 list(planned.files), str(temporary), [tree], config.merge.keep_first, same
             )
-        written = total_digest((part.n_events, part.digest) for part in parts)
         digest = check_merged(temporary, n_events, written, config.source)
         kept = branches_of(str(temporary), tree)
         anew = [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]

@@ -111,7 +111,8 @@ std::int64_t materialise(const std::vector<Strings>& fragments, const std::strin
                          const root_io::TreeSource& source, const Strings& branches,
                          const NamesAndTypes& products, const std::string& compression,
                          bool recompresses, std::size_t n_threads,
-                         const std::function<void(std::size_t)>& progress) {
+                         const std::function<void(std::size_t)>& before_group,
+                         const std::function<void(std::int64_t)>& progress) {
   return root_io::materialise(
       {fragments,
        output,
@@ -119,6 +120,7 @@ std::int64_t materialise(const std::vector<Strings>& fragments, const std::strin
        {branches, descriptions_of(products), root_io::Compression::parse(compression),
         recompresses},
        n_threads,
+       before_group,
        progress});
 }
 
@@ -207,7 +209,7 @@ void register_files(py::module_& module) {
   module.def("materialise", &materialise, py::arg("fragments"), py::arg("output"),
              py::arg("source"), py::arg("branches"), py::arg("products"), py::arg("compression"),
              py::arg("recompresses") = false, py::arg("n_threads") = 1,
-             py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
+             py::arg("before_group") = py::none(), py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),

@@ -45,6 +45,13 @@ class MergeOrder(StrEnum):
     LUMI = "lumi"
 
 
+class OutputMode(StrEnum):
+    """What an output holds of its events."""
+
+    FULL = "full"
+    FRIEND = "friend"
+
+
 class CheckConditions(StrEnum):
     """How often children compare conditions with what the parent loaded."""
 
@@ -218,6 +225,8 @@ class OutputConfig(Section):
     """[[outputs]]: selected events, in output/LABEL.root."""
 
     label: Label
+    mode: OutputMode = OutputMode.FULL
+    """Whole events, or the ids of events and new columns alone: a friend of the input's tree."""
     paths: Texts = ()
     """Write events that one of these paths accepts; none: every event."""
     keep: Texts = ("*",)

@@ -34,8 +34,8 @@ from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
-from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
+from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.resume import check_same_job, valid_commits
 from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
 

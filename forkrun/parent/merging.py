@@ -125,11 +125,11 @@ def _merge_here(
     is_whole: bool,
     progress: Callable[[int], None],
 ) -> None:
-    """`progress` gets the number of temporary outputs that have been merged."""
+    """`progress` gets the number of units that have been merged, summed over outputs."""
     done: dict[str, int] = {}
 
-    def note(label: str, n_parts: int) -> None:
-        done[label] = n_parts
+    def note(label: str, n_units: int) -> None:
+        done[label] = n_units
         progress(sum(done.values()))
 
     try:

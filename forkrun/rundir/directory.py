@@ -11,7 +11,8 @@ _RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trac
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
-    "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "lock",
+    "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
+    "notFinishedLumis.json", "lock",
 ))  # fmt: skip
 
 

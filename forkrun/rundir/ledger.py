@@ -26,7 +26,8 @@ _MOST_UNITS = 100_000_000
 
 @dataclass(frozen=True)
 class OutputPart:
-    """What units add to an output: a fragment. `file`: relative to the run directory; `digest`: of the ids written."""
+    """What units add to an output: a fragment. `file`: relative to the run directory; `digest`: of
+    the ids of its events."""
 
     file: str
     n_events: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from forkrun.config import (
     JobConfig,
     ModuleConfig,
     OutputConfig,
+    OutputMode,
     SourceConfig,
     ThreadsConfig,
 )
@@ -109,12 +110,15 @@ def build_schedule(
         builder.add_path(name, [label for label in labels if label not in failed])
     outputs = {}
     for output in config.outputs:
-        outputs[output.label], output_problems = _add_output(builder, output, branches)
+        outputs[output.label], output_problems = _add_output(
+            builder, output, branches, config.source
+        )
         problems += output_problems
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_histograms(core)
-    _check_files(config, index, consumed, branches)
+    kept_branches = {name for content in outputs.values() for name in content.branches}
+    _check_files(index, kept_branches.union(consumed))
     source = _source(config.source, index, columns)
     return JobSchedule(core, source, modules, consumed, conditions, outputs)
 
@@ -217,26 +221,26 @@ def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list
 
 
 def _add_output(
-    builder: _core.ScheduleBuilder, output: OutputConfig, branches: dict[str, Branch]
+    builder: _core.ScheduleBuilder,
+    output: OutputConfig,
+    branches: dict[str, Branch],
+    source: SourceConfig,
 ) -> tuple[OutputContent, list[str]]:
+    ids = (source.run_branch, source.lumi_branch, source.event_branch)
     produced = dict(builder.produced_columns())
-    problems = pattern_problems(output, [*branches, *produced])
-    content = OutputContent(
-        with_counters(kept(branches, output), branches),
-        [(name, produced[name]) for name in kept(produced, output)],
-    )
+    if output.mode is OutputMode.FRIEND:
+        names = [name for name in ids if name in branches]
+        problems = pattern_problems(output, list(produced))
+    else:
+        names = with_counters(kept(branches, output), branches)
+        problems = pattern_problems(output, [*branches, *produced])
+    content = OutputContent(names, [(name, produced[name]) for name in kept(produced, output)])
     products = [name for name, _ in content.products]
     builder.add_output(output.label, output.paths, content.branches, products)
     return content, problems
 
 
-def _check_files(
-    config: JobConfig,
-    index: Sequence[FileIndex],
-    consumed: Sequence[str],
-    branches: Mapping[str, Branch],
-) -> None:
-    used = set(consumed).union(*(kept(branches, output) for output in config.outputs))
+def _check_files(index: Sequence[FileIndex], used: Iterable[str]) -> None:
     problems = disagreements(index, used)
     if problems:
         raise InputError("\n".join(problems))

@@ -118,7 +118,8 @@ void for_each_selected(const std::vector<std::string>& group, const OutputConten
 /// Writes the clusters of a tree, with the new columns of their events.
 class TreeSink final : public ClusterSink {
  public:
-  explicit TreeSink(OutputTree& tree) : tree_{tree} {}
+  TreeSink(OutputTree& tree, std::function<void(std::int64_t)> progress)
+      : tree_{tree}, progress_{std::move(progress)} {}
 
   void push(const Selected& selected) { values_.push(selected); }
   void add(std::span<const EntryRange> entries) override { tree_.add(entries); }
@@ -128,18 +129,22 @@ class TreeSink final : public ClusterSink {
     tree_.end_cluster(n_events, values_.next(n_events));
     values_.drop(n_events);
     n_events_ += n_events;
+    if (progress_) {
+      progress_(n_events_);
+    }
   }
   [[nodiscard]] std::int64_t n_events() const { return n_events_; }
 
  private:
   OutputTree& tree_;
+  std::function<void(std::int64_t)> progress_;
   ValueQueue values_;
   std::int64_t n_events_{};
 };
 
 std::int64_t write_clusters(const MaterialiseRequest& request, OutputFile& file) {
   OutputTree tree{file, request.source, request.content, request.n_threads};
-  TreeSink sink{tree};
+  TreeSink sink{tree, request.progress};
   const auto wanted =
       std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
   const auto input_of = [&](std::uint32_t number) -> InputClusters {
@@ -147,8 +152,8 @@ std::int64_t write_clusters(const MaterialiseRequest& request, OutputFile& file)
   };
   ClusterCutter cutter{wanted, tree.keeps_baskets(), input_of, sink};
   for (std::size_t i = 0; i < request.fragments.size(); ++i) {
-    if (request.progress) {
-      request.progress(i);
+    if (request.before_group) {
+      request.before_group(i);
     }
     for_each_selected(request.fragments[i], request.content, [&](const Selected& selected) {
       sink.push(selected);
@@ -157,9 +162,6 @@ std::int64_t write_clusters(const MaterialiseRequest& request, OutputFile& file)
   }
   cutter.finish();
   tree.finish();
-  if (request.progress) {
-    request.progress(request.fragments.size());
-  }
   return sink.n_events();
 }
 

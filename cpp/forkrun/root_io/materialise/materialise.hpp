@@ -17,8 +17,10 @@ struct MaterialiseRequest {
   TreeSourceConfig source;
   OutputContent content;
   std::size_t n_threads{1};
-  /// Gets the number of groups that have been read; called before each of them, and at the end.
-  std::function<void(std::size_t)> progress;
+  /// Gets the number of the group that is read next; called just before each of them.
+  std::function<void(std::size_t)> before_group;
+  /// Gets the number of events written; called after each cluster.
+  std::function<void(std::int64_t)> progress;
 };
 
 /// Makes the file of an output from what children have selected. Its bytes depend on the selected

@@ -104,7 +104,8 @@ void OutputTree::add_products() {
     const auto& column = content_.products[i];
     if (column.type.shape == Shape::jagged) {
       const auto name = counter_name(column.name);
-      if (branch_named(*tree_, name) == nullptr) {
+      // Not by TTree::GetBranch, which finds branches that the copy of a tree was made without.
+      if (tree_->GetListOfBranches()->FindObject(name.c_str()) == nullptr) {
         counters_.push_back({i, {add_counter(*tree_, name), content_.compression}});
       }
     }
