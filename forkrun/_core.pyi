@@ -483,7 +483,7 @@ def merge_trees(
 
 def materialise(
     fragments: Sequence[Sequence[str]],
-    output: str,
+    outputs: Sequence[tuple[str, Sequence[tuple[int, int, int]]]],
     source: TreeSource,
     branches: Sequence[str],
     products: Sequence[tuple[str, str]],
@@ -492,13 +492,15 @@ def materialise(
     n_threads: int = 1,
     before_group: Callable[[int], None] | None = None,
     progress: Callable[[int], None] | None = None,
-) -> int:
-    """Makes the file `output` of the events that `fragments` name, group by group, within a group
-    in the order of their entries: `branches` of the input, and the new columns `products`, which are
-    in the fragments. `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets
-    that are made anew; `recompresses`: those that are kept whole as well. `before_group` gets the
-    number of the group that is read next, `progress` the number of events written so far. Returns
-    the number of events. Raises InputError, OutputError."""
+) -> list[int]:
+    """Makes files of the events that `fragments` name, group by group, within a group in the order
+    of their entries: `branches` of the input, and the new columns `products`, which are in the
+    fragments. `outputs`: path of each file, and (file, first, last) of the entries whose events it
+    has, in the order of the events; no entries: it has all. `compression`: "zstd:5", "lz4:4",
+    "zlib:1", "lzma:6" or "none", of baskets that are made anew; `recompresses`: those that are kept
+    whole as well. `before_group` gets the number of the group that is read next, `progress` the
+    number of events written so far. Returns the number of events in each file; if it raises, there
+    are no files. Raises InputError, OutputError."""
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""

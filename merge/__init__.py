@@ -2,7 +2,8 @@
 
 from forkrun.merge.files import merge_files
 from forkrun.merge.order import merge_order
-from forkrun.merge.run import MergedOutput, MergeSummary, Planned, merge_run
+from forkrun.merge.output import MergedOutput, Planned
+from forkrun.merge.run import MergeSummary, merge_run
 from forkrun.rundir.ledger import (
     Commit,
     HistogramPart,

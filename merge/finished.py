@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forkrun import _core
 from forkrun.errors import ForkrunError
-from forkrun.merge.verify import id_branches
+from forkrun.merge.verify import digest_of
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -28,21 +28,35 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
     outputs = {output["label"]: output for output in summary["outputs"]}
     if list(outputs) != [output.label for output in config.outputs if summary["outputs"]]:
         return f"{folder.merge_summary.name} is about other outputs"
-    sizes = {folder.merged(label): output["n_bytes"] for label, output in outputs.items()}
+    for output in config.outputs if outputs else ():
+        merged = folder.merged(output.label, output.per_lumi)
+        problem = _output_problem(merged, output.per_lumi, config, outputs[output.label])
+        if problem:
+            return problem
     if summary["n_histograms"]:
-        sizes[folder.histograms] = summary["n_bytes_histograms"]
-    for file, n_bytes in sizes.items():
-        if not file.is_file():
-            return f"{file} is missing"
-        if file.stat().st_size != n_bytes:
-            return f"{file} has {file.stat().st_size} bytes, not {n_bytes}"
-    for label, output in outputs.items():
-        if output["digest"] != _digest(folder, config, label):
-            return f"{folder.merged(label)} does not hold the events that were merged"
+        return _size_problem(folder.histograms, [folder.histograms], summary["n_bytes_histograms"])
     return None
 
 
-def _digest(folder: RunDirectory, config: JobConfig, label: str) -> str | None:
-    file, source = str(folder.merged(label)), config.source
-    ids = id_branches(file, source)
-    return _core.tree_digest(file, source.tree, *ids).hex if ids else None
+def _output_problem(
+    merged: Path, per_lumi: bool, config: JobConfig, output: Mapping[str, Any]
+) -> str | None:
+    files = [merged]
+    if per_lumi:
+        listed = json.loads((merged / "files.json").read_bytes())
+        files = [merged / str(file["file"]) for file in listed]
+    problem = _size_problem(merged, files, output["n_bytes"])
+    if problem:
+        return problem
+    digest = digest_of(files, config.source)
+    if output["digest"] != (None if digest is None else digest.hex):
+        return f"{merged} does not hold the events that were merged"
+    return None
+
+
+def _size_problem(merged: Path, files: Sequence[Path], n_bytes: int) -> str | None:
+    for file in files:
+        if not file.is_file():
+            return f"{file} is missing"
+    found = sum(file.stat().st_size for file in files)
+    return None if found == n_bytes else f"{merged} has {found} bytes, not {n_bytes}"

@@ -18,8 +18,20 @@ class PlannedUnit(Protocol):
         """Number of the unit, in merge order."""
 
     @property
+    def run(self) -> int:
+        """Run number of its lumi."""
+
+    @property
+    def lumi(self) -> int:
+        """Number of its lumi in the run."""
+
+    @property
     def n_events(self) -> int:
         """Number of events to be read."""
+
+    @property
+    def ranges(self) -> Sequence[tuple[int, int, int]]:
+        """File, first and last of each range of entries."""
 
 
 def _n_covered(commit: Commit) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,23 +31,36 @@ def check_read(read: EventDigest, n_planned: int, planned: str | None) -> None:
 
 
 def check_merged(
-    file: Path, n_entries: int, written: EventDigest, source: SourceConfig
+    output: Path,
+    files: Sequence[Path],
+    n_entries: int,
+    written: EventDigest,
+    source: SourceConfig,
 ) -> str | None:
-    """The digest read back from a merged file; None if the ids are not in it: then only the number
-    of events was checked."""
+    """The digest read back from the files of an output; None if the ids are not in them: then only
+    the number of events was checked."""
     if n_entries != written.count:
         raise VerificationError(
-            f"{file}: {n_entries} events were merged, but children wrote {written.count}"
+            f"{output}: {n_entries} events were merged, but children wrote {written.count}"
         )
-    ids = id_branches(str(file), source)
+    merged = digest_of(files, source)
+    if merged is not None and merged != written:
+        raise VerificationError(
+            f"{output}: the digest of the merged events is {merged.hex},"
+            f" children wrote {written.hex}"
+        )
+    return None if merged is None else merged.hex
+
+
+def digest_of(files: Sequence[Path], source: SourceConfig) -> EventDigest | None:
+    """Digest of the events in all files of an output; None if the ids are not in them."""
+    ids = id_branches(str(files[0]), source)
     if ids is None:
         return None
-    merged = tree_digest(str(file), source.tree, *ids)
-    if merged != written:
-        raise VerificationError(
-            f"{file}: the digest of the merged events is {merged.hex}, children wrote {written.hex}"
-        )
-    return merged.hex
+    total = EventDigest()
+    for file in files:
+        total = total + tree_digest(str(file), source.tree, *ids)
+    return total
 
 
 def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:

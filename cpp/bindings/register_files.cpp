@@ -107,21 +107,32 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   return by_tree;
 }
 
-std::int64_t materialise(const std::vector<Strings>& fragments, const std::string& output,
-                         const root_io::TreeSource& source, const Strings& branches,
-                         const NamesAndTypes& products, const std::string& compression,
-                         bool recompresses, std::size_t n_threads,
-                         const std::function<void(std::size_t)>& before_group,
-                         const std::function<void(std::int64_t)>& progress) {
-  return root_io::materialise(
-      {fragments,
-       output,
-       source.config(),
-       {branches, descriptions_of(products), root_io::Compression::parse(compression),
-        recompresses},
-       n_threads,
-       before_group,
-       progress});
+/// Path, and (file, first, last) of the entries whose events the file has.
+using FileToMake =
+    std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
+
+std::vector<std::int64_t> materialise(const std::vector<Strings>& fragments,
+                                      const std::vector<FileToMake>& outputs,
+                                      const root_io::TreeSource& source, const Strings& branches,
+                                      const NamesAndTypes& products, const std::string& compression,
+                                      bool recompresses, std::size_t n_threads,
+                                      const std::function<void(std::size_t)>& before_group,
+                                      const std::function<void(std::int64_t)>& progress) {
+  std::vector<root_io::MaterialisedFile> files;
+  for (const auto& [path, ranges] : outputs) {
+    auto& file = files.emplace_back(root_io::MaterialisedFile{path, {}});
+    for (const auto& [number, first, last] : ranges) {
+      file.entries.push_back({number, first, last});
+    }
+  }
+  return root_io::materialise({fragments,
+                               std::move(files),
+                               source.config(),
+                               {branches, descriptions_of(products),
+                                root_io::Compression::parse(compression), recompresses},
+                               n_threads,
+                               before_group,
+                               progress});
 }
 
 py::list carry_objects(const Strings& inputs, const std::string& output,
@@ -206,10 +217,11 @@ void register_files(py::module_& module) {
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
              py::arg("verify") = false, py::arg("note") = py::none());
-  module.def("materialise", &materialise, py::arg("fragments"), py::arg("output"),
+  module.def("materialise", &materialise, py::arg("fragments"), py::arg("outputs"),
              py::arg("source"), py::arg("branches"), py::arg("products"), py::arg("compression"),
              py::arg("recompresses") = false, py::arg("n_threads") = 1,
-             py::arg("before_group") = py::none(), py::arg("progress") = py::none(), py::call_guard<py::gil_scoped_release>());
+             py::arg("before_group") = py::none(), py::arg("progress") = py::none(),
+             py::call_guard<py::gil_scoped_release>());
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),

@@ -77,6 +77,24 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+@contextlib.contextmanager
+def published_folder(final: Path) -> Iterator[Path]:
+    """A temporary name of a new folder to write in, as `published` of a file; a folder that was
+    there is replaced."""
+    temporary = temporary_name(final)
+    try:
+        with output_errors(final):
+            temporary.mkdir(parents=True)
+            yield temporary
+            sync(temporary)
+            if final.is_dir() and not final.is_symlink():
+                shutil.rmtree(final)
+            temporary.replace(final)
+            sync(final.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def temporary_name(final: Path) -> Path:
     """A new temporary name in the folder of `final`."""
     return final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")

@@ -229,6 +229,8 @@ class OutputConfig(Section):
     """Whole events, or the ids of events and new columns alone: a friend of the input's tree."""
     paths: Texts = ()
     """Write events that one of these paths accepts; none: every event."""
+    per_lumi: Flag = False
+    """A file for each lumi, in output/LABEL/, with a list of them."""
     keep: Texts = ("*",)
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()

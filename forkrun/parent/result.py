@@ -14,8 +14,8 @@ from forkrun.rundir.ledger import read_ledgers
 
 @dataclass(frozen=True)
 class Result:
-    """`outputs`: merged file by label; `histograms`: their file, None if nothing was booked;
-    `report`: as in report.json, empty if it could not be written."""
+    """`outputs`: by label the merged file, or the folder of files by lumi; `histograms`: their
+    file, None if nothing was booked; `report`: as in report.json, empty if it could not be written."""
 
     run_directory: Path
     outputs: dict[str, Path]
@@ -35,7 +35,10 @@ class Result:
         """Reads the result of a finished run. Raises InputError."""
         folder = RunDirectory(run_directory)
         config = _read(folder.config)
-        files = {o["label"]: folder.merged(o["label"]) for o in config.get("outputs", [])}
+        files = {
+            output["label"]: folder.merged(output["label"], output.get("per_lumi", False))
+            for output in config.get("outputs", [])
+        }
         return cls(
             run_directory,
             {label: file for label, file in files.items() if file.exists()},

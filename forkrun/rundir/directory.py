@@ -102,9 +102,9 @@ class RunDirectory:
         """Folder of the merged files."""
         return self.path / "output"
 
-    def merged(self, label: str) -> Path:
-        """The merged file of an output."""
-        return self.output / f"{label}.root"
+    def merged(self, label: str, per_lumi: bool = False) -> Path:
+        """The merged file of an output, or the folder of its files by lumi."""
+        return self.output / label if per_lumi else self.output / f"{label}.root"
 
     @property
     def histograms(self) -> Path:
@@ -112,8 +112,12 @@ class RunDirectory:
         return self.merged("histograms")
 
     def merged_files(self) -> list[Path]:
-        """Merged files that exist."""
-        return sorted(self.output.glob("*.root"))
+        """Merged files that exist, and folders of files by lumi."""
+        return sorted([*self.output.glob("*.root"), *(p.parent for p in self.lists_of_files())])
+
+    def lists_of_files(self) -> list[Path]:
+        """Lists of the files of outputs that have one for each lumi."""
+        return list(self.output.glob("*/files.json"))
 
     @property
     def report_json(self) -> Path:

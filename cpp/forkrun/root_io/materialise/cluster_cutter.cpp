@@ -69,8 +69,8 @@ void ClusterCutter::end_section() {
   const auto n_events = section_last_ - section_first_;
   const bool is_whole = keeps_whole_ && section_.size() == 1 && first.first == section_first_ &&
                         first.last == section_last_;
-  if (is_whole && static_cast<double>(n_events) * input_.bytes_per_event * smallest_whole >=
-                      wanted_bytes_) {
+  if (is_whole &&
+      static_cast<double>(n_events) * input_.bytes_per_event * smallest_whole >= wanted_bytes_) {
     end_cluster();
     sink_.add_whole(first);
     sink_.end_cluster(n_events);

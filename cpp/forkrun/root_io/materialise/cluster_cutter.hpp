@@ -26,14 +26,16 @@ class ClusterSink {
 
 /// What the cutter has to know of a file of the input.
 struct InputClusters {
-  std::span<const std::int64_t> begins;  ///< first entry of each cluster, then the number of entries
-  double bytes_per_event{};              ///< uncompressed, of what the output will hold
+  std::span<const std::int64_t>
+      begins;                ///< first entry of each cluster, then the number of entries
+  double bytes_per_event{};  ///< uncompressed, of what the output will hold
 };
 
-/// Decides where clusters of an output, events whose baskets are written together, begin and end: by the selected entries, the clusters of the
-/// input and the size of events, never by how entries come. A cluster of the input with all of its
-/// events is one of the output, so that its baskets need not be made anew, unless it is small; other
-/// events are collected until they have `wanted_bytes`.
+/// Decides where clusters of an output, events whose baskets are written together, begin and end:
+/// by the selected entries, the clusters of the input and the size of events, never by how entries
+/// come. A cluster of the input with all of its events is one of the output, so that its baskets
+/// need not be made anew, unless it is small; other events are collected until they have
+/// `wanted_bytes`.
 class ClusterCutter {
  public:
   using InputOf = std::function<InputClusters(std::uint32_t file)>;

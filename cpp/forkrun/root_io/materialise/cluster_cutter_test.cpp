@@ -61,9 +61,7 @@ std::vector<Cluster> cut(const Begins& begins, const std::vector<EntryRange>& en
                          double wanted, bool keeps_whole = true) {
   Clusters clusters;
   ClusterCutter cutter{wanted, keeps_whole,
-                       [&](std::uint32_t file) {
-                         return InputClusters{begins.at(file), 1.0};
-                       },
+                       [&](std::uint32_t file) { return InputClusters{begins.at(file), 1.0}; },
                        clusters};
   for (const auto& range : entries) {
     cutter.add(range);
@@ -89,15 +87,14 @@ TEST(ClusterCutter, JoinsSmallWholeClusters) {
 TEST(ClusterCutter, CollectsSelectedEventsUpToTheWantedSize) {
   const auto clusters =
       cut({{0, 50, 100}, {0, 100}}, {{0, 10, 20}, {0, 60, 75}, {1, 0, 20}, {1, 30, 40}}, 30);
-  EXPECT_EQ(clusters, (std::vector<Cluster>{
-                          {{{0, 10, 20}, {0, 60, 75}, {1, 0, 5}}, 30, false},
-                          {{{1, 5, 20}, {1, 30, 40}}, 25, false}}));
+  EXPECT_EQ(clusters, (std::vector<Cluster>{{{{0, 10, 20}, {0, 60, 75}, {1, 0, 5}}, 30, false},
+                                            {{{1, 5, 20}, {1, 30, 40}}, 25, false}}));
 }
 
 TEST(ClusterCutter, WritesWhatItHasBeforeAWholeCluster) {
   const auto clusters = cut({{0, 50, 100}}, {{0, 10, 20}, {0, 50, 100}}, 100);
-  EXPECT_EQ(clusters, (std::vector<Cluster>{{{{0, 10, 20}}, 10, false},
-                                            {{{0, 50, 100}}, 50, true}}));
+  EXPECT_EQ(clusters,
+            (std::vector<Cluster>{{{{0, 10, 20}}, 10, false}, {{{0, 50, 100}}, 50, true}}));
 }
 
 TEST(ClusterCutter, TakesNothingWholeWhereAllIsCompressedAnew) {
@@ -114,8 +111,7 @@ TEST(ClusterCutter, DoesNotDependOnHowEntriesCome) {
     std::vector<EntryRange> parts;
     for (std::uint32_t file = 0; file < 2; ++file) {
       for (std::int64_t entry = 0; entry < begins[file].back();) {
-        const auto last =
-            std::min<std::int64_t>(entry + 1 + random() % 200, begins[file].back());
+        const auto last = std::min<std::int64_t>(entry + 1 + random() % 200, begins[file].back());
         if (random() % 3 != 0) {
           whole.push_back({file, entry, last});
           for (auto first = entry; first < last;) {

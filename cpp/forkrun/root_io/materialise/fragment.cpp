@@ -81,8 +81,7 @@ void FragmentWriter::add_entries(const EntryRange& entries) {
   }
 }
 
-void FragmentWriter::add(std::size_t number, const Column& column,
-                         std::span<const EntryRun> runs) {
+void FragmentWriter::add(std::size_t number, const Column& column, std::span<const EntryRun> runs) {
   auto& to = columns_[number];
   const auto bytes = column.values<std::byte>().data();
   const auto offsets = column.offsets();
@@ -142,9 +141,7 @@ void FragmentWriter::put_packed(std::span<const std::byte> bytes) {
   put(n_zipped == 0 ? bytes : packed_.view().first(n_zipped));
 }
 
-void FragmentWriter::put_number(std::uint64_t number) {
-  put(std::as_bytes(std::span{&number, 1}));
-}
+void FragmentWriter::put_number(std::uint64_t number) { put(std::as_bytes(std::span{&number, 1})); }
 
 void FragmentWriter::put(std::span<const std::byte> bytes) {
   if (!write_at(descriptor_, n_written_, bytes)) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <TBranch.h>
@@ -142,39 +144,131 @@ class TreeSink final : public ClusterSink {
   std::int64_t n_events_{};
 };
 
-std::int64_t write_clusters(const MaterialiseRequest& request, OutputFile& file) {
-  OutputTree tree{file, request.source, request.content, request.n_threads};
-  TreeSink sink{tree, request.progress};
-  const auto wanted =
-      std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
-  const auto input_of = [&](std::uint32_t number) -> InputClusters {
-    return {request.source.clusters.at(number), tree.bytes_per_event(number)};
-  };
-  ClusterCutter cutter{wanted, tree.keeps_baskets(), input_of, sink};
-  for (std::size_t i = 0; i < request.fragments.size(); ++i) {
-    if (request.before_group) {
-      request.before_group(i);
+/// One file, while it is made.
+class FileMaker {
+ public:
+  FileMaker(const MaterialiseRequest& request, const MaterialisedFile& output,
+            std::function<void(std::int64_t)> progress)
+      : output_{output},
+        file_{output.path, request.content.compression},
+        tree_{file_, request.source, request.content, request.n_threads},
+        sink_{tree_, std::move(progress)},
+        cutter_{wanted_bytes(tree_), tree_.keeps_baskets(), inputs(request.source, tree_), sink_} {}
+
+  /// The first of these entries that are to be in this file, which are taken away from them; none
+  /// if the first one is not.
+  [[nodiscard]] std::optional<Selected> take(Selected& from) const {
+    auto last = from.entries.last;
+    if (!output_.entries.empty()) {
+      const auto range = std::ranges::find_if(output_.entries, [&](const auto& mine) {
+        return mine.file == from.entries.file && mine.first <= from.entries.first &&
+               from.entries.first < mine.last;
+      });
+      if (range == output_.entries.end()) {
+        return {};
+      }
+      last = std::min(last, range->last);
     }
-    for_each_selected(request.fragments[i], request.content, [&](const Selected& selected) {
-      sink.push(selected);
-      cutter.add(selected.entries);
-    });
+    auto taken = from;
+    taken.entries.last = last;
+    from.first_event += last - from.entries.first;
+    from.entries.first = last;
+    return taken;
   }
-  cutter.finish();
-  tree.finish();
-  return sink.n_events();
-}
+  void add(const Selected& selected) {
+    sink_.push(selected);
+    cutter_.add(selected.entries);
+  }
+  std::int64_t finish() {
+    cutter_.finish();
+    tree_.finish();
+    file_.close();
+    return sink_.n_events();
+  }
+
+ private:
+  static double wanted_bytes(const OutputTree& tree) {
+    return std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
+  }
+  static ClusterCutter::InputOf inputs(const TreeSourceConfig& source, OutputTree& tree) {
+    return [&](std::uint32_t number) -> InputClusters {
+      return {source.clusters.at(number), tree.bytes_per_event(number)};
+    };
+  }
+
+  const MaterialisedFile& output_;
+  OutputFile file_;
+  OutputTree tree_;
+  TreeSink sink_;
+  ClusterCutter cutter_;
+};
+
+/// All files, one after the other.
+class FilesMaker {
+ public:
+  explicit FilesMaker(const MaterialiseRequest& request) : request_{request} { open(); }
+
+  void add(Selected selected) {
+    while (selected.entries.first < selected.entries.last) {
+      if (const auto taken = file_->take(selected)) {
+        file_->add(*taken);
+      } else {
+        close();
+        open();
+      }
+    }
+  }
+  std::vector<std::int64_t> finish() {
+    close();
+    while (n_events_.size() < request_.outputs.size()) {
+      open();
+      close();
+    }
+    return n_events_;
+  }
+
+ private:
+  void open() {
+    if (n_events_.size() == request_.outputs.size()) {
+      throw Error("an event is in none of the output's files");
+    }
+    file_ = std::make_unique<FileMaker>(request_, request_.outputs[n_events_.size()],
+                                        [this](std::int64_t n_events) {
+                                          if (request_.progress) {
+                                            request_.progress(n_before_ + n_events);
+                                          }
+                                        });
+  }
+  void close() {
+    n_events_.push_back(file_->finish());
+    n_before_ += n_events_.back();
+    file_.reset();
+  }
+
+  const MaterialiseRequest& request_;
+  std::unique_ptr<FileMaker> file_;
+  std::vector<std::int64_t> n_events_;
+  std::int64_t n_before_{};
+};
 
 }  // namespace
 
-std::int64_t materialise(const MaterialiseRequest& request) {
-  OutputFile file{request.output, request.content.compression};
+std::vector<std::int64_t> materialise(const MaterialiseRequest& request) {
   try {
-    const auto n_events = write_clusters(request, file);
-    file.close();
-    return n_events;
+    FilesMaker files{request};
+    for (std::size_t i = 0; i < request.fragments.size(); ++i) {
+      if (request.before_group) {
+        request.before_group(i);
+      }
+      for_each_selected(request.fragments[i], request.content,
+                        [&](const Selected& selected) { files.add(selected); });
+    }
+    return files.finish();
   } catch (...) {
-    file.abandon();
+    for (const auto& output : request.outputs) {
+      std::error_code ignored;
+      std::filesystem::remove(output.path, ignored);
+    }
     throw;
   }
 }

@@ -9,11 +9,17 @@
 
 namespace forkrun::root_io {
 
+/// A file to make. `entries`: of the input, whose events it has; none: all.
+struct MaterialisedFile {
+  std::string path;
+  std::vector<EntryRange> entries;
+};
+
 struct MaterialiseRequest {
   /// Fragments in the order of the output. Those of one group, whose events alternate, are put in
   /// the order of their entries.
   std::vector<std::vector<std::string>> fragments;
-  std::string output;
+  std::vector<MaterialisedFile> outputs;  ///< in the order of the events
   TreeSourceConfig source;
   OutputContent content;
   std::size_t n_threads{1};
@@ -23,10 +29,10 @@ struct MaterialiseRequest {
   std::function<void(std::int64_t)> progress;
 };
 
-/// Makes the file of an output from what children have selected. Its bytes depend on the selected
-/// events, the input and the content alone. Gives the number of events. \throws InputError,
-/// OutputError
-std::int64_t materialise(const MaterialiseRequest& request);
+/// Makes the files of an output from what children have selected. Their bytes depend on the
+/// selected events, the input and the content alone. Gives the number of events in each; if it
+/// throws, there are none of them. \throws InputError, OutputError
+std::vector<std::int64_t> materialise(const MaterialiseRequest& request);
 
 /// Events in a fragment, all of which is read. \throws InputError
 [[nodiscard]] std::int64_t events_of_fragment(const std::string& path);

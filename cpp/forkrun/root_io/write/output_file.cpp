@@ -42,7 +42,10 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
   seek_directory_ = file_->GetSeekDir();
 }
 
-OutputFile::~OutputFile() = default;
+OutputFile::~OutputFile() {
+  const CapturedMessages messages;
+  file_.reset();
+}
 
 TFile& OutputFile::file() const { return *file_; }
 

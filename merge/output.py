@@ -1,0 +1,188 @@
+"""Makes the file of an output, or its files by lumi, from what children have selected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forkrun import _core
+from forkrun.base.durable import published, published_folder, write_json
+from forkrun.merge.order import PlannedUnit
+from forkrun.merge.parts import check_part
+from forkrun.merge.verify import branches_of, check_merged, total_digest
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, OutputPart
+from forkrun.rundir.output_content import OutputContents
+
+if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
+    from forkrun.config import JobConfig, OutputConfig
+
+Progress = Callable[[str, int], None]
+Entries = list[tuple[int, int, int]]
+"""File, first and last of each range of entries."""
+
+_COMPRESSION = "zstd:5"
+"""Of baskets that are made anew, where the configuration says nothing: small, and quick."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
+    `is_whole`: every unit has to be there, else what is there is merged."""
+
+    units: Sequence[PlannedUnit]
+    files: Sequence[str]
+    n_events: int
+    digest: str | None
+    identities: Sequence[tuple[str, int, int]]
+    """UUID, bytes and time of the last change of each file, as it was indexed."""
+    contents: OutputContents
+    is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class MergedOutput:
+    """`file`: or a folder of files, one for each lumi; `digest`: read back; None if the output does
+    not hold the event ids."""
+
+    label: str
+    file: str
+    n_events: int
+    digest: str | None
+    n_bytes: int
+    written_anew: list[str]
+    """Branches of objects whose entries could not be copied as bytes."""
+
+
+def merge_output(
+    folder: Path,
+    config: JobConfig,
+    output: OutputConfig,
+    commits: Sequence[Commit],
+    planned: Planned,
+    progress: Progress | None,
+) -> MergedOutput:
+    """Makes an output of the events in `commits`, which are in the order of the plan. `progress`
+    gets its label and the number of units whose events it has. Raises VerificationError, InputError
+    or OutputError; nothing is then under its name."""
+    parts = [commit.outputs[output.label] for commit in commits]
+    written = total_digest((part.n_events, part.digest) for part in parts)
+    n_units = sum(commit.n_units for commit in commits)
+    groups = _groups(output.label, commits, config.forking.distribution.value)
+
+    def check(number: int) -> None:
+        for part in groups[number]:
+            check_part(folder, part)
+
+    def show(n_events: int) -> None:
+        if progress is not None:
+            progress(output.label, n_units * n_events // written.count)
+
+    final = RunDirectory(folder).merged(output.label, output.per_lumi)
+    with _files_to_make(final, output, commits, planned) as targets:
+        n_events = _core.materialise(
+            [[str(folder / part.file) for part in group] for group in groups],
+            [(str(target.path), target.entries) for target in targets],
+            _source(config, planned),
+            planned.contents.by_label[output.label].branches,
+            planned.contents.by_label[output.label].products,
+            output.compression or _COMPRESSION,
+            output.compression is not None,
+            _n_threads(config),
+            check,
+            show,
+        )
+        files = [target.path for target in targets]
+        if output.per_lumi:
+            write_json(files[0].parent / "files.json", _list_of(targets, n_events))
+        elif config.merge.carry and output.mode == "full":
+            _carry(files[0], config, planned)
+        digest = check_merged(final, files, sum(n_events), written, config.source)
+        anew = _written_anew(files[0], config, planned)
+        n_bytes = sum(file.stat().st_size for file in files)
+    return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A file to make. `entries`: of the input, whose events it has; empty: all."""
+
+    path: Path
+    entries: Entries
+    run: int = 0
+    lumi: int = 0
+
+
+@contextmanager
+def _files_to_make(
+    final: Path, output: OutputConfig, commits: Sequence[Commit], planned: Planned
+) -> Iterator[list[_Target]]:
+    """Files under temporary names, which become final if the body ends well."""
+    if not output.per_lumi:
+        with published(final) as temporary:
+            yield [_Target(temporary, [])]
+        return
+    with published_folder(final) as temporary:
+        yield [
+            _Target(temporary / f"run{run:06d}_lumi{lumi:05d}.root", entries, run, lumi)
+            for run, lumi, entries in _lumis(planned, commits)
+        ]
+
+
+def _lumis(planned: Planned, commits: Iterable[Commit]) -> Iterator[tuple[int, int, Entries]]:
+    """Run, lumi and entries of each lumi of committed units, in the order of the plan."""
+    committed = {number for commit in commits for number in commit.units}
+    units = (unit for unit in planned.units if unit.number in committed)
+    for (run, lumi), of_lumi in groupby(units, lambda unit: (unit.run, unit.lumi)):
+        yield run, lumi, [(r[0], r[1], r[2]) for unit in of_lumi for r in unit.ranges]
+
+
+def _list_of(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[str, Any]]:
+    return [
+        {"run": target.run, "lumi": target.lumi, "file": target.path.name, "n_events": n}
+        for target, n in zip(targets, n_events, strict=True)
+    ]
+
+
+def _groups(label: str, commits: Sequence[Commit], distribution: str) -> list[list[OutputPart]]:
+    """Fragments with events, in the order of the plan; together those whose events alternate: where
+    children take turns, all of a lumi."""
+    if distribution != "round-robin":
+        parts = [commit.outputs[label] for commit in commits]
+        return [[part] for part in parts if part.n_events]
+    lumis = groupby(commits, lambda commit: (commit.run, commit.lumi))
+    groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
+    with_events = [[part for part in group if part.n_events] for group in groups]
+    return [group for group in with_events if group]
+
+
+def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:
+    """The input, from which whole entries are taken: no column of it is asked for."""
+    source = config.source
+    return _core.TreeSource(
+        planned.files, source.tree, source.run_branch, source.lumi_branch, source.event_branch,
+        [], planned.contents.clusters, planned.identities,
+    )  # fmt: skip
+
+
+def _n_threads(config: JobConfig) -> int:
+    """As many as all children had, on the CPUs that there are."""
+    wanted = max(config.forking.children, 1) * config.threads.per_child
+    return min(wanted, len(os.sched_getaffinity(0)))
+
+
+def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
+    same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
+    inputs, tree = list(planned.files), config.source.tree
+    _core.carry_objects(inputs, str(file), [tree], config.merge.keep_first, same)
+
+
+def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
+    tree = config.source.tree
+    kept = branches_of(str(file), tree)
+    return [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]
