@@ -147,11 +147,11 @@ class TreeSink final : public ClusterSink {
 /// One file, while it is made.
 class FileMaker {
  public:
-  FileMaker(const MaterialiseRequest& request, const MaterialisedFile& output,
+  FileMaker(const MaterialiseRequest& request, const MaterialisedFile& output, KeptInput& input,
             std::function<void(std::int64_t)> progress)
       : output_{output},
         file_{output.path, request.content.compression},
-        tree_{file_, request.source, request.content, request.n_threads},
+        tree_{file_, request.source.tree, input, request.content, request.n_threads},
         sink_{tree_, std::move(progress)},
         cutter_{wanted_bytes(tree_), tree_.keeps_baskets(), inputs(request.source, tree_), sink_} {}
 
@@ -206,7 +206,10 @@ class FileMaker {
 /// All files, one after the other.
 class FilesMaker {
  public:
-  explicit FilesMaker(const MaterialiseRequest& request) : request_{request} { open(); }
+  explicit FilesMaker(const MaterialiseRequest& request)
+      : request_{request}, input_{request.source} {
+    open();
+  }
 
   void add(Selected selected) {
     while (selected.entries.first < selected.entries.last) {
@@ -232,7 +235,7 @@ class FilesMaker {
     if (n_events_.size() == request_.outputs.size()) {
       throw Error("an event is in none of the output's files");
     }
-    file_ = std::make_unique<FileMaker>(request_, request_.outputs[n_events_.size()],
+    file_ = std::make_unique<FileMaker>(request_, request_.outputs[n_events_.size()], input_,
                                         [this](std::int64_t n_events) {
                                           if (request_.progress) {
                                             request_.progress(n_before_ + n_events);
@@ -246,6 +249,7 @@ class FilesMaker {
   }
 
   const MaterialiseRequest& request_;
+  KeptInput input_;
   std::unique_ptr<FileMaker> file_;
   std::vector<std::int64_t> n_events_;
   std::int64_t n_before_{};

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::int64_t chunk_bytes = 4 << 20;
 
-std::string described(TBranch& branch) {
-  return std::string{branch.GetName()} + ", " + form_of(branch);
-}
-
 /// A basket that is copied as it is.
 struct WholeBasket {
   std::size_t branch{};  ///< place in the list of kept ones
@@ -64,23 +60,23 @@ std::span<const StoredBasket> baskets_of(const BranchReader& reader, const Entry
 
 }  // namespace
 
-OutputTree::OutputTree(OutputFile& file, const TreeSourceConfig& source,
+OutputTree::OutputTree(OutputFile& file, const std::string& tree_path, KeptInput& input,
                        const OutputContent& content, std::size_t n_threads)
-    : file_{file}, source_{source}, content_{content}, n_threads_{n_threads}, input_{source} {
-  input_.open(0);
-  tree_.reset(&copy_structure(input_.tree(), content.branches, file_.folder_of(source.tree)));
-  keep_branches(input_.tree());
+    : file_{file}, input_{input}, content_{content}, n_threads_{n_threads} {
+  auto& first = input.first_file();
+  tree_.reset(&copy_structure(first.tree(), content.branches, file_.folder_of(tree_path)));
+  keep_branches(first);
   add_products();
-  open(0);
 }
 
 OutputTree::~OutputTree() = default;
 
-void OutputTree::keep_branches(TTree& input) {
-  const bool has_references = input_.file().file().GetNProcessIDs() > 0;  // numbered by file
+void OutputTree::keep_branches(TreeLane& input) {
+  const bool has_references = input.file().file().GetNProcessIDs() > 0;  // numbered by file
+  std::vector<KeptBranch> kept;
   for (TObject* object : *tree_->GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    TBranch& from = *branch_named(input, branch.GetName());
+    TBranch& from = *branch_named(input.tree(), branch.GetName());
     const bool is_object = from.IsA() != TBranch::Class();
     if (!is_relocatable(from) || (is_object && has_references)) {
       objects_.emplace_back(branch.GetName());
@@ -89,14 +85,13 @@ void OutputTree::keep_branches(TTree& input) {
     keeps_objects_ = keeps_objects_ || is_object;
     const auto all = all_branches(branch);
     for (std::size_t i = 0; i < all.filled.size(); ++i) {
-      kept_.push_back({branch.GetName(),
-                       i,
-                       described(*all.filled[i]),
-                       {*all.filled[i], content_.compression},
-                       nullptr});
+      kept.push_back({branch.GetName(), i, described(*all.filled[i])});
+      kept_.emplace_back(*all.filled[i], content_.compression);
+      keeps_baskets_ = keeps_baskets_ || stays_as_it_is(*all.filled[i]);
     }
     holders_.insert(holders_.end(), all.holders.begin(), all.holders.end());
   }
+  input_.set_kept(std::move(kept), keeps_objects_);
 }
 
 void OutputTree::add_products() {
@@ -118,16 +113,11 @@ bool OutputTree::stays_as_it_is(const TBranch& branch) const {
          branch.GetCompressionSettings() == content_.compression.settings();
 }
 
-bool OutputTree::keeps_baskets() const {
-  return std::ranges::any_of(
-      kept_, [&](const auto& kept) { return stays_as_it_is(kept.reader->branch()); });
-}
-
 double OutputTree::bytes_per_event(std::uint32_t file) {
   open(file);
   double n_bytes = 0;
-  for (const auto& kept : kept_) {
-    n_bytes += static_cast<double>(kept.reader->branch().GetTotBytes());
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    n_bytes += static_cast<double>(input_.reader(i).branch().GetTotBytes());
   }
   for (const auto& column : content_.products) {
     constexpr double values_guessed = 4;
@@ -150,19 +140,6 @@ void OutputTree::open(std::uint32_t file) {
   if (!objects_.empty()) {
     input_.tree().CopyAddresses(tree_.get());
   }
-  BranchTree all;
-  for (auto& kept : kept_) {
-    if (kept.number == 0) {
-      all = all_branches(find_branch(input_.tree(), kept.name, input_.file()));
-    }
-    if (kept.number >= all.filled.size() ||
-        (keeps_objects_ && described(*all.filled[kept.number]) != kept.form)) {
-      throw InputError(input_.file().path() + ": branch " + kept.name +
-                       " has another form than in the first file (" + kept.form +
-                       "); process such files apart");
-    }
-    kept.reader = std::make_unique<BranchReader>(*all.filled[kept.number], input_.file());
-  }
 }
 
 void OutputTree::add(std::span<const EntryRange> entries) {
@@ -172,15 +149,11 @@ void OutputTree::add(std::span<const EntryRange> entries) {
     runs.push_back({range.first, range.last});
   }
   in_parallel(kept_.size(), n_threads_,
-              [&](std::size_t i) { kept_[i].writer.copy(*kept_[i].reader, runs); });
+              [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   std::ranges::for_each(entries, [this](const auto& range) { fill_objects(range); });
 }
 
-void OutputTree::leave_input_cluster() {
-  for (auto& kept : kept_) {
-    kept.reader->forget();
-  }
-}
+void OutputTree::leave_input_cluster() { input_.forget(); }
 
 void OutputTree::add_whole(const EntryRange& entries) {
   open(entries.file);
@@ -188,22 +161,20 @@ void OutputTree::add_whole(const EntryRange& entries) {
   std::vector<std::size_t> whole;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    auto& reader = *kept_[i].reader;
+    auto& reader = input_.reader(i);
     const bool is_whole = stays_as_it_is(reader.branch()) && !baskets_of(reader, run).empty();
     (is_whole ? whole : others).push_back(i);
   }
   copy_records(whole, run);
-  in_parallel(others.size(), n_threads_, [&](std::size_t i) {
-    auto& kept = kept_[others[i]];
-    kept.writer.copy(*kept.reader, {&run, 1});
-  });
+  in_parallel(others.size(), n_threads_,
+              [&](std::size_t i) { kept_[others[i]].copy(input_.reader(others[i]), {&run, 1}); });
   fill_objects(entries);
 }
 
 void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
   std::vector<WholeBasket> baskets;
   for (const auto branch : branches) {
-    for (const auto& stored : baskets_of(*kept_[branch].reader, entries)) {
+    for (const auto& stored : baskets_of(input_.reader(branch), entries)) {
       baskets.push_back({branch, stored, {}, 0});
     }
   }
@@ -216,7 +187,7 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
     for (auto& basket : chunk) {
       const auto record = bytes.subspan(static_cast<std::size_t>(basket.stored.seek - first),
                                         static_cast<std::size_t>(basket.stored.n_bytes));
-      auto& branch = kept_[basket.branch].reader->branch();
+      auto& branch = input_.reader(basket.branch).branch();
       try {
         basket.header = checked_header(record, basket.stored, branch);
       } catch (const Error& error) {
@@ -231,10 +202,10 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
     return std::pair{basket.branch, basket.stored.first_entry};
   });
   for (const auto& basket : baskets) {
-    kept_[basket.branch].writer.enter(basket.header, basket.place);
+    kept_[basket.branch].enter(basket.header, basket.place);
   }
   for (const auto branch : branches) {
-    kept_[branch].writer.include_maximum(kept_[branch].reader->branch());
+    kept_[branch].include_maximum(input_.reader(branch).branch());
   }
 }
 
@@ -263,8 +234,8 @@ void OutputTree::fill_objects(const EntryRange& entries) {
 
 std::vector<BranchWriter*> OutputTree::writers() {
   std::vector<BranchWriter*> writers;
-  for (auto& kept : kept_) {
-    writers.push_back(&kept.writer);
+  for (auto& writer : kept_) {
+    writers.push_back(&writer);
   }
   for (auto* group : {&counters_, &columns_}) {
     for (auto& column : *group) {

@@ -8,7 +8,7 @@
 
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/materialise/cluster_cutter.hpp>
-#include <forkrun/root_io/read/tree_source.hpp>
+#include <forkrun/root_io/materialise/kept_input.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
 
@@ -38,17 +38,16 @@ struct NewValues {
 /// whose bytes cannot be moved are read and filled by ROOT.
 class OutputTree {
  public:
-  /// `source`: the input, of which the first file gives the structure of the tree. \throws
-  /// InputError, OutputError
-  OutputTree(OutputFile& file, const TreeSourceConfig& source, const OutputContent& content,
-             std::size_t n_threads);
+  /// \throws InputError, OutputError
+  OutputTree(OutputFile& file, const std::string& tree_path, KeptInput& input,
+             const OutputContent& content, std::size_t n_threads);
   ~OutputTree();
 
   /// Uncompressed bytes that an event of this file takes in the kept branches.
   [[nodiscard]] double bytes_per_event(std::uint32_t file);
   [[nodiscard]] std::size_t n_branches() const { return kept_.size(); }
   /// Whether baskets of the input may be copied as they are.
-  [[nodiscard]] bool keeps_baskets() const;
+  [[nodiscard]] bool keeps_baskets() const { return keeps_baskets_; }
 
   /// Events of the present cluster; all of one file.
   void add(std::span<const EntryRange> entries);
@@ -62,19 +61,12 @@ class OutputTree {
   void finish();
 
  private:
-  struct KeptBranch {
-    std::string name;      ///< of the top-level branch
-    std::size_t number{};  ///< of those with baskets that are within it, itself among them
-    std::string form;
-    BranchWriter writer;
-    std::unique_ptr<BranchReader> reader;  ///< in the present file
-  };
   struct NewColumn {
     std::size_t number{};
     BranchWriter writer;
   };
 
-  void keep_branches(TTree& input);
+  void keep_branches(TreeLane& input);
   void add_products();
   [[nodiscard]] bool stays_as_it_is(const TBranch& branch) const;
   void open(std::uint32_t file);
@@ -84,13 +76,13 @@ class OutputTree {
   [[nodiscard]] std::vector<BranchWriter*> writers();
 
   OutputFile& file_;
-  const TreeSourceConfig& source_;
+  KeptInput& input_;
   const OutputContent& content_;
   std::size_t n_threads_;
-  TreeLane input_;
+  bool keeps_baskets_{};
   std::uint64_t generation_{};
   std::unique_ptr<TTree> tree_;
-  std::vector<KeptBranch> kept_;
+  std::vector<BranchWriter> kept_;
   std::vector<TBranch*> holders_;  ///< of kept ones, without entries of their own
   bool keeps_objects_ = false;     ///< as bytes
   std::vector<NewColumn> columns_;

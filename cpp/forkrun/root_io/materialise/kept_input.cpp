@@ -1,0 +1,60 @@
+#include <forkrun/root_io/materialise/kept_input.hpp>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun::root_io {
+
+std::string described(TBranch& branch) {
+  return std::string{branch.GetName()} + ", " + form_of(branch);
+}
+
+KeptInput::KeptInput(const TreeSourceConfig& source) : lane_{source}, first_file_{source} {}
+
+TreeLane& KeptInput::first_file() {
+  const bool is_open = lane_.generation() > 0;
+  auto& lane = is_open && file_ != 0 ? first_file_ : lane_;
+  lane.open(0);
+  return lane;
+}
+
+void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
+  if (kept_.empty()) {
+    kept_ = std::move(kept);
+    compares_forms_ = compares_forms;
+    readers_generation_ = 0;
+  }
+}
+
+void KeptInput::open(std::uint32_t file) {
+  lane_.open(file);
+  file_ = file;
+  if (readers_generation_ == lane_.generation()) {
+    return;
+  }
+  readers_generation_ = lane_.generation();
+  readers_.clear();
+  BranchTree all;
+  for (const auto& kept : kept_) {
+    if (kept.number == 0) {
+      all = all_branches(find_branch(tree(), kept.name, lane_.file()));
+    }
+    if (kept.number >= all.filled.size() ||
+        (compares_forms_ && described(*all.filled[kept.number]) != kept.form)) {
+      throw InputError(lane_.file().path() + ": branch " + kept.name +
+                       " has another form than in the first file (" + kept.form +
+                       "); process such files apart");
+    }
+    readers_.push_back(std::make_unique<BranchReader>(*all.filled[kept.number], lane_.file()));
+  }
+}
+
+void KeptInput::forget() {
+  for (auto& reader : readers_) {
+    reader->forget();
+  }
+}
+
+}  // namespace forkrun::root_io

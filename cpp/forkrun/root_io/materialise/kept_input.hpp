@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/tree_source.hpp>
+
+namespace forkrun::root_io {
+
+/// A branch whose entries are copied as bytes.
+struct KeptBranch {
+  std::string name;      ///< of the top-level branch
+  std::size_t number{};  ///< of those with baskets that are within it, itself among them
+  std::string form;
+};
+
+/// "name, form" of a branch, for comparison with that of another file.
+[[nodiscard]] std::string described(TBranch& branch);
+
+/// The input of an output, file after file: one of them is open at a time.
+class KeptInput {
+ public:
+  explicit KeptInput(const TreeSourceConfig& source);
+
+  /// The first file, which gives the structure of outputs.
+  [[nodiscard]] TreeLane& first_file();
+  /// `compares_forms`: branches of objects are among them, which must have one form in all files.
+  void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
+
+  /// \throws InputError
+  void open(std::uint32_t file);
+  /// Changes whenever another file is opened.
+  [[nodiscard]] std::uint64_t generation() const { return lane_.generation(); }
+  [[nodiscard]] TTree& tree() const { return lane_.tree(); }
+  [[nodiscard]] InputFile& file() const { return lane_.file(); }
+  /// Of a kept branch, in the file that is open.
+  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]; }
+  /// Gives back the memory of baskets that were read.
+  void forget();
+
+ private:
+  TreeLane lane_;
+  TreeLane first_file_;
+  std::uint32_t file_{};
+  std::vector<KeptBranch> kept_;
+  bool compares_forms_{};
+  std::uint64_t readers_generation_{};
+  std::vector<std::unique_ptr<BranchReader>> readers_;
+};
+
+}  // namespace forkrun::root_io
