@@ -108,6 +108,20 @@ class Waits(forkrun.Filter):
         return np.ones(len(block), dtype=bool)
 
 
+class Some(forkrun.Filter):
+    """Events with a number that `every` divides, and all from `whole_from` on."""
+
+    def __init__(self, every: int, whole_from: int | None = None) -> None:
+        self.every = every
+        self.whole_from = whole_from
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        mask = block.events % self.every == 0
+        if self.whole_from is not None:
+            mask |= block.events >= self.whole_from
+        return mask
+
+
 class StartsThread(forkrun.Filter):
     """Breaks the rule of one thread."""
 
