@@ -97,7 +97,9 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Three files, with runs and lumis that begin in one and end in the next; each has a cluster
     that is large enough to be kept whole, and one that is not."""
     folder = tmp_path_factory.mktemp("sample")
-    settings = SampleSettings(n_events=6000, lumis_per_run=4, n_files=3, n_branches=95, cluster=1500)
+    settings = SampleSettings(
+        n_events=6000, lumis_per_run=4, n_files=3, n_branches=95, cluster=1500
+    )
     return write_sample(folder / "sample.root", settings)
 
 
@@ -213,7 +215,11 @@ def test_clusters_are_those_of_the_input_where_all_events_are_kept(
     ],
 )
 def test_where_clusters_begin_follows_from_the_events_that_were_selected(
-    large: Path, tmp_path: Path, selected: dict[str, int], output: dict[str, Any], borders: list[Any]
+    large: Path,
+    tmp_path: Path,
+    selected: dict[str, int],
+    output: dict[str, Any],
+    borders: list[Any],
 ) -> None:
     """A "full" cluster ends where it has 32 MiB, of 17 kB per event."""
     job = {

@@ -66,6 +66,12 @@ class Sleep(forkrun.Analyzer):
         time.sleep(float(np.where(is_first, self.factor, 1.0).sum()) * self.time_s)
 
 
+class SleepByLumi(Sleep):
+    """The same with blocks of one lumi: units of several are not processed together."""
+
+    one_lumi = True
+
+
 class Fails(forkrun.Filter):
     """Does something terrible at one event."""
 
