@@ -28,6 +28,16 @@ def made(folder: Path) -> list[Path]:
     return files
 
 
+def with_large_clusters(folder: Path) -> Path:
+    """Of two clusters that an output keeps whole, their baskets as they are."""
+    file = folder / "large-clusters.root"
+    if not file.exists():
+        settings = SampleSettings(n_events=3200, n_branches=95, cluster=1600,
+                                  compression="lz4:4")  # fmt: skip
+        write_sample(file, settings)
+    return file
+
+
 def _real() -> list[Path]:
     beside = Path(__file__).resolve().parents[3] / "shared" / "data"
     folder = Path(os.environ.get("FORKRUN_TEST_DATA", beside))

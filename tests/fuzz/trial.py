@@ -139,23 +139,24 @@ def _digest(column: Any) -> str:
 
 
 def _skim(source: Source, damaged: Path, index: dict[str, Any], out: Path) -> Digests:
-    """All events and branches through the core, as a child does it."""
+    """All events and branches through the core, as a child selects them and a merge takes them."""
     branches = [(n, kind) for n, kind, _ in index["branches"]]
     columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
     builder = _core.ScheduleBuilder(columns)
-    builder.add_output("all", [], [n for n, _ in branches], [], "zstd:1", TREE)
+    names = [n for n, _ in branches]
+    builder.add_output("all", [], names, [])
     clusters = [index["clusters"]]
     tree = _core.TreeSource([str(damaged)], TREE, *source.ids, columns, clusters)
     schedule = builder.compile()
     schedule.begin_job()
     processor = _core.Processor(schedule, tree, SETTINGS)
-    parts = []
+    fragments = []
     for number, (run, lumi, first, last, _) in enumerate(index["ranges"]):
-        parts.append(f"{out}.{number}")
-        processor.process(number, run, lumi, [(0, first, last)], {"all": parts[-1]})
+        fragments.append(f"{out}.{number}")
+        processor.process(number, run, lumi, [(0, first, last)], {"all": fragments[-1]})
     processor.finish()
     schedule.end_job()
-    _core.merge_trees(parts, str(out))
+    _core.materialise(fragments, str(out), tree, names, [], "zstd:1")
     return digests_of(out, _core.index_tree(str(out), TREE, *source.ids))
 
 

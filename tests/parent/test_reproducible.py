@@ -1,4 +1,4 @@
-"""The bytes of what a job writes: a function of its input, its plan and its settings alone."""
+"""The bytes of what a job writes: a function of its input, its selection and its settings alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ import uproot
 from forkrun import _core
 from forkrun.merge import merge_files
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.jobs import forkrun, jets_job, module, running, sha256, wait_for, write_job
+from tests.support.jobs import (
+    forkrun,
+    jets_job,
+    ledger_units,
+    module,
+    output_digests,
+    running,
+    sha256,
+    wait_for,
+    write_job,
+)
 from tests.support.odd_file import write_odd_file
 from tests.support.records import records, uuids
 
@@ -35,7 +45,8 @@ Digests = dict[str, str]
 
 
 def full_job(files: Sequence[Path]) -> dict[str, Any]:
-    """Two outputs, kept branches and produced columns, histograms, in Python and in C++."""
+    """Three outputs, of selected events and of all, with baskets kept as they are and compressed
+    anew; kept branches and produced columns, histograms, in Python and in C++."""
     return jets_job(
         files,
         job={"plugins": ["forkrun_modules"]},
@@ -56,13 +67,13 @@ def full_job(files: Sequence[Path]) -> dict[str, Any]:
                 "keep": ["run", "luminosityBlock", "event", "Muon_*", "Dimuon_mass", "HardJet_pt"],
                 "compression": "lz4:4",
             },
+            {"label": "all"},
         ],
-        merge={"keep_temporary": True},
     )
 
 
 def run(folder: Path, job: dict[str, Any], variant: Variant, **threads: Any) -> Digests:
-    """Runs the job in a run directory of its own; gives the SHA-256 of all that it wrote."""
+    """Runs the job in a run directory of its own; gives the SHA-256 of the files that it made."""
     children, per_child, executor = variant
     settings = {"per_child": per_child, "executor": executor, **threads}
     forking = {"distribution": "lumi", **job.get("forking", {}), "children": children}
@@ -70,20 +81,25 @@ def run(folder: Path, job: dict[str, Any], variant: Variant, **threads: Any) -> 
     name = f"run-{len(list(folder.iterdir()))}-of-{'many' * children}"
     ended = forkrun("run", write_job(folder, job), "-o", name, "-q", cwd=folder)
     assert (ended.code, ended.err) == (0, "")
-    return digests(folder / name)
+    return output_digests(folder / name)
 
 
-def digests(folder: Path) -> Digests:
-    """Digests of merged files and of temporary outputs."""
-    files = [f for part in ("output", "units") for f in (folder / part).rglob("*") if f.is_file()]
-    return {str(file.relative_to(folder)): sha256(file) for file in files}
+def clusters(file: Path) -> list[int]:
+    """First entry of each cluster, then their number: every branch has one basket in each."""
+    with uproot.open(file) as opened:
+        borders = {tuple(branch.entry_offsets) for branch in opened["Events"].branches}
+    (of_all,) = borders
+    return list(of_all)
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Three files, with runs and lumis that begin in one and end in the next."""
+    """Three files, with runs and lumis that begin in one and end in the next; each has a cluster
+    that is large enough to be kept whole, and one that is not."""
     folder = tmp_path_factory.mktemp("sample")
-    settings = SampleSettings(n_events=6000, lumis_per_run=4, n_files=3, n_branches=95, cluster=500)
+    settings = SampleSettings(
+        n_events=6000, lumis_per_run=4, n_files=3, n_branches=95, cluster=1500
+    )
     return write_sample(folder / "sample.root", settings)
 
 
@@ -91,9 +107,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def first(sample: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Digests:
     """What one child with one thread wrote."""
     written = run(tmp_path_factory.mktemp("first"), full_job(sample), (1, 1, "tbb"))
-    merged = {"output/events.root", "output/muons.root", "output/histograms.root"}
-    assert merged < written.keys()
-    assert len(written) == 3 + 3 * 8  # of each unit two outputs and the histograms
+    names = ("all", "events", "muons", "histograms")
+    assert written.keys() == {f"{name}.root" for name in names}
     return written
 
 
@@ -105,7 +120,7 @@ def test_all_files_are_the_same_for_any_children_threads_and_executor(
 
 
 def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
-    sample: list[Path], tmp_path: Path
+    sample: list[Path], first: Digests, tmp_path: Path
 ) -> None:
     """Killed, with its children, after some units and within others."""
     go = tmp_path / "go"
@@ -114,21 +129,22 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     job["paths"] = {"skim": ["waits", "jets", "plots"], "muons": ["waits", "two_muons", "masses"]}
     killed = tmp_path / "killed"
     with running("run", write_job(tmp_path, job), "-o", "killed", "-q", cwd=tmp_path):
-        wait_for(lambda: any(killed.rglob("units/*/*.root")))
-    left = digests(killed)
-    assert left
+        wait_for(lambda: bool(ledger_units(killed)))
+    assert 0 < len(ledger_units(killed)) < 8
+    assert not output_digests(killed)
     go.touch()
     ended = forkrun("resume", "killed", "-q", "--no-plots", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    whole = run(tmp_path, job, (2, 1, "tbb"))
-    assert digests(killed) == whole
+    assert output_digests(killed) == first
 
 
-def test_guided_units_give_the_same_files_for_any_number_of_children(
-    sample: list[Path], tmp_path: Path
+@pytest.mark.parametrize("distribution", ["guided", "contiguous"])
+def test_how_events_are_shared_out_does_not_matter(
+    sample: list[Path], first: Digests, tmp_path: Path, distribution: str
 ) -> None:
-    job = {**full_job(sample), "forking": {"distribution": "guided"}}
-    assert run(tmp_path, job, (1, 1, "tbb")) == run(tmp_path, job, (3, 2, "thread"))
+    job = {**full_job(sample), "forking": {"distribution": distribution}}
+    assert run(tmp_path, job, (1, 1, "tbb")) == first
+    assert run(tmp_path, job, (3, 2, "thread")) == first
 
 
 @pytest.mark.slow
@@ -160,33 +176,79 @@ def test_time_zone_place_and_old_content_of_memory_do_not_matter(
 def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> None:
     job = full_job([real_data / FILE])
     once = run(tmp_path, job, (1, 1, "tbb"))
-    for variant in FEW[1::2]:
-        assert run(tmp_path, job, variant) == once
+    sizes = (50, 333, 100_000)
+    for block_size, variant in zip(sizes, FEW[1::2], strict=True):
+        assert run(tmp_path, job, variant, block_size=block_size) == once
 
 
 def test_objects_that_root_copies_give_the_same_bytes(tmp_path: Path) -> None:
     """Also in the process that merges what it wrote itself, where ROOT has met all classes."""
     file = write_odd_file(tmp_path / "odd.root", "zlib")
     job = {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]}
-    job["merge"] = {"keep_temporary": True}
     once = run(tmp_path, job, (1, 1, "tbb"))
     for block_size, variant in ((7, (3, 2, "tbb")), (50, (0, 4, "thread")), (90, (0, 1, "serial"))):
         assert run(tmp_path, job, variant, block_size=block_size) == once
 
 
-def test_baskets_of_a_large_unit_begin_where_its_events_say(tmp_path: Path) -> None:
-    file = tmp_path / "large.root"
-    write_large_unit(file)
-    job = {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]}
-    written = {
-        run(tmp_path, job, (0, 2, "tbb"), block_size=size)["output/all.root"]
-        for size in (0, 100, 999)
+def test_clusters_are_those_of_the_input_where_all_events_are_kept(
+    sample: list[Path], tmp_path: Path
+) -> None:
+    run(tmp_path, full_job(sample), (2, 2, "tbb"))
+    n_before, borders = 0, [0]
+    for file in sample:
+        borders += [n_before + entry for entry in clusters(file)[1:]]
+        n_before = borders[-1]
+    assert borders == [0, 1500, 2000, 3500, 4000, 5500, 6000]
+    assert clusters(next(tmp_path.glob("run-*/output/all.root"))) == borders
+
+
+@pytest.mark.parametrize(
+    ("selected", "output", "borders"),
+    [
+        # Each cluster of the input is one of the output.
+        ({"every": 1}, {}, list(range(0, 5001, 500))),
+        # What is selected within clusters is collected; those of which all is kept stay whole.
+        ({"every": 2, "whole_from": 2500}, {}, [0, 1250, 1750, 2250, 2750, 3250, 3750]),
+        ({"every": 2, "whole_from": 4500}, {}, [0, "full", 2250, 2750]),
+        # No cluster stays whole where all is compressed anew.
+        ({"every": 1}, {"compression": "lz4:4"}, [0, "full", "full", 5000]),
+    ],
+)
+def test_where_clusters_begin_follows_from_the_events_that_were_selected(
+    large: Path,
+    tmp_path: Path,
+    selected: dict[str, int],
+    output: dict[str, Any],
+    borders: list[Any],
+) -> None:
+    """A "full" cluster ends where it has 32 MiB, of 17 kB per event."""
+    job = {
+        "source": {"files": [str(large)]},
+        "forking": {"distribution": "guided", "max_unit_events": 300},
+        "modules": [module("some", "Some", **selected)],
+        "paths": {"skim": ["some"]},
+        "outputs": [{"label": "out", "paths": ["skim"], **output}],
     }
-    assert len(written) == 1
-    merged = next(tmp_path.glob("run-*/output/all.root"))
-    with uproot.open(merged) as tree:
-        baskets = tree["Events"]["Hit_x"].entry_offsets
-    assert baskets == [0, 2048, 4096, 5000]  # of 17 kB: where 32 MiB were reached, then the rest
+    variants: list[tuple[Variant, int]] = [
+        ((0, 2, "tbb"), 999), ((1, 1, "tbb"), 0), ((3, 1, "tbb"), 100),
+    ]  # fmt: skip
+    written = [run(tmp_path, job, variant, block_size=size) for variant, size in variants]
+    assert written[1:] == written[:-1]
+    found = clusters(next(tmp_path.glob("run-*/output/out.root")))
+    assert len(found) == len(borders)
+    for before, border, wanted in zip([0, *found], found, borders, strict=False):
+        if wanted == "full":
+            assert (border - before) * 2100 * 8 == pytest.approx(32 << 20, rel=0.01)
+        else:
+            assert border == wanted
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one lumi, with clusters of 500 events."""
+    file = tmp_path_factory.mktemp("large") / "large.root"
+    write_large_unit(file)
+    return file
 
 
 def write_large_unit(file: Path) -> None:

@@ -25,6 +25,7 @@ from tests.support.jobs import ROOT, environment
 
 TTBAR = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 IDS = ("run", "luminosityBlock", "event")
+Content = tuple[list[str], list[tuple[str, str]]]  # branches, new columns with their types
 EXECUTORS = [("serial", 1), ("tbb", 1), ("tbb", 2), ("tbb", 4)]
 
 
@@ -38,6 +39,15 @@ class Job:
         self.columns = [(n, t) for n, t, _ in branches if not t.startswith("other:")]
         self.branches = [name for name, _, _ in branches]
         self.builder = _core.ScheduleBuilder(self.columns)
+        self.contents: dict[str, Content] = {}
+
+    def add_output(
+        self, label: str, paths: list[str], branches: list[str], products: list[str]
+    ) -> None:
+        """What the builder is told, and which types the new columns have."""
+        self.builder.add_output(label, paths, branches, products)
+        kinds = dict(self.builder.produced_columns())
+        self.contents[label] = branches, [(name, kinds[name]) for name in products]
 
     def add(self, label: str, module: PythonModule) -> None:
         self.builder.add_python_module(label, module.kind, module, module.consumes, module.produces)
@@ -50,7 +60,8 @@ class Job:
         iovs: Sequence[int] = (),
         **out: Path,
     ) -> int:
-        """All units in order; events read. `iovs`: those of the units, if not all are 0."""
+        """All units in order; events read. `iovs`: those of the units, if not all are 0. Of each
+        output in `out` the file is made from what its units have selected."""
         source = _core.TreeSource(
             [self.file], "Events", *IDS, self.columns, [self.index["clusters"]]
         )
@@ -64,9 +75,9 @@ class Job:
             read += processor.process(number, run, lumi, [(0, first, last)], outputs, iov).read
         processor.finish()
         schedule.end_job()
-        for path in out.values():
-            parts = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
-            _core.merge_trees(parts, str(path))
+        for label, path in out.items():
+            fragments = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
+            _core.materialise(fragments, str(path), source, *self.contents[label], "zstd:1")
         return read.count
 
 
@@ -154,7 +165,7 @@ def test_all_branches_of_the_selected_events_are_written(
     dimuon(language, pt_min=3.0, eta_max=2.4)(job)
     job.builder.add_path("skim", ["two"])
     made = ["Dimuon_mass", "GoodMuon_pt"]
-    job.builder.add_output("events", paths, job.branches, made, "zstd:1", "Events")
+    job.add_output("events", paths, job.branches, made)
     assert job.run(executor, threads, events=tmp_path / "events.root") == n_events
     with uproot.open(job.file) as source, uproot.open(tmp_path / "events.root") as output:
         before, after = source["Events"], output["Events"]
@@ -192,9 +203,7 @@ def test_both_languages_cut_alike_at_values_that_float32_rounds(
         job = Job(tmp_path / "in.root")
         dimuon(language, **({"pt_min": 0.0, "eta_max": 9.0} | cuts))(job)
         job.builder.add_path("skim", ["two"])
-        job.builder.add_output(
-            "events", ["skim"], job.branches, ["Dimuon_mass", "GoodMuon_pt"], "none", "Events"
-        )
+        job.add_output("events", ["skim"], job.branches, ["Dimuon_mass", "GoodMuon_pt"])
         job.run(events=tmp_path / language)
     assert (tmp_path / "python").read_bytes() == (tmp_path / "cpp").read_bytes()
     with uproot.open(tmp_path / "cpp") as file:
@@ -232,7 +241,7 @@ def events(tmp_path: Path) -> Path:
 def produced(events: Path, tmp_path: Path, kind: str, make: Callable[[EventBlock], Any]) -> Any:
     job = Job(events)
     job.add("makes", PythonModule(Makes(kind, make)))
-    job.builder.add_output("o", [], ["event"], ["x"], "none", "Events")
+    job.add_output("o", [], ["event"], ["x"])
     job.run(o=tmp_path / "o.root")
     with uproot.open(tmp_path / "o.root") as file:
         return ak.to_list(file["Events"]["x"].array())

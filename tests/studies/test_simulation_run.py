@@ -18,21 +18,25 @@ from tests.support.files import write_events
 from tests.support.jobs import forkrun, module, write_job
 
 N_EVENTS = 600
+N_BY_LUMI = 10
 N_FIRST = 200
 """Events that take ten times as long as the others."""
 ORDINARY_S = 0.003
 
 
-def sleeping_job(folder: Path, **forking: Any) -> Path:
-    """Two files, ten lumis; an analyzer that sleeps."""
+def sleeping_job(folder: Path, sleep: str = "SleepByLumi", **forking: Any) -> Path:
+    """Two files, each with 30 lumis that are too small to be cut; an analyzer that sleeps. By lumi
+    a child takes one unit at a time, as in a simulation."""
+    lumis = [(1, lumi, N_BY_LUMI) for lumi in range(1, N_EVENTS // N_BY_LUMI + 1)]
+    halves = lumis[: len(lumis) // 2], lumis[len(lumis) // 2 :]
     files = [
-        write_events(folder / f"{i}.root", [(1, 5 * i + k, 60) for k in range(1, 6)], 300 * i + 1)
-        for i in range(2)
+        write_events(folder / f"{i}.root", half, i * N_EVENTS // 2 + 1)
+        for i, half in enumerate(halves)
     ]
     job = {
         "source": {"files": [str(file) for file in files]},
         "forking": {"balance_for": 3, **forking},
-        "modules": [module("sleep", "Sleep", n_first=N_FIRST, factor=10, time_s=ORDINARY_S)],
+        "modules": [module("sleep", sleep, n_first=N_FIRST, factor=10, time_s=ORDINARY_S)],
         "outputs": [{"label": "events"}],
     }
     return write_job(folder, job)
@@ -57,6 +61,7 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     run = tmp_path / "run"
     ended = forkrun("run", job, "-o", run, "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
+    assert len(commits_of(run)) == N_EVENTS // N_BY_LUMI
     report = json.loads((run / "report.json").read_text())
     measured = report["balance"]["utilization"]
     longest_s = max(child["processing_s"] for child in report["children"])
@@ -79,21 +84,32 @@ def lateness_s(run: Path) -> float:
     return float(max(begins_s) - min(begins_s))
 
 
-def test_costs_of_a_run_are_those_of_its_units(tmp_path: Path) -> None:
-    job = sleeping_job(tmp_path, distribution="lumi", children=2)
+def commits_of(run: Path) -> list[dict[str, Any]]:
+    """Lines of its ledger."""
+    return [
+        json.loads(line)
+        for file in (run / "ledger").glob("*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+
+
+@pytest.mark.parametrize("sleep", ["SleepByLumi", "Sleep"])
+def test_costs_of_a_run_are_those_of_its_commits(tmp_path: Path, sleep: str) -> None:
+    """Of units, one by one, or of several that were processed together."""
+    job = sleeping_job(tmp_path, sleep, distribution="guided", children=2)
     assert forkrun("run", job, "-o", "run", "-q", cwd=tmp_path).code == 0
     files = [str(tmp_path / f"{i}.root") for i in range(2)]
     layout = layout_of(index_files(files, IdBranches("Events", "run", "luminosityBlock", "event")))
     costs = read_costs(tmp_path / "run", layout, files)
-    lines = [
-        json.loads(line)
-        for file in (tmp_path / "run/ledger").glob("*.jsonl")
-        for line in file.read_text().splitlines()
-    ]
-    assert costs.before_s[-1] == pytest.approx(sum(line["wall_s"] for line in lines))
-    first = layout.lumi_range
-    by_lumi = dict(zip(range(1, 11), costs.of(first, first + 60).tolist(), strict=True))
-    assert by_lumi == pytest.approx({line["lumi"]: line["wall_s"] for line in lines})
+    commits = commits_of(tmp_path / "run")
+    n_units = len(layout.lumi_range)
+    assert (len(commits) == n_units) == (sleep == "SleepByLumi")
+    assert costs.before_s[-1] == pytest.approx(sum(commit["wall_s"] for commit in commits))
+    first = np.array([N_BY_LUMI * commit["unit"] for commit in commits])
+    last = first + [commit["n_events"] for commit in commits]
+    assert costs.of(first, last).tolist() == pytest.approx([c["wall_s"] for c in commits])
+    outside_s = sum(c["end_s"] - c["start_s"] - c["wall_s"] for c in commits)
+    assert costs.overhead_s == pytest.approx(outside_s / n_units)
     with pytest.raises(ConfigError, match="had other input files"):
         read_costs(tmp_path / "run", layout, files[::-1])
     with pytest.raises(ConfigError, match="is not the run directory of a job"):

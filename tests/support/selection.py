@@ -66,6 +66,12 @@ class Sleep(forkrun.Analyzer):
         time.sleep(float(np.where(is_first, self.factor, 1.0).sum()) * self.time_s)
 
 
+class SleepByLumi(Sleep):
+    """The same with blocks of one lumi: units of several are not processed together."""
+
+    one_lumi = True
+
+
 class Fails(forkrun.Filter):
     """Does something terrible at one event."""
 
@@ -106,6 +112,20 @@ class Waits(forkrun.Filter):
         while is_here and not pathlib.Path(self.until).exists():
             time.sleep(0.01)
         return np.ones(len(block), dtype=bool)
+
+
+class Some(forkrun.Filter):
+    """Events with a number that `every` divides, and all from `whole_from` on."""
+
+    def __init__(self, every: int, whole_from: int | None = None) -> None:
+        self.every = every
+        self.whole_from = whole_from
+
+    def filter(self, block):  # type: ignore[no-untyped-def]
+        mask = block.events % self.every == 0
+        if self.whole_from is not None:
+            mask |= block.events >= self.whole_from
+        return mask
 
 
 class StartsThread(forkrun.Filter):
