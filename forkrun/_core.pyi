@@ -481,26 +481,37 @@ def merge_trees(
     `verify` their contents as well. Returns entries by tree. `progress` gets the number of inputs
     done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
 
+class OutputContent:
+    """What the tree of an output holds: `branches` of the input, and new columns by name and type.
+    `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
+    `recompresses`: those that are kept whole as well."""
+
+    def __init__(
+        self,
+        branches: Sequence[str],
+        products: Sequence[tuple[str, str]],
+        compression: str,
+        recompresses: bool = False,
+    ) -> None: ...
+
 def materialise(
     fragments: Sequence[Sequence[str]],
     outputs: Sequence[tuple[str, Sequence[tuple[int, int, int]]]],
     source: TreeSource,
-    branches: Sequence[str],
-    products: Sequence[tuple[str, str]],
-    compression: str,
-    recompresses: bool = False,
+    content: OutputContent,
     n_threads: int = 1,
+    verify: bool = False,
+    on_open: Callable[[int], None] | None = None,
     before_group: Callable[[int], None] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[int]:
     """Makes files of the events that `fragments` name, group by group, within a group in the order
-    of their entries: `branches` of the input, and the new columns `products`, which are in the
-    fragments. `outputs`: path of each file, and (file, first, last) of the entries whose events it
-    has, in the order of the events; no entries: it has all. `compression`: "zstd:5", "lz4:4",
-    "zlib:1", "lzma:6" or "none", of baskets that are made anew; `recompresses`: those that are kept
-    whole as well. `before_group` gets the number of the group that is read next, `progress` the
-    number of events written so far. Returns the number of events in each file; if it raises, there
-    are no files. Raises InputError, OutputError."""
+    of their entries; new columns are in the fragments. `outputs`: path of each file, and (file,
+    first, last) of the entries whose events it has, in the order of the events; no entries: it has
+    all. `verify`: unzip baskets that are copied as they are, and check what they hold. `on_open`
+    gets the number of each input file just before it is opened, `before_group` that of the group
+    that is read next, `progress` the number of events written so far. Returns the number of events
+    in each file; if it raises, there are no files. Raises InputError, OutputError."""
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""

@@ -17,7 +17,7 @@ from forkrun.merge.parts import check_part
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
-from forkrun.rundir.output_content import OutputContents
+from forkrun.rundir.output_content import OutputContent, OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig, OutputConfig
@@ -66,9 +66,11 @@ def merge_output(
     commits: Sequence[Commit],
     planned: Planned,
     progress: Progress | None,
+    on_open: Callable[[int], None] | None,
 ) -> MergedOutput:
     """Makes an output of the events in `commits`, which are in the order of the plan. `progress`
-    gets its label and the number of units whose events it has. Raises VerificationError, InputError
+    gets its label and the number of units whose events it has, `on_open` the number of each input
+    file just before it is opened. Raises VerificationError, InputError
     or OutputError; nothing is then under its name."""
     parts = [commit.outputs[output.label] for commit in commits]
     written = total_digest((part.n_events, part.digest) for part in parts)
@@ -89,11 +91,10 @@ def merge_output(
             [[str(folder / part.file) for part in group] for group in groups],
             [(str(target.path), target.entries) for target in targets],
             _source(config, planned),
-            planned.contents.by_label[output.label].branches,
-            planned.contents.by_label[output.label].products,
-            output.compression or _COMPRESSION,
-            output.compression is not None,
+            _content(output, planned.contents.by_label[output.label]),
             _n_threads(config),
+            config.merge.verify,
+            on_open,
             check,
             show,
         )
@@ -168,6 +169,15 @@ def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:
         planned.files, source.tree, source.run_branch, source.lumi_branch, source.event_branch,
         [], planned.contents.clusters, planned.identities,
     )  # fmt: skip
+
+
+def _content(output: OutputConfig, content: OutputContent) -> _core.OutputContent:
+    return _core.OutputContent(
+        content.branches,
+        content.products,
+        output.compression or _COMPRESSION,
+        recompresses=output.compression is not None,
+    )
 
 
 def _n_threads(config: JobConfig) -> int:

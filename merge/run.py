@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,9 +39,11 @@ def merge_run(
     planned: Planned,
     commits: Sequence[Commit],
     progress: Progress | None = None,
+    on_open: Callable[[int], None] | None = None,
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
-    of units of which it has the events. Raises VerificationError, InputError or OutputError;
+    of units of which it has the events, `on_open` the number of each input file just before it is
+    opened. Raises VerificationError, InputError or OutputError;
     nothing is then under the name of the output that failed. DamagedFilesError: units have to be
     done again."""
     ordered = merge_order(_units_to_merge(planned, commits), commits)
@@ -51,7 +53,7 @@ def merge_run(
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
         outputs = [
-            merge_output(folder, config, output, ordered, planned, progress)
+            merge_output(folder, config, output, ordered, planned, progress, on_open)
             for output in (config.outputs if ordered else ())
         ]
         histograms = _merge_histograms(folder, ordered)

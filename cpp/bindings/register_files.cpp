@@ -111,28 +111,36 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
 using FileToMake =
     std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
 
+root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
+                                    const std::string& compression, bool recompresses) {
+  return {branches, descriptions_of(products), root_io::Compression::parse(compression),
+          recompresses};
+}
+
 std::vector<std::int64_t> materialise(const std::vector<Strings>& fragments,
                                       const std::vector<FileToMake>& outputs,
-                                      const root_io::TreeSource& source, const Strings& branches,
-                                      const NamesAndTypes& products, const std::string& compression,
-                                      bool recompresses, std::size_t n_threads,
+                                      const root_io::TreeSource& source,
+                                      const root_io::OutputContent& content, std::size_t n_threads,
+                                      bool verify, const std::function<void(std::size_t)>& on_open,
                                       const std::function<void(std::size_t)>& before_group,
                                       const std::function<void(std::int64_t)>& progress) {
-  std::vector<root_io::MaterialisedFile> files;
+  using root_io::BasketCheck;
+  root_io::MaterialiseRequest request;
+  request.fragments = fragments;
+  request.source = source.config();
+  request.content = content;
+  request.n_threads = n_threads;
   for (const auto& [path, ranges] : outputs) {
-    auto& file = files.emplace_back(root_io::MaterialisedFile{path, {}});
+    auto& file = request.outputs.emplace_back(root_io::MaterialisedFile{path, {}});
     for (const auto& [number, first, last] : ranges) {
       file.entries.push_back({number, first, last});
     }
   }
-  return root_io::materialise({fragments,
-                               std::move(files),
-                               source.config(),
-                               {branches, descriptions_of(products),
-                                root_io::Compression::parse(compression), recompresses},
-                               n_threads,
-                               before_group,
-                               progress});
+  request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
+  request.on_open = on_open;
+  request.before_group = before_group;
+  request.progress = progress;
+  return root_io::materialise(request);
 }
 
 py::list carry_objects(const Strings& inputs, const std::string& output,
@@ -217,9 +225,12 @@ void register_files(py::module_& module) {
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
              py::arg("verify") = false, py::arg("note") = py::none());
+  py::class_<root_io::OutputContent>(module, "OutputContent")
+      .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
+           py::arg("compression"), py::arg("recompresses") = false);
   module.def("materialise", &materialise, py::arg("fragments"), py::arg("outputs"),
-             py::arg("source"), py::arg("branches"), py::arg("products"), py::arg("compression"),
-             py::arg("recompresses") = false, py::arg("n_threads") = 1,
+             py::arg("source"), py::arg("content"), py::arg("n_threads") = 1,
+             py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::arg("before_group") = py::none(), py::arg("progress") = py::none(),
              py::call_guard<py::gil_scoped_release>());
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),

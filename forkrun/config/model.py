@@ -250,6 +250,8 @@ class MergeConfig(Section):
     """Merge what has been committed also when the job was stopped before its end."""
     carry: Flag = True
     """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged."""
+    verify: Flag = False
+    """Unzip also baskets that are kept whole, and check what they hold."""
     keep_first: Flag = False
     """Keep the first file's objects where they cannot be merged and differ between files."""
 

@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import shutil
+import signal
 import struct
 import sys
 import traceback
@@ -18,7 +19,7 @@ from forkrun.base.durable import write_json
 from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
-from forkrun.errors import ForkrunError, JobError, StoppedError, VerificationError
+from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
 from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
@@ -30,6 +31,8 @@ from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.output_content import read_contents
+
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 
 
 class _Counter:
@@ -65,18 +68,20 @@ def merge(
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     try:
         if config.forking.children:
-            counter = _Counter()
+            counter, opened = _Counter(), _Counter()
 
             def body() -> None:
-                _merge_here(folder, config, plan, is_whole, counter.set)
+                _merge_here(
+                    folder, config, plan, is_whole, counter.set, lambda file: opened.set(file + 1)
+                )
 
             def tick() -> None:
                 progress.update(counter.value)
                 tick_also()
 
-            _do_in_child(folder, body, tick)
+            _do_in_child(folder, body, tick, lambda: _file_read(plan, opened.value))
         else:
-            _merge_here(folder, config, plan, is_whole, progress.update)
+            _merge_here(folder, config, plan, is_whole, progress.update, lambda _: None)
     finally:
         progress.close()
     end_merge(folder, config, timeline, is_whole=is_whole)
@@ -124,8 +129,10 @@ def _merge_here(
     plan: Plan,
     is_whole: bool,
     progress: Callable[[int], None],
+    on_open: Callable[[int], None],
 ) -> None:
-    """`progress` gets the number of units that have been merged, summed over outputs."""
+    """`progress` gets the number of units that have been merged, summed over outputs; `on_open` the
+    number of each input file just before it is opened."""
     done: dict[str, int] = {}
 
     def note(label: str, n_units: int) -> None:
@@ -138,14 +145,25 @@ def _merge_here(
             plan.units, plan.files, plan.n_events, plan.digest, plan.identities,
             read_contents(folder), is_whole,
         )  # fmt: skip
-        summary = merge_run(folder.path, config, planned, commits, note)
+        summary = merge_run(folder.path, config, planned, commits, note, on_open)
     except Exception as error:
         raise as_forkrun_error(error) from error
     write_json(_summary(folder, is_whole), asdict(summary))
 
 
-def _do_in_child(folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]) -> None:
-    """Does it in a child; in a new one if that is killed, three times at most."""
+def _file_read(plan: Plan, number: int) -> str | None:
+    """The input file with this number, counted from 1; 0: none has been opened."""
+    return plan.files[number - 1] if number else None
+
+
+def _do_in_child(
+    folder: RunDirectory,
+    body: Callable[[], None],
+    tick: Callable[[], None],
+    file_read: Callable[[], str | None] = lambda: None,
+) -> None:
+    """Does it in a child; in a new one if that is killed, three times at most. `file_read`: the
+    input file that it opened last."""
     for last in (False, False, True):
         crew, failure = _do_once(folder, body, tick)
         if crew.signal_number:
@@ -154,8 +172,19 @@ def _do_in_child(folder: RunDirectory, body: Callable[[], None], tick: Callable[
         if not crew.failed:
             return
         if failure or last:
-            status, log = describe_status(crew.failed[1]), folder.log("merge", os.getpid())
-            raise failure or JobError(f"the merging process ended: {status}; its log: {log}")
+            log = folder.log("merge", os.getpid())
+            raise failure or _crash(crew.failed[1], log, file_read())
+
+
+def _crash(exit_code: int, log: Path, file: str | None) -> ForkrunError:
+    """What to say of a process that was killed: by a file, if ROOT or the reader crashed."""
+    status = describe_status(exit_code)
+    if file and -exit_code in _CRASHES:
+        return InputError(
+            f"{file}: the merging process ended while it read this file: {status};"
+            f" is the file damaged? Its log: {log}"
+        )
+    return JobError(f"the merging process ended: {status}; its log: {log}")
 
 
 def _do_once(

@@ -15,7 +15,7 @@ from forkrun.rundir.ledger import read_ledgers
 @dataclass(frozen=True)
 class Result:
     """`outputs`: by label the merged file, or the folder of files by lumi; `histograms`: their
-    file, None if nothing was booked; `report`: as in report.json, empty if it could not be written."""
+    file, None if nothing was booked; `report`: as in report.json, empty if there is none."""
 
     run_directory: Path
     outputs: dict[str, Path]

@@ -156,7 +156,8 @@ def _skim(source: Source, damaged: Path, index: dict[str, Any], out: Path) -> Di
         processor.process(number, run, lumi, [(0, first, last)], {"all": fragments[-1]})
     processor.finish()
     schedule.end_job()
-    _core.materialise(fragments, str(out), tree, names, [], "zstd:1")
+    content = _core.OutputContent(names, [], "zstd:1")
+    _core.materialise([[f] for f in fragments], [(str(out), [])], tree, content)
     return digests_of(out, _core.index_tree(str(out), TREE, *source.ids))
 
 

@@ -77,7 +77,8 @@ class Job:
         schedule.end_job()
         for label, path in out.items():
             fragments = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
-            _core.materialise(fragments, str(path), source, *self.contents[label], "zstd:1")
+            content = _core.OutputContent(*self.contents[label], "zstd:1")
+            _core.materialise([[f] for f in fragments], [(str(path), [])], source, content)
         return read.count
 
 

@@ -11,12 +11,21 @@ std::string described(TBranch& branch) {
   return std::string{branch.GetName()} + ", " + form_of(branch);
 }
 
-KeptInput::KeptInput(const TreeSourceConfig& source) : lane_{source}, first_file_{source} {}
+KeptInput::KeptInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+                     std::function<void(std::size_t)> on_open)
+    : lane_{source}, first_file_{source}, depth_{check}, on_open_{std::move(on_open)} {}
+
+void KeptInput::open(TreeLane& lane, std::uint32_t file) {
+  if (on_open_) {
+    on_open_(file);
+  }
+  lane.open(file);
+}
 
 TreeLane& KeptInput::first_file() {
   const bool is_open = lane_.generation() > 0;
   auto& lane = is_open && file_ != 0 ? first_file_ : lane_;
-  lane.open(0);
+  open(lane, 0);
   return lane;
 }
 
@@ -29,13 +38,16 @@ void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
 }
 
 void KeptInput::open(std::uint32_t file) {
-  lane_.open(file);
+  if (file != file_ || readers_generation_ == 0) {
+    open(lane_, file);
+  }
   file_ = file;
   if (readers_generation_ == lane_.generation()) {
     return;
   }
   readers_generation_ = lane_.generation();
   readers_.clear();
+  branches_.clear();
   BranchTree all;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
@@ -48,7 +60,9 @@ void KeptInput::open(std::uint32_t file) {
                        "); process such files apart");
     }
     readers_.push_back(std::make_unique<BranchReader>(*all.filled[kept.number], lane_.file()));
+    branches_.push_back(all.filled[kept.number]);
   }
+  check_.emplace(tree(), branches_, lane_.file(), depth_);
 }
 
 void KeptInput::forget() {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/tree_source.hpp>
 
@@ -24,7 +27,9 @@ struct KeptBranch {
 /// The input of an output, file after file: one of them is open at a time.
 class KeptInput {
  public:
-  explicit KeptInput(const TreeSourceConfig& source);
+  /// `on_open` gets the number of each file just before it is opened.
+  KeptInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+            std::function<void(std::size_t)> on_open);
 
   /// The first file, which gives the structure of outputs.
   [[nodiscard]] TreeLane& first_file();
@@ -39,10 +44,14 @@ class KeptInput {
   [[nodiscard]] InputFile& file() const { return lane_.file(); }
   /// Of a kept branch, in the file that is open.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]; }
+  /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
+  [[nodiscard]] const BasketCheck& check() const { return *check_; }
   /// Gives back the memory of baskets that were read.
   void forget();
 
  private:
+  void open(TreeLane& lane, std::uint32_t file);
+
   TreeLane lane_;
   TreeLane first_file_;
   std::uint32_t file_{};
@@ -50,6 +59,10 @@ class KeptInput {
   bool compares_forms_{};
   std::uint64_t readers_generation_{};
   std::vector<std::unique_ptr<BranchReader>> readers_;
+  BasketCheck::Depth depth_;
+  std::function<void(std::size_t)> on_open_;
+  std::vector<TBranch*> branches_;  ///< of the readers
+  std::optional<BasketCheck> check_;
 };
 
 }  // namespace forkrun::root_io

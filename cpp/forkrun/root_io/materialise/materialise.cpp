@@ -207,7 +207,7 @@ class FileMaker {
 class FilesMaker {
  public:
   explicit FilesMaker(const MaterialiseRequest& request)
-      : request_{request}, input_{request.source} {
+      : request_{request}, input_{request.source, request.check, request.on_open} {
     open();
   }
 

@@ -23,6 +23,10 @@ struct MaterialiseRequest {
   TreeSourceConfig source;
   OutputContent content;
   std::size_t n_threads{1};
+  /// Of baskets that are copied as they are.
+  BasketCheck::Depth check{BasketCheck::Depth::headers};
+  /// Gets the number of each file of the input just before it is opened.
+  std::function<void(std::size_t)> on_open;
   /// Gets the number of the group that is read next; called just before each of them.
   std::function<void(std::size_t)> before_group;
   /// Gets the number of events written; called after each cluster.

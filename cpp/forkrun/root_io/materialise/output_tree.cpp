@@ -17,31 +17,29 @@ namespace {
 
 constexpr std::int64_t chunk_bytes = 4 << 20;
 
-/// A basket that is copied as it is.
-struct WholeBasket {
-  std::size_t branch{};  ///< place in the list of kept ones
-  StoredBasket stored;
-  BasketHeader header;
-  std::int64_t place{};  ///< in the output
-};
-
-std::int64_t end_of(const WholeBasket& basket) {
-  return basket.stored.seek + basket.stored.n_bytes;
-}
+std::int64_t end_of(const BasketPlace& basket) { return basket.seek + basket.n_bytes; }
 
 /// Calls `use` with stretches of baskets that follow each other on file.
 template <typename Use>
-void for_each_chunk(std::span<WholeBasket> baskets, const Use& use) {
+void for_each_chunk(std::span<const BasketPlace> baskets, const Use& use) {
   for (auto begin = baskets.begin(); begin != baskets.end();) {
     auto end = begin + 1;
-    while (end != baskets.end() && end->stored.seek == end_of(*(end - 1)) &&
-           end_of(*end) - begin->stored.seek <= chunk_bytes) {
+    while (end != baskets.end() && end->seek == end_of(*(end - 1)) &&
+           end_of(*end) - begin->seek <= chunk_bytes) {
       ++end;
     }
     use(std::span{begin, end});
     begin = end;
   }
 }
+
+/// A basket that is in the output, and not yet in its branch.
+struct Written {
+  std::size_t branch{};
+  std::int64_t first_entry{};
+  BasketHeader header;
+  std::int64_t place{};
+};
 
 /// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
 std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
@@ -172,36 +170,37 @@ void OutputTree::add_whole(const EntryRange& entries) {
 }
 
 void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
-  std::vector<WholeBasket> baskets;
+  std::vector<BasketPlace> baskets;
   for (const auto branch : branches) {
     for (const auto& stored : baskets_of(input_.reader(branch), entries)) {
-      baskets.push_back({branch, stored, {}, 0});
+      baskets.push_back({branch, stored.number, stored.seek, stored.n_bytes, stored.first_entry,
+                         stored.n_entries});
     }
   }
-  std::ranges::sort(baskets, {}, [](const auto& basket) { return basket.stored.seek; });
-  for_each_chunk(baskets, [&](std::span<WholeBasket> chunk) {
-    const auto first = chunk.front().stored.seek;
+  std::ranges::sort(baskets, {}, &BasketPlace::seek);
+  std::vector<Written> written;
+  for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
+    const auto first = chunk.front().seek;
     const auto bytes = chunk_.resize(static_cast<std::size_t>(end_of(chunk.back()) - first));
     input_.file().read(first, bytes);
+    std::vector<std::span<const std::byte>> records;
+    for (const auto& basket : chunk) {
+      records.push_back(bytes.subspan(static_cast<std::size_t>(basket.seek - first),
+                                      static_cast<std::size_t>(basket.n_bytes)));
+    }
+    const auto headers = input_.check().check(chunk, records);
     const auto place = file_.allocate(bytes.size());
-    for (auto& basket : chunk) {
-      const auto record = bytes.subspan(static_cast<std::size_t>(basket.stored.seek - first),
-                                        static_cast<std::size_t>(basket.stored.n_bytes));
-      auto& branch = input_.reader(basket.branch).branch();
-      try {
-        basket.header = checked_header(record, basket.stored, branch);
-      } catch (const Error& error) {
-        throw_damaged(input_.file(), branch, basket.stored.first_entry, error.what());
-      }
-      basket.place = place + basket.stored.seek - first;
-      place_basket(record, basket.place, file_.seek_directory());
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      const auto offset = chunk[i].seek - first;
+      place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
+                   place + offset, file_.seek_directory());
+      written.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
     }
     file_.write(place, bytes);
   });
-  std::ranges::sort(baskets, {}, [](const auto& basket) {
-    return std::pair{basket.branch, basket.stored.first_entry};
-  });
-  for (const auto& basket : baskets) {
+  std::ranges::sort(
+      written, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
+  for (const auto& basket : written) {
     kept_[basket.branch].enter(basket.header, basket.place);
   }
   for (const auto branch : branches) {
