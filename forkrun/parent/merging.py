@@ -173,10 +173,10 @@ def _do_in_child(
             return
         if failure or last:
             log = folder.log("merge", os.getpid())
-            raise failure or _crash(crew.failed[1], log, file_read())
+            raise failure or crash_of_merge(crew.failed[1], log, file_read())
 
 
-def _crash(exit_code: int, log: Path, file: str | None) -> ForkrunError:
+def crash_of_merge(exit_code: int, log: Path, file: str | None) -> ForkrunError:
     """What to say of a process that was killed: by a file, if ROOT or the reader crashed."""
     status = describe_status(exit_code)
     if file and -exit_code in _CRASHES:

@@ -22,7 +22,7 @@ from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
 
 TREE = "Events"
-STEPS = ("index", "read", "skim", "merge")
+STEPS = ("index", "read", "select", "materialise", "merge")
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
 _WALL_BY_CPU = 30  # other work on the machine does not make a step hang
 Digests = dict[str, str]  # of the values, by branch
@@ -75,9 +75,9 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     if not _step("index", read_index, source, damaged, note):
         return
     _step("read", lambda: digests_of(damaged, index), source, damaged, note)
-    _step(
-        "skim", lambda: _skim(source, damaged, index, folder / "skim.root"), source, damaged, note
-    )
+    selection = _Selection(source, damaged, index, folder / "output.root")
+    if _step("select", selection.select, source, damaged, note):
+        _step("materialise", selection.materialise, source, damaged, note)
 
 
 def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
@@ -138,27 +138,39 @@ def _digest(column: Any) -> str:
     return digest.hexdigest()
 
 
-def _skim(source: Source, damaged: Path, index: dict[str, Any], out: Path) -> Digests:
+class _Selection:
     """All events and branches through the core, as a child selects them and a merge takes them."""
-    branches = [(n, kind) for n, kind, _ in index["branches"]]
-    columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
-    builder = _core.ScheduleBuilder(columns)
-    names = [n for n, _ in branches]
-    builder.add_output("all", [], names, [])
-    clusters = [index["clusters"]]
-    tree = _core.TreeSource([str(damaged)], TREE, *source.ids, columns, clusters)
-    schedule = builder.compile()
-    schedule.begin_job()
-    processor = _core.Processor(schedule, tree, SETTINGS)
-    fragments = []
-    for number, (run, lumi, first, last, _) in enumerate(index["ranges"]):
-        fragments.append(f"{out}.{number}")
-        processor.process(number, run, lumi, [(0, first, last)], {"all": fragments[-1]})
-    processor.finish()
-    schedule.end_job()
-    content = _core.OutputContent(names, [], "zstd:1")
-    _core.materialise([[f] for f in fragments], [(str(out), [])], tree, content)
-    return digests_of(out, _core.index_tree(str(out), TREE, *source.ids))
+
+    def __init__(self, source: Source, damaged: Path, index: dict[str, Any], out: Path) -> None:
+        branches = [(name, kind) for name, kind, _ in index["branches"]]
+        self._columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
+        self._names = [name for name, _ in branches]
+        self._index, self._out, self._ids = index, out, source.ids
+        self._tree = _core.TreeSource(
+            [str(damaged)], TREE, *source.ids, self._columns, [index["clusters"]]
+        )
+        self._fragments: list[list[str]] = []
+
+    def select(self) -> None:
+        builder = _core.ScheduleBuilder(self._columns)
+        builder.add_output("all", [], self._names, [])
+        schedule = builder.compile()
+        schedule.begin_job()
+        processor = _core.Processor(schedule, self._tree, SETTINGS)
+        for number, (run, lumi, first, last, _) in enumerate(self._index["ranges"]):
+            fragment = f"{self._out}.{number}"
+            self._fragments.append([fragment])
+            processor.process(number, run, lumi, [(0, first, last)], {"all": fragment})
+        processor.finish()
+        schedule.end_job()
+
+    def materialise(self) -> Digests:
+        content = _core.OutputContent(self._names, [], "zstd:1")
+        _core.materialise(self._fragments, [(str(self._out), [])], self._tree, content, verify=True)
+        try:
+            return digests_of(self._out, _core.index_tree(str(self._out), TREE, *self._ids))
+        except ForkrunError as error:
+            raise _UnreadableError(str(error)) from error
 
 
 # --- processes ------------------------------------------------------------------------------------

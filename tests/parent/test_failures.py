@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from forkrun.errors import InputError, JobError
+from forkrun.parent.merging import crash_of_merge
 from tests.support.files import write_events
 from tests.support.jobs import (
     Ended,
@@ -271,3 +273,17 @@ def test_files_are_merged_in_the_order_named(tmp_path: Path) -> None:
     assert missing.code == 3
     assert "none.root" in missing.err
     assert not list(tmp_path.glob("other.root*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_file_that_crashes_the_merging_process_is_named(number: signal.Signals) -> None:
+    error = crash_of_merge(-number, Path("merge.log"), "input.root")
+    assert isinstance(error, InputError)
+    assert "input.root: the merging process ended while it read this file" in str(error)
+
+
+@pytest.mark.parametrize("file", ["input.root", None])
+def test_a_merging_process_that_is_killed_blames_no_file(file: str | None) -> None:
+    error = crash_of_merge(-signal.SIGKILL, Path("merge.log"), file)
+    assert isinstance(error, JobError)
+    assert "input.root" not in str(error)
