@@ -92,7 +92,7 @@ def _do(fault: PlannedFault, folder: str) -> None:
         case "ENOSPC":
             _meet_full_disk()
         case "truncate":
-            for file in Path(folder).glob("*.root*"):
+            for file in Path(folder).glob("*.fragment*"):
                 os.truncate(file, file.stat().st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
         case "kill_parent":

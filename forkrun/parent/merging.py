@@ -31,6 +31,7 @@ from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.output_content import read_contents
+from forkrun.rundir.start import remove_unfinished_results
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 
@@ -140,6 +141,7 @@ def _merge_here(
         progress(sum(done.values()))
 
     try:
+        remove_unfinished_results(folder)
         commits = read_ledgers(folder.ledger)
         planned = Planned(
             plan.units, plan.files, plan.n_events, plan.digest, plan.identities,

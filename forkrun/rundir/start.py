@@ -67,6 +67,14 @@ def remove_results(folder: RunDirectory) -> None:
     _remove(folder, folder.results)
 
 
+def remove_unfinished_results(folder: RunDirectory) -> None:
+    """Removes temporary files of merges that were killed."""
+    with output_errors(folder.output):
+        for place in (folder.output, folder.ledger):
+            if not place.is_symlink():
+                _remove_temporary(place, folder.lock.name)
+
+
 def make_folders(folder: RunDirectory) -> None:
     """Makes the folders that are missing."""
     with output_errors(folder.path):

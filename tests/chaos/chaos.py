@@ -34,8 +34,11 @@ def main() -> int:
             if not done.problem and not options.folder:
                 shutil.rmtree(folder / f"round-{done.seed}")
     survived = [done for done in rounds if not done.problem]
-    n_struck = sum(done.n_struck for done in rounds)
-    print(f"survived {len(survived)}/{len(rounds)} rounds with {n_struck} deaths of processes")
+    n_struck, n_met = sum(done.n_struck for done in rounds), sum(done.n_met for done in rounds)
+    print(
+        f"survived {len(survived)}/{len(rounds)} rounds with {n_struck} deaths of processes,"
+        f" {n_met} of {sum(len(done.aims) for done in rounds)} where they were aimed at"
+    )
     if len(survived) == len(rounds) and not options.folder:
         shutil.rmtree(folder)
     else:

@@ -20,6 +20,7 @@ from tests.support.jobs import (
     forkrun,
     jets_job,
     left_behind,
+    lumi_by_lumi,
     output_digests,
     running,
     write_job,
@@ -39,8 +40,9 @@ _FAULTS = (
     "truncate",
 )
 _MOMENTS = ("begin", "before_rename", "after_rename", "after_ledger")
-_AIMS = ("index", "resume", "merge", "report")
-"""Where the parent or its helper is killed in the midst of it."""
+_AIMS = ("index", "resume", "merge", "materialise", "report")
+"""Where the parent or its helper is killed in the midst of it; while an output is made, the merging
+process."""
 _TIME_LIMIT_S = 120.0
 _MOST_SESSIONS = 12
 
@@ -72,11 +74,13 @@ class Bench:
 
 
 def _job(sample: Path) -> dict[str, Any]:
-    return jets_job(
+    """Each lumi is committed by itself, so that there are commits to disturb."""
+    job = jets_job(
         [sample],
         outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
         recovery={"hang_timeout": 1.0, "grace": 0.5},
     )
+    return lumi_by_lumi(job)
 
 
 _SETTINGS = {"forking.children": "3", "threads.per_child": "1", "threads.executor": '"tbb"'}
@@ -84,11 +88,12 @@ _SETTINGS = {"forking.children": "3", "threads.per_child": "1", "threads.executo
 
 @dataclass
 class Round:
-    """How a round went. `problem`: "" if the job survived."""
+    """How a round went. `n_met`: of the aims; `problem`: "" if the job survived."""
 
     seed: int
     faults: list[dict[str, Any]]
     aims: list[str] = field(default_factory=list)
+    n_met: int = 0
     problem: str = ""
     n_sessions: int = 0
     n_struck: int = 0
@@ -113,6 +118,7 @@ def run_round(bench: Bench, seed: int) -> Round:
         code, said = session.run(
             kills_s.pop() if kills_s else None, dice, aims.pop(0) if aims else ""
         )
+        this.n_met += session.has_met_aim
         faults = [fault for fault in faults if fault["fault"] != "kill_parent"]
     this.problem = f"exit code {code}: {said}" if code else _problem(bench, folder)
     this.n_struck = _n_recoveries(folder) + this.n_sessions - 1
@@ -153,6 +159,7 @@ class _Session:
         settings = [part for key, value in layout.items() for part in ("--set", f"{key}={value}")]
         self._arguments = ["run", bench.job, "-o", folder, "--no-plots", *settings]
         self._folder = bench.folder
+        self.has_met_aim = False
         self._environment = environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
 
     def run(
@@ -183,11 +190,12 @@ class _Session:
             if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
                 process.kill()
             elif dice and aim and self._is_at(aim, process.pid, n_before):
-                _kill_one([process.pid, *_children(process.pid)], dice)
+                parent = [] if aim == "materialise" else [process.pid]
+                self.has_met_aim = _kill_one([*parent, *_children(process.pid)], dice)
                 aim = ""
             elif dice and dice.random() < 0.05:
                 _kill_one(_children(process.pid), dice)
-            time.sleep(0.01 if aim else 0.05)
+            time.sleep(0.002 if aim else 0.05)
 
     def _events(self) -> list[str]:
         """Names of the events in the timelines of all sessions."""
@@ -198,6 +206,9 @@ class _Session:
     def _is_at(self, aim: str, parent: int, n_before: int) -> bool:
         if aim == "index":
             return any(_is_index_helper(pid) for pid in _children(parent))
+        if aim == "materialise":
+            outputs = Path(self._environment["CHAOS_ROUND"]) / "output"
+            return any(outputs.glob("*.root.*part"))
         begin, end = {
             "resume": ("resume", "fork"),
             "merge": ("merge_start", "merge_end"),
@@ -214,13 +225,16 @@ def _is_index_helper(pid: int) -> bool:
         return False
 
 
-def _kill_one(pids: list[int], dice: random.Random) -> None:
-    if pids:
-        number = dice.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV))
-        try:
-            os.kill(dice.choice(pids), number)
-        except ProcessLookupError:
-            return
+def _kill_one(pids: list[int], dice: random.Random) -> bool:
+    """Whether one was there to be killed."""
+    if not pids:
+        return False
+    number = dice.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV))
+    try:
+        os.kill(dice.choice(pids), number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _children(pid: int) -> list[int]:

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.support.jobs import environment, forkrun, jets_job, running, sha256, write_job
+from tests.support.jobs import (
+    environment,
+    forkrun,
+    jets_job,
+    lumi_by_lumi,
+    running,
+    sha256,
+    write_job,
+)
 
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT_S = 120.0
@@ -21,7 +29,7 @@ KINDS = (
     "truncate",
 )  # fmt: skip
 _WHO = ("parent", "index", "forked", "child", "merge")
-_PLACES = ("run", "input", "cache", "conditions", "-")
+_PLACES = ("run", "fragment", "output", "input", "cache", "conditions", "-")
 _MOST_FAULTS = 512  # as in inject.c
 _SAMPLE = ("--events", 240, "--lumis", 6, "--runs", 1)
 
@@ -31,7 +39,8 @@ Calls = dict[tuple[str, str, str], int]
 
 @dataclass(frozen=True)
 class Fault:
-    """One entry of inject.c's plan. `place`: one of `_PLACES`; `n`: 0 is all from `first` on."""
+    """One entry of inject.c's plan. `place`: one of `_PLACES`, of which the fragment is that of the
+    first unit; `n`: 0 is all from `first` on."""
 
     kind: str
     error: str
@@ -175,6 +184,8 @@ class Bench:
         (folder / "counts").write_bytes(bytes(8 * _MOST_FAULTS))
         paths = {
             "run": folder / "run",
+            "fragment": folder / "run/units/000000/skim.fragment",
+            "output": folder / "run/output/skim.root",
             "cache": folder / "cache",
             "input": self.folder / "input.root",
             "conditions": self.folder / "scale.npy",
@@ -218,12 +229,13 @@ def compiled(folder: Path) -> Path:
 
 
 def _write_job(folder: Path) -> None:
-    """A filter, producers, an analyzer, two outputs, histograms and a condition."""
+    """A filter, producers, an analyzer, two outputs, histograms and a condition; each lumi is
+    committed by itself at most."""
     made = forkrun("sample", folder / "input.root", *_SAMPLE, cwd=folder)
     if made.code:
         raise RuntimeError(made.err)
     np.save(folder / "scale.npy", np.array([1.5]))
-    job = jets_job([folder / "input.root"])
+    job = lumi_by_lumi(jets_job([folder / "input.root"]))
     modules = HERE.parent / "conditions" / "modules.py"
     job["modules"].append({"label": "scale", "type": f"python:{modules}:Scale"})
     job["conditions"] = [{"label": "scale", "type": "npy", "file": str(folder / "scale.npy")}]

@@ -114,22 +114,43 @@ def slow(plan: str) -> Any:
         "run / open:EIO:index:input:1:1",
         "run / fork:ENOMEM:parent:-:2:0",
         slow("run / open:EIO:child:run:1:1"),
-        "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:30:1",
-        slow("run / sync:EIO:child:run:34:1 close:ENOSPC:child:run:94:1"),
-        "run / mkdir:kill:child:run:21:1 / sync:kill:merge:run:4:1",
-        slow("run-alone / write:EIO:parent:run:1753:1"),
+        "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:12:1",
+        slow("run / sync:EIO:child:run:20:1 close:ENOSPC:child:run:40:1"),
+        "run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1",
+        slow("run-alone / write:EIO:parent:run:80:1"),
         "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
         slow(
-            "resume / sync:ENOSPC:child:run:50:1 mkdir:EIO:child:run:5:1"
-            " rename:EROFS:child:run:48:2"
+            "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2"
         ),
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
         slow("report / rename:EROFS:parent:run:2:1"),
         "report / open:EIO:parent:run:8:1",
+        # An output on its way: a child writes its fragment, the merge reads that and the input.
+        "run / write:ENOSPC:child:fragment:2:1",
+        slow("run / write:short:child:fragment:1:0"),
+        slow("run / write:kill:child:fragment:5:1"),
+        "run / sync:EIO:child:fragment:1:1",
+        "run / rename:EIO:child:fragment:1:1",
+        slow("run / rename:kill:child:fragment:1:1"),
+        slow("merge / read:EIO:merge:fragment:1:1"),  # its checksum
+        "merge / read:EIO:merge:fragment:3:1",  # what is in it
+        "merge / read:EIO:merge:fragment:3:0",
+        slow("merge / read:short:merge:fragment:1:0"),
+        "merge / read:EIO:merge:input:100:1",
+        slow("merge / read:kill:merge:input:100:1"),
+        "merge / write:ENOSPC:merge:output:5:1",
+        "merge / write:kill:merge:output:5:1",
+        slow("merge / sync:EIO:merge:output:1:1"),
+        "merge / rename:EROFS:merge:output:1:1",
+        slow("run-alone / write:kill:parent:output:5:1"),
     ],
 )
 def test_a_job_whose_calls_fail_can_be_brought_to_its_end(
     bench: Bench, plan: str, tmp_path: Path
 ) -> None:
-    done = run_round(bench, Plan.parse(plan), tmp_path.name)
+    """Each fault of the plan has met a call."""
+    planned = Plan.parse(plan)
+    done = run_round(bench, planned, tmp_path.name)
     assert done.violations == []
+    met = {tuple(line.split()[:2]) for line in done.injected}
+    assert met == {(fault.error, fault.kind) for faults in planned.sessions for fault in faults}

@@ -26,7 +26,16 @@ from forkrun.parent.memory_guard import (
     find_limit,
 )
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, jets_job, ledger_units, module, running, wait_for, write_job
+from tests.support.jobs import (
+    forkrun,
+    jets_job,
+    ledger_units,
+    lumi_by_lumi,
+    module,
+    running,
+    wait_for,
+    write_job,
+)
 
 
 @pytest.mark.parametrize(
@@ -229,9 +238,9 @@ def test_a_stopped_job_merges_what_is_complete_if_asked(
     job["paths"]["skim"].insert(0, "waits")
     job["outputs"] = [{"label": "all"}]
     job["forking"]["children"] = 1
-    file = write_job(tmp_path, job | {"merge": {"when_stopped": True}})
+    file = write_job(tmp_path, lumi_by_lumi(job) | {"merge": {"when_stopped": True}})
     with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
-        wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)
+        wait_for(lambda: len(ledger_units(tmp_path / "run")) >= 8)  # two lumis
         process.send_signal(signal.SIGTERM)
         wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
         go_on.touch()

@@ -137,8 +137,9 @@ def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_ne
     fd = os.open(held, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
     try:
-        events = write_events(tmp_path / "a.root", [(1, 1, 1000)])  # enough for a warm-up job
-        ended = forkrun("run", write_job(tmp_path, jets_job([events])), "-q", cwd=tmp_path)
+        events = write_events(tmp_path / "a.root", [(1, 1, 1000)])
+        job = jets_job([events], forking={"children": 3})  # enough for a warm-up job
+        ended = forkrun("run", write_job(tmp_path, job), "-q", cwd=tmp_path)
         assert ended.code == 0, ended.err
         assert (left.exists(), held.exists()) == (False, True)
     finally:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from forkrun.rundir.ledger import read_ledgers
 from tests.support.files import write_events
 from tests.support.jobs import (
     Ended,
@@ -18,6 +19,7 @@ from tests.support.jobs import (
     forkrun,
     jets_job,
     ledger_units,
+    lumi_by_lumi,
     module,
     output_digests,
     running,
@@ -26,13 +28,15 @@ from tests.support.jobs import (
 )
 
 N_UNITS = 24
+HANGS = 7
+"""The unit whose child hangs in a run that is interrupted."""
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, Any]:
-    """Six lumis of 40 events, in units of 10."""
+    """Six lumis of 40 events, in units of 10; a commit has one to four of them."""
     events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
-    return jets_job([events], forking={"children": 2})
+    return lumi_by_lumi(jets_job([events], forking={"children": 2}))
 
 
 def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
@@ -47,29 +51,37 @@ def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
     return output_digests(tmp_path / "whole")
 
 
-def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> None:
-    """A run whose parent gets a signal after some units."""
-    chaos = [{"fault": "hang", "at": "begin", "unit": 7, "times": 9}]
+def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> list[int]:
+    """A run whose parent gets a signal when all other lumis are done. Gives the units that it has
+    committed."""
+    chaos = [{"fault": "hang", "at": "begin", "unit": HANGS, "times": 9}]
     done = folder / "run/ledger"
+    others = {unit for unit in range(N_UNITS) if unit // 4 != HANGS // 4}
     with running(
         "run", write_job(folder, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
         cwd=folder, env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
     ) as process:  # fmt: skip
-        wait_for(lambda: done.exists() and len(ledger_units(folder / "run")) >= N_UNITS - 1)
+        wait_for(lambda: done.exists() and others <= set(ledger_units(folder / "run")))
         process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode in (-signal.SIGKILL, 128 + number)
+    units = ledger_units(folder / "run")
+    assert HANGS not in units
+    return units
+
+
+def before(n_units: int) -> str:
+    return f"{n_units} units ({10 * n_units} events) were committed before"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], number: int
 ) -> None:
-    interrupted(tmp_path, job, number)
-    assert ledger_units(tmp_path / "run") == [n for n in range(N_UNITS) if n != 7]
+    done = interrupted(tmp_path, job, number)
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
-    assert "23 units (230 events) were committed before" in ended.err
+    assert before(len(done)) in ended.err
     assert ledger_units(tmp_path / "run") == list(range(N_UNITS))
     assert output_digests(tmp_path / "run") == whole
 
@@ -103,13 +115,14 @@ def test_other_distributions_survive_a_child_too(
 def test_damaged_temporary_outputs_are_made_again(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
 ) -> None:
-    interrupted(tmp_path, job)
-    name = "histograms.bin" if damage == "histograms" else "events.root"
-    file = tmp_path / "run/units/000003" / name
+    done = interrupted(tmp_path, job)
+    name = "histograms.bin" if damage == "histograms" else "events.fragment"
+    commit = max(read_ledgers(tmp_path / "run/ledger"), key=lambda commit: commit.n_units)
+    file = tmp_path / f"run/units/{commit.unit:06d}" / name
     content = file.read_bytes()
     match damage:
         case "truncated":
-            file.write_bytes(content[:-100])
+            file.write_bytes(content[:-20])
         case "removed":
             file.unlink()
         case _:
@@ -117,21 +130,28 @@ def test_damaged_temporary_outputs_are_made_again(
             file.write_bytes(content[:middle] + b"\xff\x00\xff" + content[middle + 3 :])
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
-    assert f"unit 3: units/000003/{name}" in ended.err
+    assert f"unit {commit.unit}: units/{commit.unit:06d}/{name}" in ended.err
     assert "it is done again" in ended.err
-    assert "22 units (220 events) were committed before" in ended.err
+    assert before(len(done) - commit.n_units) in ended.err
+    assert ledger_units_that_hold(tmp_path / "run") == list(range(N_UNITS))
     assert output_digests(tmp_path / "run") == whole
+
+
+def ledger_units_that_hold(run: Path) -> list[int]:
+    return sorted(unit for commit in read_ledgers(run / "ledger") for unit in commit.units)
 
 
 def test_a_line_of_a_ledger_cut_short_is_no_commit(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
 ) -> None:
-    interrupted(tmp_path, job)
+    done = interrupted(tmp_path, job)
     ledger = max((tmp_path / "run/ledger").glob("child-*.jsonl"), key=lambda f: f.stat().st_size)
-    ledger.write_text(ledger.read_text()[:-20])
+    text = ledger.read_text()
+    n_lost = json.loads(text.splitlines()[-1])["n_units"]
+    ledger.write_text(text[:-20])
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
-    assert "22 units (220 events) were committed before" in ended.err
+    assert before(len(done) - n_lost) in ended.err
     assert output_digests(tmp_path / "run") == whole
 
 
@@ -147,13 +167,13 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
 def test_another_configuration_does_not_go_on(
     tmp_path: Path, job: dict[str, Any], change: dict[str, Any], words: str
 ) -> None:
-    interrupted(tmp_path, job)
+    done = interrupted(tmp_path, job)
     for section, values in change.items():
         job[section] = {**job.get(section, {}), **values}
     ended = run(tmp_path, job)
     assert ended.code == 4
     assert f"belongs to another job; what has changed: {words}" in ended.err
-    assert ledger_units(tmp_path / "run") == [n for n in range(N_UNITS) if n != 7]
+    assert ledger_units(tmp_path / "run") == done
 
 
 def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path, job: dict[str, Any]) -> None:

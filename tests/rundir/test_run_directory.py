@@ -29,6 +29,7 @@ from tests.support.jobs import (
     forkrun,
     jets_job,
     ledger_units,
+    lumi_by_lumi,
     output_digests,
     running,
     wait_for,
@@ -52,12 +53,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _job(folder: Path) -> dict[str, Any]:
-    return jets_job([folder / "a.root"], forking={"children": 0, "distribution": "lumi"})
+    forking = {"children": 0, "distribution": "lumi"}
+    return lumi_by_lumi(jets_job([folder / "a.root"], forking=forking))
 
 
 @pytest.fixture
 def job(template: Path) -> dict[str, Any]:
-    """Four lumis of 10 events, in units of one lumi."""
+    """Four lumis of 10 events, in units of one lumi, each committed by itself."""
     return _job(template)
 
 
@@ -163,13 +165,14 @@ def test_forkrun_merge_revokes_what_is_damaged_and_says_who_makes_it_again(
     assert output_digests(committed) == whole
 
 
+@pytest.mark.parametrize(("n_good", "problem"), [(4, "cannot be read"), (80, "has 0 events")])
 def test_a_file_that_nobody_can_read_is_made_again_although_its_checksum_agrees(
-    tmp_path: Path, committed: Path, whole: dict[str, str]
+    tmp_path: Path, committed: Path, whole: dict[str, str], n_good: int, problem: str
 ) -> None:
-    """As a disk leaves it that fails while ROOT writes."""
+    """As a disk leaves it that fails while a child writes: so many bytes, and zeros."""
     file = part_of(1, "events", committed)
     content = file.read_bytes()
-    file.write_bytes(content[:200] + bytes(len(content) - 200))
+    file.write_bytes(content[:n_good] + bytes(len(content) - n_good))
     (ledger,) = (committed / "ledger").glob("child-*.jsonl")
     commits = [Commit.from_line(line) for line in ledger.read_bytes().splitlines()]
     part = replace(commits[1].outputs["events"], checksum=_core.file_checksum(str(file)))
@@ -177,7 +180,7 @@ def test_a_file_that_nobody_can_read_is_made_again_although_its_checksum_agrees(
     ledger.write_text("".join(commit.to_line() for commit in commits))
     ended = resumed(tmp_path)
     assert ended.code == 0, ended.err
-    assert "unit 1: units/000001/events.root cannot be read" in ended.err
+    assert f"unit 1: units/000001/events.fragment {problem}" in ended.err
     assert output_digests(committed) == whole
 
 

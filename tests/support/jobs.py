@@ -137,6 +137,16 @@ def jets_job(files: Sequence[Path], **sections: Any) -> dict[str, Any]:
     return job
 
 
+def lumi_by_lumi(job: dict[str, Any]) -> dict[str, Any]:
+    """The same job, of which each commit has one lumi or a part of one."""
+    path, labels = next(iter(job["paths"].items()))
+    return {
+        **job,
+        "modules": [*job["modules"], module("by_lumi", "LumiByLumi")],
+        "paths": {**job["paths"], path: ["by_lumi", *labels]},
+    }
+
+
 def write_job(folder: Path, job: dict[str, Any]) -> Path:
     file = folder / "job.json"
     file.write_text(json.dumps(job))

@@ -51,6 +51,15 @@ class Plots(forkrun.Analyzer):
         self.jets.fill(ak.to_numpy(ak.num(block.selected["Jet_pt"])))
 
 
+class LumiByLumi(forkrun.Analyzer):
+    """Wants one lumi at a time: no commit of its job goes beyond a lumi."""
+
+    one_lumi = True
+
+    def analyze(self, block):  # type: ignore[no-untyped-def]
+        pass
+
+
 class Sleep(forkrun.Analyzer):
     """`time_s` per event; `factor` times that for the first `n_first`."""
 
