@@ -348,6 +348,8 @@ class OutputSummary:
     path: str
     written: EventDigest
     n_bytes: int
+    checksum: int
+    """CRC-32C of what was to be written."""
 
 Order = Literal["go_on", "end_after_unit", "end_after_block"]
 
@@ -662,6 +664,9 @@ def write_stacks_on_signal() -> None:
 
 def ask_for_stack(process: int, thread: int) -> bool:
     """The thread writes its call stack to its process's stderr. False if there is none."""
+
+def crc32c(data: Any, before: int = 0) -> int:
+    """CRC-32C of contiguous bytes. `before`: that of the bytes before these."""
 
 def file_checksum(path: str) -> int:
     """CRC-32C of a whole file. Raises InputError."""

@@ -62,6 +62,15 @@ void register_process(py::module_& module) {
   });
   module.def("write_stacks_on_signal", &write_stacks_on_signal);
   module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"));
+  module.def(
+      "crc32c",
+      [](const py::buffer& data, std::uint32_t before) {
+        const auto bytes = data.request();
+        return crc32c({static_cast<const std::byte*>(bytes.ptr),
+                       static_cast<std::size_t>(bytes.size * bytes.itemsize)},
+                      before);
+      },
+      py::arg("data"), py::arg("before") = 0);
   module.def("file_checksum", &file_checksum, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());
   module.def("root_version", &root_io::root_version);

@@ -160,7 +160,8 @@ void register_processor(py::module_& module) {
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)
       .def_readonly("written", &OutputSummary::written)
-      .def_readonly("n_bytes", &OutputSummary::n_bytes);
+      .def_readonly("n_bytes", &OutputSummary::n_bytes)
+      .def_readonly("checksum", &OutputSummary::checksum);
   py::class_<UnitResult>(module, "UnitResult")
       .def_readonly("read", &UnitResult::read)
       .def_readonly("outputs", &UnitResult::outputs)

@@ -48,7 +48,11 @@ class UnitFiles:
         with output_errors(name):
             write_new(f"{name}.part", pieces)
         _publish(name)
-        return HistogramPart(self._relative(name), _n_bytes(name), _core.file_checksum(name))
+        n_bytes, checksum = 0, 0  # of what was to be written, whatever the disk made of it
+        for piece in pieces:
+            n_bytes += memoryview(piece).nbytes
+            checksum = _core.crc32c(piece, checksum)
+        return HistogramPart(self._relative(name), n_bytes, checksum)
 
     def publish(self, folder: str) -> None:
         """Renames all outputs, which their writer has synced to disk."""
@@ -60,9 +64,8 @@ class UnitFiles:
     def part(self, folder: str, output: _core.OutputSummary) -> OutputPart:
         """Record of a published output: file, events, size and checksum."""
         name, written = f"{folder}/{output.label}.fragment", output.written
-        checksum = _core.file_checksum(name)
         return OutputPart(
-            self._relative(name), written.count, written.hex, _n_bytes(name), checksum
+            self._relative(name), written.count, written.hex, output.n_bytes, output.checksum
         )
 
     def _relative(self, name: str) -> str:
@@ -72,10 +75,6 @@ class UnitFiles:
 def _publish(name: str) -> None:
     with output_errors(name):
         os.replace(f"{name}.part", name)
-
-
-def _n_bytes(name: str) -> int:
-    return os.stat(name).st_size
 
 
 def _make_folder(folder: str) -> None:

@@ -65,7 +65,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--programs", type=Path, default=Path("build/bench"))
     parser.add_argument("--json", type=Path, default=Path("build/bench/output.json"))
     args: argparse.Namespace = parser.parse_args()
-    args.programs.mkdir(parents=True, exist_ok=True)
+    (args.programs / "output").mkdir(parents=True, exist_ok=True)
     return args
 
 

@@ -32,6 +32,7 @@ struct OutputSummary {
   std::string path;
   EventDigest written;
   std::int64_t n_bytes{};
+  std::uint32_t checksum{};  ///< CRC-32C of what was to be written, whatever the disk made of it
 };
 
 struct UnitResult {

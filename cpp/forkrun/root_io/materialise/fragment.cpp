@@ -13,6 +13,7 @@
 #include <Compression.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/file_checksum.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/zip.hpp>
 
@@ -148,6 +149,7 @@ void FragmentWriter::put(std::span<const std::byte> bytes) {
     fail("cannot be written");
   }
   n_written_ += static_cast<std::int64_t>(bytes.size());
+  checksum_ = crc32c(bytes, checksum_);
 }
 
 std::int64_t FragmentWriter::close() {
@@ -189,7 +191,12 @@ FragmentReader::FragmentReader(const std::string& path)
   const auto n_columns = checked_size(number(), 1);
   for (std::size_t i = 0; i < n_columns; ++i) {
     const auto name = text();
-    columns_.push_back({name, ColumnType::parse(text())});
+    const auto type = text();
+    try {
+      columns_.push_back({name, ColumnType::parse(type)});
+    } catch (const Error&) {
+      fail();
+    }
   }
 }
 

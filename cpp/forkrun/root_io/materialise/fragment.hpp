@@ -43,6 +43,8 @@ class FragmentWriter {
   void end_of_step();
   /// Writes what is left, and syncs; gives the size of the file. \throws OutputError
   std::int64_t close();
+  /// CRC-32C of all that was given to the disk.
+  [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
   /// Closes and removes the file.
   void abandon() noexcept;
 
@@ -64,6 +66,7 @@ class FragmentWriter {
   std::string path_;
   int descriptor_ = -1;
   std::int64_t n_written_{};
+  std::uint32_t checksum_{};
   std::vector<EntryRange> entries_;
   std::vector<Values> columns_;
   Bytes packed_;

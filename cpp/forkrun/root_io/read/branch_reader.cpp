@@ -1,6 +1,7 @@
 #include <forkrun/root_io/read/branch_reader.hpp>
 
 #include <algorithm>
+#include <bit>
 
 #include <TBasket.h>
 #include <TBranch.h>
@@ -118,9 +119,18 @@ void BranchReader::check_entries() const {
     }
     return;
   }
+  const auto header = static_cast<std::int32_t>(layout_.header_bytes);
+  const auto is_wrong = [&](std::size_t i) {
+    const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
+    return static_cast<unsigned>(n_bytes < 0) |
+           (static_cast<unsigned>(n_bytes) & (static_cast<unsigned>(size) - 1));  // a power of two
+  };
+  unsigned wrong = 0;
   for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
-    const auto n_bytes = static_cast<std::size_t>(basket_.offsets[i + 1] - basket_.offsets[i]);
-    if (n_bytes < layout_.header_bytes || (n_bytes - layout_.header_bytes) % size != 0) {
+    wrong |= is_wrong(i);  // without a branch: several entries at a time
+  }
+  for (std::size_t i = 0; wrong != 0; ++i) {
+    if (is_wrong(i) != 0) {
       throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
     }
   }
@@ -193,20 +203,14 @@ std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) con
   return hint > 0 ? static_cast<std::size_t>(hint) : 0;
 }
 
-/// Continues from offsets[0].
+/// Continues from offsets[0]. `check_entries` has seen that all are whole numbers of values.
 void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
                                 std::span<std::int64_t> offsets) const {
   const auto header = static_cast<std::int64_t>(layout_.header_bytes);
-  const auto size = static_cast<std::int64_t>(size_of(layout_.column->element));
+  const auto shift = std::countr_zero(size_of(layout_.column->element));  // a power of two
   const auto* at = basket.offsets.data() + (from - basket.first_entry);
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    const std::int64_t n_bytes = at[i + 1] - at[i] - header;
-    if (n_bytes < 0 || n_bytes % size != 0) {
-      throw InputError(file_.path() + ": branch " + layout_.name + ", entry " +
-                       std::to_string(from + static_cast<std::int64_t>(i)) +
-                       ": is not a whole number of values");
-    }
-    offsets[i + 1] = offsets[i] + n_bytes / size;
+    offsets[i + 1] = offsets[i] + ((at[i + 1] - at[i] - header) >> shift);
   }
 }
 

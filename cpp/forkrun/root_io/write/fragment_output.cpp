@@ -158,6 +158,7 @@ void FragmentOutput::check_counts(const EventBlock& block, LaneReaders& readers)
 
 OutputSummary FragmentOutput::close(Parallel& /*parallel*/) {
   OutputSummary summary{config_.label, fragment_->path(), written_, fragment_->close()};
+  summary.checksum = fragment_->checksum();
   fragment_.reset();
   written_ = {};
   return summary;
