@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import awkward as ak
-import hist
 import numpy as np
 import numpy.typing as npt
 
@@ -16,12 +15,16 @@ from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
-from forkrun.modules.histograms import BookedHistogram
 from forkrun.modules.random import BlockRandom
 from forkrun.rundir.histogram_sums import check_names
 
+if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
+    import hist
+
+    from forkrun.modules.histograms import BookedHistogram
+
 T = TypeVar("T")
-H = TypeVar("H", bound=hist.BaseHist)
+H = TypeVar("H", bound="hist.BaseHist")
 Kind = Literal["producer", "filter", "analyzer"]
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
@@ -188,6 +191,8 @@ class Analyzer(Module):
     def book(self, name: str, histogram: H) -> H:
         """A histogram of the job: written with every unit of work, which empties it, and summed in
         the merge. Returns it. Raises ValueError if it cannot be written to a ROOT file."""
+        from forkrun.modules.histograms import BookedHistogram
+
         booked: dict[str, BookedHistogram] = self.__dict__.setdefault("_booked", {})
         if name in booked:
             raise ValueError(f"a histogram {name!r} is booked already")

@@ -181,7 +181,7 @@ def _add_modules(
             problems += _add_cpp_module(builder, entry)
             steps.end(f'module "{entry.label}" was constructed')
             continue
-        with step("Awkward Array and hist were imported"):  # slow, and C++ needs neither
+        with step("Awkward Array was imported"):  # slow, and C++ does not need it
             from forkrun.modules.loading import load_module
 
         try:
