@@ -38,6 +38,16 @@ class JetSums(forkrun.Producer):
         }
 
 
+class TwicePt(forkrun.Producer):
+    """A new column that goes with the jets of the input."""
+
+    consumes = ("Jet_pt",)
+    produces = {"Jet_twice": "float32[]"}
+
+    def produce(self, block):  # type: ignore[no-untyped-def]
+        return {"Jet_twice": 2 * block["Jet_pt"]}
+
+
 class Plots(forkrun.Analyzer):
     """Number of jets of the selected events."""
 
