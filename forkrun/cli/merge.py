@@ -23,7 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "merge",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
-        description="With one folder: merge the temporary outputs of that run. With files: join all"
+        description="With one folder: make the outputs of that run. With files: join all"
         " inputs, in this order, into the first-named file. Baskets of trees are copied as they"
         " are, after a check of their sizes and headers. Histograms, graphs and whatever else ROOT"
         " can merge are merged, in folders as well. Other objects are kept once, and named; if they"
@@ -80,7 +80,7 @@ def _merge_run(options: argparse.Namespace) -> int:
     config = read_config(folder.config)
     if not folder.units.is_dir():
         raise ConfigError(
-            f"merge: {options.output} has been merged already and its temporary outputs are gone"
+            f"merge: {options.output} has been merged already and its fragments are gone"
             " (merge.keep_temporary = true keeps them)"
         )
     with RunLock.held(folder.lock) as lock:

@@ -10,6 +10,9 @@ namespace {
 
 /// Whole clusters of fewer than `wanted_bytes` over this are joined with others.
 constexpr double smallest_whole = 32;
+/// Events that are larger than the mean make a cluster at most so much larger.
+constexpr double largest = 2;
+constexpr std::int64_t largest_step = 1024;
 
 void append(std::vector<EntryRange>& entries, const EntryRange& more) {
   if (!entries.empty() && entries.back().file == more.file && entries.back().last == more.first) {
@@ -93,7 +96,7 @@ void ClusterCutter::collect(std::span<const EntryRange> entries) {
     while (range.first < range.last) {
       const auto room = std::max(wanted_bytes_ - collected_bytes_, 0.0) / input_.bytes_per_event;
       const auto n_most = std::max<std::int64_t>(1, std::llround(std::min(room, 1e15)));
-      const auto n = std::min(range.last - range.first, n_most);
+      const auto n = std::min({range.last - range.first, n_most, next_step_ - n_collected_});
       part.push_back({range.file, range.first, range.first + n});
       range.first += n;
       n_collected_ += n;
@@ -101,13 +104,25 @@ void ClusterCutter::collect(std::span<const EntryRange> entries) {
       if (n == n_most) {
         add_part();
         end_cluster();
+      } else if (n_collected_ == next_step_) {
+        add_part();
+        end_of_step();
       }
     }
   }
   add_part();
 }
 
+void ClusterCutter::end_of_step() {
+  if (sink_.n_bytes() >= largest * wanted_bytes_) {
+    end_cluster();
+  } else {
+    next_step_ += std::min(next_step_, largest_step);
+  }
+}
+
 void ClusterCutter::end_cluster() {
+  next_step_ = 1;
   if (n_collected_ > 0) {
     sink_.end_cluster(std::exchange(n_collected_, 0));
   }

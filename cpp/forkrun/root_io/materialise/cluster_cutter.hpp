@@ -20,6 +20,8 @@ class ClusterSink {
   virtual void add_whole(const EntryRange& entries) = 0;
   /// No more entries come of the cluster of the input that `add` had last.
   virtual void leave_input_cluster() = 0;
+  /// Bytes of the events that `add` has had for the present cluster.
+  [[nodiscard]] virtual double n_bytes() const = 0;
   /// The present cluster is complete, with so many events.
   virtual void end_cluster(std::int64_t n_events) = 0;
 };
@@ -50,6 +52,7 @@ class ClusterCutter {
   void add_within_cluster(const EntryRange& entries, std::int64_t first, std::int64_t last);
   void end_section();
   void collect(std::span<const EntryRange> entries);
+  void end_of_step();
   void end_cluster();
   [[nodiscard]] const InputClusters& input(std::uint32_t file);
 
@@ -64,6 +67,7 @@ class ClusterCutter {
   std::int64_t section_first_{};
   std::int64_t section_last_{};
   std::int64_t n_collected_{};
+  std::int64_t next_step_{1};  ///< events after which to see how large they are
   double collected_bytes_{};
 };
 

@@ -43,12 +43,20 @@ class Clusters final : public ClusterSink {
     present_.is_whole = true;
   }
   void leave_input_cluster() override {}
+  [[nodiscard]] double n_bytes() const override {
+    std::int64_t n = 0;
+    for (const auto& range : present_.entries) {
+      n += range.last - range.first;
+    }
+    return static_cast<double>(n) * bytes_of_event;
+  }
   void end_cluster(std::int64_t n_events) override {
     present_.n_events = n_events;
     all.push_back(std::exchange(present_, {}));
   }
 
   std::vector<Cluster> all;
+  double bytes_of_event{1};
 
  private:
   Cluster present_;
@@ -58,8 +66,9 @@ using Begins = std::vector<std::vector<std::int64_t>>;
 
 /// Events of one byte each.
 std::vector<Cluster> cut(const Begins& begins, const std::vector<EntryRange>& entries,
-                         double wanted, bool keeps_whole = true) {
+                         double wanted, bool keeps_whole = true, double bytes_of_event = 1) {
   Clusters clusters;
+  clusters.bytes_of_event = bytes_of_event;
   ClusterCutter cutter{wanted, keeps_whole,
                        [&](std::uint32_t file) { return InputClusters{begins.at(file), 1.0}; },
                        clusters};
@@ -103,6 +112,12 @@ TEST(ClusterCutter, TakesNothingWholeWhereAllIsCompressedAnew) {
             (std::vector<Cluster>{{{{0, 0, 80}}, 80, false}, {{{0, 80, 100}}, 20, false}}));
 }
 
+TEST(ClusterCutter, EndsAClusterOfEventsThatAreMuchLargerThanTheMean) {
+  const auto clusters = cut({{0, 5000}}, {{0, 10, 1010}}, 1000, true, 4);
+  EXPECT_EQ(clusters,
+            (std::vector<Cluster>{{{{0, 10, 522}}, 512, false}, {{{0, 522, 1010}}, 488, false}}));
+}
+
 TEST(ClusterCutter, DoesNotDependOnHowEntriesCome) {
   std::mt19937 random{1};
   const Begins begins{{0, 40, 41, 300, 1000}, {0, 500}};
@@ -124,6 +139,7 @@ TEST(ClusterCutter, DoesNotDependOnHowEntriesCome) {
       }
     }
     EXPECT_EQ(cut(begins, whole, 128), cut(begins, parts, 128));
+    EXPECT_EQ(cut(begins, whole, 128, true, 5), cut(begins, parts, 128, true, 5));
   }
 }
 

@@ -124,12 +124,23 @@ class TreeSink final : public ClusterSink {
       : tree_{tree}, progress_{std::move(progress)} {}
 
   void push(const Selected& selected) { values_.push(selected); }
-  void add(std::span<const EntryRange> entries) override { tree_.add(entries); }
-  void add_whole(const EntryRange& entries) override { tree_.add_whole(entries); }
+  void add(std::span<const EntryRange> entries) override {
+    std::int64_t n = 0;
+    for (const auto& range : entries) {
+      n += range.last - range.first;
+    }
+    tree_.add(entries, values_.next(n));
+    values_.drop(n);
+  }
+  void add_whole(const EntryRange& entries) override {
+    const auto n = entries.last - entries.first;
+    tree_.add_whole(entries, values_.next(n));
+    values_.drop(n);
+  }
   void leave_input_cluster() override { tree_.leave_input_cluster(); }
+  [[nodiscard]] double n_bytes() const override { return tree_.n_pending_bytes(); }
   void end_cluster(std::int64_t n_events) override {
-    tree_.end_cluster(n_events, values_.next(n_events));
-    values_.drop(n_events);
+    tree_.end_cluster(n_events);
     n_events_ += n_events;
     if (progress_) {
       progress_(n_events_);

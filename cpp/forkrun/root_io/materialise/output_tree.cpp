@@ -8,30 +8,13 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/in_parallel.hpp>
+#include <forkrun/root_io/merge/basket_chunks.hpp>
 #include <forkrun/root_io/read/stored_baskets.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-constexpr std::int64_t chunk_bytes = 4 << 20;
-
-std::int64_t end_of(const BasketPlace& basket) { return basket.seek + basket.n_bytes; }
-
-/// Calls `use` with stretches of baskets that follow each other on file.
-template <typename Use>
-void for_each_chunk(std::span<const BasketPlace> baskets, const Use& use) {
-  for (auto begin = baskets.begin(); begin != baskets.end();) {
-    auto end = begin + 1;
-    while (end != baskets.end() && end->seek == end_of(*(end - 1)) &&
-           end_of(*end) - begin->seek <= chunk_bytes) {
-      ++end;
-    }
-    use(std::span{begin, end});
-    begin = end;
-  }
-}
 
 /// A basket that is in the output, and not yet in its branch.
 struct Written {
@@ -140,7 +123,7 @@ void OutputTree::open(std::uint32_t file) {
   }
 }
 
-void OutputTree::add(std::span<const EntryRange> entries) {
+void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
   open(entries.front().file);
   std::vector<EntryRun> runs;
   for (const auto& range : entries) {
@@ -149,11 +132,20 @@ void OutputTree::add(std::span<const EntryRange> entries) {
   in_parallel(kept_.size(), n_threads_,
               [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   std::ranges::for_each(entries, [this](const auto& range) { fill_objects(range); });
+  add_columns(values);
+}
+
+double OutputTree::n_pending_bytes() {
+  double n_bytes = 0;
+  for (const auto* writer : writers()) {
+    n_bytes += static_cast<double>(writer->n_pending_bytes());
+  }
+  return n_bytes;
 }
 
 void OutputTree::leave_input_cluster() { input_.forget(); }
 
-void OutputTree::add_whole(const EntryRange& entries) {
+void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
   open(entries.file);
   const EntryRun run{entries.first, entries.last};
   std::vector<std::size_t> whole;
@@ -167,6 +159,7 @@ void OutputTree::add_whole(const EntryRange& entries) {
   in_parallel(others.size(), n_threads_,
               [&](std::size_t i) { kept_[others[i]].copy(input_.reader(others[i]), {&run, 1}); });
   fill_objects(entries);
+  add_columns(values);
 }
 
 void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
@@ -180,18 +173,12 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
   std::ranges::sort(baskets, {}, &BasketPlace::seek);
   std::vector<Written> written;
   for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
-    const auto first = chunk.front().seek;
-    const auto bytes = chunk_.resize(static_cast<std::size_t>(end_of(chunk.back()) - first));
-    input_.file().read(first, bytes);
-    std::vector<std::span<const std::byte>> records;
-    for (const auto& basket : chunk) {
-      records.push_back(bytes.subspan(static_cast<std::size_t>(basket.seek - first),
-                                      static_cast<std::size_t>(basket.n_bytes)));
-    }
+    const auto bytes = read_chunk(input_.file(), chunk, chunk_);
+    const auto records = records_in(bytes, chunk);
     const auto headers = input_.check().check(chunk, records);
     const auto place = file_.allocate(bytes.size());
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const auto offset = chunk[i].seek - first;
+      const auto offset = chunk[i].seek - chunk.front().seek;
       place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
                    place + offset, file_.seek_directory());
       written.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
@@ -244,8 +231,7 @@ std::vector<BranchWriter*> OutputTree::writers() {
   return writers;
 }
 
-void OutputTree::end_cluster(std::int64_t n_events, std::span<const NewValues> values) {
-  add_columns(values);
+void OutputTree::end_cluster(std::int64_t n_events) {
   const auto all = writers();
   in_parallel(all.size(), n_threads_, [&](std::size_t i) { all[i]->encode(); });
   for (auto* writer : all) {

@@ -49,14 +49,16 @@ class OutputTree {
   /// Whether baskets of the input may be copied as they are.
   [[nodiscard]] bool keeps_baskets() const { return keeps_baskets_; }
 
-  /// Events of the present cluster; all of one file.
-  void add(std::span<const EntryRange> entries);
+  /// Events of the present cluster; all of one file. `values`: of all of them, one after the other.
+  void add(std::span<const EntryRange> entries, std::span<const NewValues> values);
   /// No more events come of the cluster of the input that these were of.
   void leave_input_cluster();
   /// All events of a cluster of the input, and nothing else.
-  void add_whole(const EntryRange& entries);
-  /// Writes the present cluster. `values`: of all of its events, one after the other.
-  void end_cluster(std::int64_t n_events, std::span<const NewValues> values);
+  void add_whole(const EntryRange& entries, std::span<const NewValues> values);
+  /// Uncompressed bytes of the present cluster that are not written yet.
+  [[nodiscard]] double n_pending_bytes();
+  /// Writes the present cluster.
+  void end_cluster(std::int64_t n_events);
   /// The tree is complete.
   void finish();
 

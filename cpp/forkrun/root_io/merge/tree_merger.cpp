@@ -11,6 +11,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/merge/basket_chunks.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>
@@ -19,7 +20,6 @@ namespace forkrun::root_io {
 
 namespace {
 
-constexpr std::int64_t chunk_bytes = 4 << 20;
 constexpr std::int64_t recompressed_entries = 1 << 14;
 
 std::vector<std::string> described_branches(const BranchTree& branches) {
@@ -75,30 +75,6 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
   return missing;
 }
 
-/// Calls `use` with stretches of baskets that follow each other on file. `places`: by place.
-template <typename Use>
-void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
-  for (auto begin = places.begin(); begin != places.end();) {
-    auto end = begin + 1;
-    while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
-           end->seek + end->n_bytes - begin->seek <= chunk_bytes) {
-      ++end;
-    }
-    use(std::span{begin, end});
-    begin = end;
-  }
-}
-
-std::vector<std::span<const std::byte>> records_in(std::span<const std::byte> bytes,
-                                                   std::span<const BasketPlace> chunk) {
-  std::vector<std::span<const std::byte>> records;
-  for (const auto& place : chunk) {
-    records.push_back(bytes.subspan(static_cast<std::size_t>(place.seek - chunk.front().seek),
-                                    static_cast<std::size_t>(place.n_bytes)));
-  }
-  return records;
-}
-
 /// Those on file, by place: read in the order in which they lie.
 std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
   std::vector<BasketPlace> sorted;
@@ -106,14 +82,6 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
                        [](const auto& place) { return place.seek != 0; });
   std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
   return sorted;
-}
-
-std::span<std::byte> read_chunk(InputFile& file, std::span<const BasketPlace> chunk,
-                                Bytes& memory) {
-  const auto bytes = memory.resize(
-      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
-  file.read(chunk.front().seek, bytes);
-  return bytes;
 }
 
 }  // namespace

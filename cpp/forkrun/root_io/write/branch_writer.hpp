@@ -34,6 +34,7 @@ class BranchWriter {
   /// Adds the numbers of values of selected events of a jagged column.
   void add_counts(const Column& column, std::span<const EntryRun> runs);
 
+  [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
   /// Makes a basket of what was collected.
   void encode();
   /// Writes what `encode` made.
