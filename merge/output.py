@@ -92,7 +92,7 @@ def merge_output(
             [(str(target.path), target.entries) for target in targets],
             _source(config, planned),
             _content(output, planned.contents.by_label[output.label]),
-            _n_threads(config),
+            merge_threads(config),
             config.merge.verify,
             on_open,
             check,
@@ -180,7 +180,7 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
     )
 
 
-def _n_threads(config: JobConfig) -> int:
+def merge_threads(config: JobConfig) -> int:
     """As many as all children had, on the CPUs that there are."""
     wanted = max(config.forking.children, 1) * config.threads.per_child
     return min(wanted, len(os.sched_getaffinity(0)))

@@ -53,7 +53,7 @@ CPP = {
     "conditions": {"module.hpp", "core/module", "core/data"},
     "modules": {"module.hpp", "core/module", "core/data", "random"},
     "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
-    "root_io": {"core/run", "core/schedule", "core/module", "core/data"},
+    "root_io": {"core/run", "core/schedule", "core/module", "core/data", "process"},
     "python_memory": {"random"},
 }  # fmt: skip
 """Folders of cpp/forkrun, and which others each may include; tests may include core/testing."""

@@ -7,17 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
+from forkrun.parent.deadline import materialising_s
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_on
 
 
 class Commits:
-    """`is_done` : (n_units,) bool. `before`: from an earlier run of the same job."""
+    """`is_done` : (n_units,) bool; `materialising_s`: what making the outputs will take one thread.
+    `event_bytes`: compressed bytes of an event of the input; `before`: from an earlier run of the
+    same job."""
 
-    def __init__(self, folder: RunDirectory, n_units: int, before: Iterable[Commit] = ()) -> None:
+    def __init__(
+        self,
+        folder: RunDirectory,
+        n_units: int,
+        event_bytes: float = 0.0,
+        before: Iterable[Commit] = (),
+    ) -> None:
         self.is_done = np.zeros(n_units, dtype=np.bool_)
         self.n_events = 0
-        self.n_bytes = 0
+        self.materialising_s = 0.0
+        self._event_bytes = event_bytes
         self.longest_unit_s = 0.0
         self.events_by_child: dict[int, int] = {}
         self._folder = folder
@@ -39,7 +49,10 @@ class Commits:
     def _note(self, commit: Commit) -> None:
         self.is_done[commit.places] = True
         self.n_events += commit.n_events
-        self.n_bytes += sum(part.n_bytes for part in commit.outputs.values())
+        for part in commit.outputs.values():
+            self.materialising_s += materialising_s(
+                commit.n_events, part.n_events, self._event_bytes
+            )
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)
 
     def _new_lines(self, file: Path) -> list[Commit]:

@@ -12,8 +12,10 @@ from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
 """Reserve for the unforeseen."""
-_MERGED_BYTES_PER_S = 100e6
-"""A slow disk's share of what benchmarks show."""
+_COPIED_BYTES_PER_S = 100e6
+_READ_BYTES_PER_S = 60e6
+_WRITTEN_BYTES_PER_S = 6e6
+"""Compressed bytes that a thread of a merge copies, reads, and makes anew: on a slow machine."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,18 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
     return left if isinstance(left, float) else None
 
 
-def time_to_merge_s(n_bytes: int) -> float:
-    """Time to merge temporary outputs of this size [s], a cautious guess."""
-    return _SPARE_S + n_bytes / _MERGED_BYTES_PER_S
+def materialising_s(n_read: int, n_selected: int, event_bytes: float) -> float:
+    """Time that one thread takes to put the selected of so many events into an output [s], a
+    cautious guess. `event_bytes`: compressed bytes that an event has in the input."""
+    if n_selected in (0, n_read):
+        return n_selected * event_bytes / _COPIED_BYTES_PER_S
+    read_s = n_read * event_bytes / _READ_BYTES_PER_S
+    return read_s + n_selected * event_bytes / _WRITTEN_BYTES_PER_S
+
+
+def time_to_merge_s(materialising_s: float) -> float:
+    """Time to make outputs that take this long [s], with some to spare."""
+    return _SPARE_S + materialising_s
 
 
 def time_for_units_s(longest_unit_s: float) -> float:

@@ -25,12 +25,14 @@ class Ending:
         commits: Commits,
         grace_s: float,
         deadline: Deadline | None,
+        merge_threads: int = 1,
     ) -> None:
         self._board = board
         self._hand_out = hand_out
         self._commits = commits
         self._grace_s = grace_s
         self._deadline = deadline
+        self._merge_threads = merge_threads
         self._kill_at_s: float | None = None
         self.hopeless: HopelessError | None = None
         self.signal_number = 0
@@ -70,8 +72,9 @@ class Ending:
         return self._compare(self._deadline, time.monotonic()) if self._deadline else ""
 
     def _compare(self, deadline: Deadline, now_s: float) -> str:
-        n_bytes, longest_s = self._commits.n_bytes, self._commits.longest_unit_s
-        urgent_s = deadline.at_s - time_to_merge_s(n_bytes) - self._grace_s
+        longest_s = self._commits.longest_unit_s
+        merge_s = time_to_merge_s(self._commits.materialising_s / self._merge_threads)
+        urgent_s = deadline.at_s - merge_s - self._grace_s
         if not self.reached and now_s > urgent_s - time_for_units_s(longest_s):
             self.reached, self.may_fork = deadline, False
             self._hand_out.close()

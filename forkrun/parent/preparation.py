@@ -39,6 +39,12 @@ class PreparedJob:
     index_done_s: float
     modules_built_s: float
 
+    @property
+    def event_bytes(self) -> float:
+        """Mean bytes of an event in the input's files."""
+        n_bytes = sum(n for _, n, _ in self.plan.identities)
+        return n_bytes / max(sum(of_file[-1] for of_file in self.clusters if of_file), 1)
+
 
 def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""

@@ -27,6 +27,7 @@ from forkrun.fork.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
 from forkrun.index.ranges import Flags
+from forkrun.merge.output import merge_threads
 from forkrun.monitoring import Timeline
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew
@@ -64,7 +65,7 @@ class Run:
 def process(run: Run, before: Sequence[Commit]) -> None:
     """Processes all units that are not committed yet. Raises the error that ended the job."""
     plan, config = run.job.plan, run.job.config
-    commits = Commits(run.folder, len(plan.units), before)
+    commits = Commits(run.folder, len(plan.units), run.job.event_bytes, before)
     if commits.is_done.all():
         return
     hand_out = _hand_out(run.job, ~commits.is_done)
@@ -112,7 +113,10 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
         run.messages.say(f"{idle} of the children would have no unit of work and are not started")
     _get_ready_to_fork(run, work)
     parent = os.getpid()
-    ending = Ending(work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline)
+    ending = Ending(
+        work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline,
+        merge_threads(work.config),
+    )  # fmt: skip
     crew = JobCrew(work, commits, ending, observer)
 
     def process_of(child: int) -> Process:

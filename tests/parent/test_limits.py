@@ -17,7 +17,12 @@ from forkrun import _core
 from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.fork.signals import PYTHON_STACKS
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
-from forkrun.parent.deadline import find_deadline, slurm_time_left_s
+from forkrun.parent.deadline import (
+    find_deadline,
+    materialising_s,
+    slurm_time_left_s,
+    time_to_merge_s,
+)
 from forkrun.parent.hang_watch import HangWatch
 from forkrun.parent.memory_guard import (
     MemoryGuard,
@@ -80,6 +85,14 @@ def test_slurm_says_how_much_time_is_left(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert slurm_time_left_s({"SLURM_JOB_ID": "7"}) == 86_410
     assert slurm_time_left_s({"SLURM_JOB_ID": "8"}) is None
+
+
+def test_a_merge_takes_longer_the_more_has_to_be_made_anew() -> None:
+    nothing, few, many, all_ = (materialising_s(1000, n, 1e5) for n in (0, 10, 900, 1000))
+    assert nothing == 0
+    assert nothing < few < many
+    assert all_ < many  # whole clusters are copied
+    assert time_to_merge_s(many) > many
 
 
 def test_the_earlier_deadline_holds(monkeypatch: pytest.MonkeyPatch) -> None:
