@@ -7,10 +7,13 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()  # before NumPy is imported: tests fork
+settings.register_profile("any machine", deadline=None)  # no test asserts a wall time
+settings.load_profile("any machine")
 
 # Tests send signals; a shell's background or a batch system may have them ignored or blocked.
 signal.signal(signal.SIGINT, signal.default_int_handler)
