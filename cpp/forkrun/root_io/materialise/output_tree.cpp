@@ -68,8 +68,8 @@ void OutputTree::keep_branches(TreeLane& input) {
     for (std::size_t i = 0; i < all.filled.size(); ++i) {
       kept.push_back({branch.GetName(), i, described(*all.filled[i])});
       kept_.emplace_back(*all.filled[i], content_.compression);
-      keeps_baskets_ = keeps_baskets_ || stays_as_it_is(*all.filled[i]);
     }
+    keeps_baskets_ = keeps_baskets_ || stays_as_it_is(from);
     holders_.insert(holders_.end(), all.holders.begin(), all.holders.end());
   }
   input_.set_kept(std::move(kept), keeps_objects_);
