@@ -43,9 +43,8 @@ def merge_run(
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
     of units of which it has the events, `on_open` the number of each input file just before it is
-    opened. Raises VerificationError, InputError or OutputError;
-    nothing is then under the name of the output that failed. DamagedFilesError: units have to be
-    done again."""
+    opened. Raises VerificationError, InputError or OutputError; nothing is then under the name of
+    the output that failed. DamagedFilesError: units have to be done again."""
     ordered = merge_order(_units_to_merge(planned, commits), commits)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)

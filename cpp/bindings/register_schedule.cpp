@@ -5,7 +5,7 @@
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
-#include <forkrun/root_io/write/fragment_output.hpp>
+#include <forkrun/root_io/materialise/fragment_output.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"

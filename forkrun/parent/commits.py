@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from forkrun.parent.deadline import materialising_s
+from forkrun.parent.deadline import time_to_materialise_s
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_on
 
@@ -50,7 +50,7 @@ class Commits:
         self.is_done[commit.places] = True
         self.n_events += commit.n_events
         for part in commit.outputs.values():
-            self.materialising_s += materialising_s(
+            self.materialising_s += time_to_materialise_s(
                 commit.n_events, part.n_events, self._event_bytes
             )
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)

@@ -56,7 +56,7 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
     return left if isinstance(left, float) else None
 
 
-def materialising_s(n_read: int, n_selected: int, event_bytes: float) -> float:
+def time_to_materialise_s(n_read: int, n_selected: int, event_bytes: float) -> float:
     """Time that one thread takes to put the selected of so many events into an output [s], a
     cautious guess. `event_bytes`: compressed bytes that an event has in the input."""
     if n_selected in (0, n_read):
@@ -65,9 +65,9 @@ def materialising_s(n_read: int, n_selected: int, event_bytes: float) -> float:
     return read_s + n_selected * event_bytes / _WRITTEN_BYTES_PER_S
 
 
-def time_to_merge_s(materialising_s: float) -> float:
+def time_to_merge_s(outputs_s: float) -> float:
     """Time to make outputs that take this long [s], with some to spare."""
-    return _SPARE_S + materialising_s
+    return _SPARE_S + outputs_s
 
 
 def time_for_units_s(longest_unit_s: float) -> float:

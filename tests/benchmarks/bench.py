@@ -15,11 +15,10 @@ import merging
 import random_numbers
 import reading
 import skim
-from command_line import parse, write_figures
+from command_line import parse, report
 from compile import compile_program
 from timing import Result, format_table
 
-from forkrun.monitoring.host import describe_host
 from forkrun.studies.sample import SampleSettings, write_sample
 
 CASES = ("read", "skim", "merge", "random")
@@ -31,12 +30,8 @@ def main() -> None:
     args = parse_arguments()
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
         results = [result for case in args.cases for result in run_case(case, args, Path(name))]
-    host = describe_host()
-    print(f"\n{host['n_cpus']} × {host['cpu']} · {host['kernel']} · {host['versions']}\n")
     print(format_table(results))
-    figures = {"host": host, "results": [result.to_json() for result in results]}
-    write_figures(args.json, figures)
-    print(f"A ratio above 1 means that forkrun is faster. All figures: {args.json}")
+    report(results, args.json)
 
 
 def parse_arguments() -> Any:

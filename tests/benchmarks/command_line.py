@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from timing import Result
 
 
 def parse(parser: argparse.ArgumentParser, cases: Iterable[str], figures: str) -> Any:
@@ -19,6 +22,16 @@ def parse(parser: argparse.ArgumentParser, cases: Iterable[str], figures: str) -
     if unknown := sorted(set(args.cases) - set(known)):
         parser.error(f"no such case: {', '.join(unknown)}")
     return args
+
+
+def report(results: Sequence[Result], path: Path) -> None:
+    """Says where they were measured, and writes them as JSON."""
+    from forkrun.monitoring.host import describe_host  # some benchmarks prepare its import
+
+    host = describe_host()
+    print(f"\n{host['n_cpus']} × {host['cpu']} · {host['kernel']} · {host['versions']}\n")
+    write_figures(path, {"host": host, "results": [result.to_json() for result in results]})
+    print(f"A ratio above 1 means that forkrun is faster. All figures: {path}")
 
 
 def write_figures(path: Path, figures: dict[str, Any]) -> None:

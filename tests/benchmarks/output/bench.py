@@ -19,11 +19,10 @@ import uproot
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from command_line import write_figures  # noqa: E402
+from command_line import report  # noqa: E402
 from compile import compile_program  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
-from forkrun.monitoring.host import describe_host  # noqa: E402
 from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
 
 _COLUMN = "MET_pt"
@@ -47,10 +46,7 @@ def main() -> None:
                     results += new
                     print(format_table(new), flush=True)
                     print(*(f"{k}: {v}" for k, v in new[0].notes.items()), sep="\n", flush=True)
-    host = describe_host()
-    print(f"\n{host['n_cpus']} × {host['cpu']} · {host['kernel']} · {host['versions']}\n")
-    write_figures(args.json, {"host": host, "results": [result.to_json() for result in results]})
-    print(f"A ratio above 1 means that forkrun is faster. All figures: {args.json}")
+    report(results, args.json)
 
 
 def _arguments() -> argparse.Namespace:

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <forkrun/root_io/materialise/entry_ranges.hpp>
+
 namespace forkrun::root_io {
 
 namespace {
@@ -13,14 +15,6 @@ constexpr double smallest_whole = 32;
 /// Events that are larger than the mean make a cluster at most so much larger.
 constexpr double largest = 2;
 constexpr std::int64_t largest_step = 1024;
-
-void append(std::vector<EntryRange>& entries, const EntryRange& more) {
-  if (!entries.empty() && entries.back().file == more.file && entries.back().last == more.first) {
-    entries.back().last = more.last;
-  } else {
-    entries.push_back(more);
-  }
-}
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <forkrun/root_io/materialise/entry_ranges.hpp>
+
 namespace forkrun::root_io {
 namespace {
 
@@ -28,13 +30,7 @@ class Clusters final : public ClusterSink {
  public:
   void add(std::span<const EntryRange> entries) override {
     for (const auto& range : entries) {
-      auto& entries_so_far = present_.entries;
-      auto* before = entries_so_far.empty() ? nullptr : &entries_so_far.back();
-      if (before != nullptr && before->file == range.file && before->last == range.first) {
-        before->last = range.last;
-      } else {
-        entries_so_far.push_back(range);
-      }
+      append(present_.entries, range);
     }
   }
   void add_whole(const EntryRange& entries) override {
@@ -44,11 +40,7 @@ class Clusters final : public ClusterSink {
   }
   void leave_input_cluster() override {}
   [[nodiscard]] double n_bytes() const override {
-    std::int64_t n = 0;
-    for (const auto& range : present_.entries) {
-      n += range.last - range.first;
-    }
-    return static_cast<double>(n) * bytes_of_event;
+    return static_cast<double>(n_events_of(present_.entries)) * bytes_of_event;
   }
   void end_cluster(std::int64_t n_events) override {
     present_.n_events = n_events;

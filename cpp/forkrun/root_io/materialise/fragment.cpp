@@ -15,6 +15,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/root_io/local_io.hpp>
+#include <forkrun/root_io/materialise/entry_ranges.hpp>
 #include <forkrun/root_io/zip.hpp>
 
 // A file begins with the magic and its columns: their number, then name and type of each. Pieces
@@ -41,10 +42,7 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 
 }  // namespace
 
-std::int64_t FragmentPiece::n_events() const {
-  return std::accumulate(entries.begin(), entries.end(), std::int64_t{0},
-                         [](auto n, const auto& range) { return n + range.last - range.first; });
-}
+std::int64_t FragmentPiece::n_events() const { return n_events_of(entries); }
 
 FragmentWriter::FragmentWriter(const std::string& path,
                                const std::vector<ColumnDescription>& columns)
@@ -73,14 +71,7 @@ FragmentWriter::~FragmentWriter() {
   }
 }
 
-void FragmentWriter::add_entries(const EntryRange& entries) {
-  auto* before = entries_.empty() ? nullptr : &entries_.back();
-  if (before != nullptr && before->file == entries.file && before->last == entries.first) {
-    before->last = entries.last;
-  } else {
-    entries_.push_back(entries);
-  }
-}
+void FragmentWriter::add_entries(const EntryRange& entries) { append(entries_, entries); }
 
 void FragmentWriter::add(std::size_t number, const Column& column, std::span<const EntryRun> runs) {
   auto& to = columns_[number];

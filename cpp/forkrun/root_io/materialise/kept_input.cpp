@@ -1,6 +1,7 @@
 #include <forkrun/root_io/materialise/kept_input.hpp>
 
 #include <TBranch.h>
+#include <TFile.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -11,22 +12,33 @@ std::string described(TBranch& branch) {
   return std::string{branch.GetName()} + ", " + form_of(branch);
 }
 
+bool is_written_anew(TBranch& top, const InputFile& file) {
+  const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered by file
+  return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
+}
+
 KeptInput::KeptInput(const TreeSourceConfig& source, BasketCheck::Depth check,
                      std::function<void(std::size_t)> on_open)
     : lane_{source}, first_file_{source}, depth_{check}, on_open_{std::move(on_open)} {}
 
-void KeptInput::open(TreeLane& lane, std::uint32_t file) {
+void KeptInput::open_lane(std::uint32_t file) {
+  if (lane_.generation() > 0 && file == file_) {
+    return;
+  }
   if (on_open_) {
     on_open_(file);
   }
-  lane.open(file);
+  lane_.open(file);
+  file_ = file;
 }
 
 TreeLane& KeptInput::first_file() {
-  const bool is_open = lane_.generation() > 0;
-  auto& lane = is_open && file_ != 0 ? first_file_ : lane_;
-  open(lane, 0);
-  return lane;
+  if (lane_.generation() > 0 && file_ != 0) {
+    first_file_.open(0);
+    return first_file_;
+  }
+  open_lane(0);
+  return lane_;
 }
 
 void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
@@ -38,10 +50,7 @@ void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
 }
 
 void KeptInput::open(std::uint32_t file) {
-  if (file != file_ || readers_generation_ == 0) {
-    open(lane_, file);
-  }
-  file_ = file;
+  open_lane(file);
   if (readers_generation_ == lane_.generation()) {
     return;
   }

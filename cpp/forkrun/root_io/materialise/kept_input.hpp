@@ -24,6 +24,10 @@ struct KeptBranch {
 /// "name, form" of a branch, for comparison with that of another file.
 [[nodiscard]] std::string described(TBranch& branch);
 
+/// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
+/// else in another place, or in another file.
+[[nodiscard]] bool is_written_anew(TBranch& top, const InputFile& file);
+
 /// The input of an output, file after file: one of them is open at a time.
 class KeptInput {
  public:
@@ -50,10 +54,10 @@ class KeptInput {
   void forget();
 
  private:
-  void open(TreeLane& lane, std::uint32_t file);
+  void open_lane(std::uint32_t file);
 
   TreeLane lane_;
-  TreeLane first_file_;
+  TreeLane first_file_;  ///< opened if `lane_` has another file
   std::uint32_t file_{};
   std::vector<KeptBranch> kept_;
   bool compares_forms_{};

@@ -12,7 +12,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/materialise/entry_ranges.hpp>
 #include <forkrun/root_io/materialise/fragment.hpp>
 
 namespace forkrun::root_io {
@@ -125,10 +125,7 @@ class TreeSink final : public ClusterSink {
 
   void push(const Selected& selected) { values_.push(selected); }
   void add(std::span<const EntryRange> entries) override {
-    std::int64_t n = 0;
-    for (const auto& range : entries) {
-      n += range.last - range.first;
-    }
+    const auto n = n_events_of(entries);
     tree_.add(entries, values_.next(n));
     values_.drop(n);
   }
@@ -299,11 +296,10 @@ std::int64_t events_of_fragment(const std::string& path) {
 
 std::vector<std::string> branches_written_anew(const std::string& path, const std::string& tree) {
   const InputFile file{path};
-  const bool has_references = file.file().GetNProcessIDs() > 0;
   std::vector<std::string> names;
   for (TObject* object : *file.tree(tree).GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    if (!is_relocatable(branch) || (has_references && branch.IsA() != TBranch::Class())) {
+    if (is_written_anew(branch, file)) {
       names.emplace_back(branch.GetName());
     }
   }

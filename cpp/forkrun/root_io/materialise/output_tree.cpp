@@ -53,17 +53,15 @@ OutputTree::OutputTree(OutputFile& file, const std::string& tree_path, KeptInput
 OutputTree::~OutputTree() = default;
 
 void OutputTree::keep_branches(TreeLane& input) {
-  const bool has_references = input.file().file().GetNProcessIDs() > 0;  // numbered by file
   std::vector<KeptBranch> kept;
   for (TObject* object : *tree_->GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
     TBranch& from = *branch_named(input.tree(), branch.GetName());
-    const bool is_object = from.IsA() != TBranch::Class();
-    if (!is_relocatable(from) || (is_object && has_references)) {
+    if (is_written_anew(from, input.file())) {
       objects_.emplace_back(branch.GetName());
       continue;
     }
-    keeps_objects_ = keeps_objects_ || is_object;
+    keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
     const auto all = all_branches(branch);
     for (std::size_t i = 0; i < all.filled.size(); ++i) {
       kept.push_back({branch.GetName(), i, described(*all.filled[i])});

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/write/fragment_output.hpp>
+#include <forkrun/root_io/materialise/fragment_output.hpp>
 
 #include <algorithm>
 
