@@ -34,14 +34,16 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class Assignment:
-    """WORK: the units `first`, left by others, then those of the queue. PROBE: `entries` of the one
-    unit in `first`, event by event, with nothing kept. `left_out`: by unit, events not to be
-    touched."""
+    """WORK: the units `first`, left by others, at most `n_together` at a time and those `alone` by
+    themselves, then those of the queue. PROBE: `entries` of the one unit in `first`, event by
+    event, with nothing kept. `left_out`: by unit, events not to be touched."""
 
     purpose: Purpose = Purpose.WORK
     first: tuple[int, ...] = ()
     entries: tuple[EntryRange, ...] = ()
     left_out: dict[int, tuple[BadEvent, ...]] = field(default_factory=dict)
+    alone: frozenset[int] = frozenset()
+    n_together: int = 1
 
 
 def without(ranges: tuple[EntryRange, ...], bad: tuple[BadEvent, ...]) -> tuple[EntryRange, ...]:

@@ -11,9 +11,6 @@ from forkrun import _core
 from forkrun.index.ranges import Flags, Integers, Keys
 from forkrun.plan import ANY_CHILD, Plan
 
-_PARTS = 64
-"""In how many parts units are done again at most, unless a part has one unit."""
-
 
 class UnitQueue:
     """Units still to be done, in plan order. Make it before the fork. `n_events` : (n,) of each;
@@ -126,20 +123,20 @@ class HandOut:
         else:
             self._queues = {child: queue_of(child) for child in children}
 
-    def parts(self, units: Sequence[int], alone: Container[int]) -> Iterator[tuple[int, int]]:
+    def parts(
+        self, units: Sequence[int], alone: Container[int], n_together: int
+    ) -> Iterator[tuple[int, int]]:
         """Units that are done again, in the order given, as first unit and number of units to do
-        together: each by itself, so that one that crashes the child is found; of very many, a few
-        at a time, which are parted further if the child crashes again. `alone`: units that are not
-        joined to others."""
-        numbers, most = np.array(units, dtype=np.int64), -(-len(units) // _PARTS)
+        together, at most `n_together`. `alone`: units that are not joined to others."""
+        numbers = np.array(units, dtype=np.int64)
         joined = None if self._goes_on is None else self._goes_on[numbers]
         if joined is not None:
             is_alone = np.array([unit in alone for unit in units], dtype=np.bool_)
             joined &= ~is_alone
             joined[1:] &= ~is_alone[:-1]
         for first, end in pairwise(_begins_of_stretches(numbers, joined).tolist()):
-            for place in range(first, end, most):
-                yield int(numbers[place]), min(most, end - place)
+            for place in range(first, end, n_together):
+                yield int(numbers[place]), min(n_together, end - place)
 
     def queue(self, child: int) -> UnitQueue:
         """The queue from which a child takes its units."""

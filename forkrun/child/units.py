@@ -107,7 +107,7 @@ def _stretches_to_do(
     """First unit and number of units to do together, until the parent gives another order: first
     the units that were left by others."""
     queue = work.hand_out.queue(child)
-    first = work.hand_out.parts(assignment.first, assignment.left_out)
+    first = work.hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
     while work.board.read(child).order == "go_on":
         taken = next(first, None) or queue.take_stretch(child, pace.n_wanted)
         if taken is None:

@@ -13,7 +13,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -30,6 +30,13 @@ from forkrun.parent.recovery import Death, Dismissal, HopelessError, Recovery, w
 _READ_EVERY_S = 1.0
 _IDLE_ENDS = 3
 """Times that a child may end well without having done anything although there was work."""
+
+
+def _together_with_first(lost: Sequence[int], assignment: Assignment) -> Sequence[int]:
+    """Of the units that a child lost, those that may have been in flight with the first."""
+    if not lost or lost[0] in assignment.alone:
+        return ()
+    return lost[1 : assignment.n_together] if lost[0] in assignment.first else lost[1:]
 
 
 def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
@@ -161,13 +168,14 @@ class JobCrew:
         is_hang = dismissal is Dismissal.HANG
         return Death(
             child,
-            lost[0] if lost else None,  # or one begun behind it: the next child does each alone
+            lost[0] if lost else None,
             self._hangs.words if is_hang else words_of_end(exit_code, error is not None),
             error,
             _n_events_done(status, self._commits.events_by_child.get(child, 0)),
             status.first_event,
             exit_code,
             status,
+            tuple(_together_with_first(lost, assignment)),
         )
 
     def _answer(self, child: int, lost: list[int], death: Death | None) -> None:

@@ -17,14 +17,16 @@ from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
 """Crashes of one unit after which it is investigated."""
+_PARTS = 64
+"""In how many parts units are done again that were in flight together when a child crashed."""
 _HOPELESS = 3
 """Failures of a kind that no event can be blamed for, one after the other, that end a job."""
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a child ended. `unit`: in flight, None if none was; `error`: the one that it left itself;
-    `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
+    """How a child ended. `unit`: in flight, None if none was; `together`: others that may have been
+    in flight with it; `error`: the one that it left itself; `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
     `status`: of the child when it had ended."""
 
     child: int
@@ -35,6 +37,7 @@ class Death:
     event: int = 0
     exit_code: int = 0
     status: _core.ChildStatus | None = None
+    together: tuple[int, ...] = ()
 
     @property
     def cause(self) -> str:
@@ -85,6 +88,8 @@ class Recovery:
         self._n_blameless: Counter[tuple[int | None, type]] = Counter()
         """Number by unit and class of error; for the unit None, of all classes together."""
         self._innocent: Counter[int] = Counter()
+        self._alone: set[int] = set()
+        """Units that a child does by themselves: one of them crashed it when it did several."""
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []
         self._bad: dict[int, tuple[BadEvent, ...]] = {}
@@ -110,7 +115,9 @@ class Recovery:
             return Assignment(Purpose.PROBE, (unit,), self._open[unit].entries)
         first, self._requeued = tuple(sorted(self._requeued)), []
         left_out = {unit: self._bad[unit] for unit in first if unit in self._bad}
-        return Assignment(Purpose.WORK, first, (), left_out)
+        n_together = max(-(-len(first) // _PARTS), 1)
+        alone = frozenset(first) & (self._alone | left_out.keys())
+        return Assignment(Purpose.WORK, first, (), left_out, alone, n_together)
 
     def progressed(self) -> None:
         """Notes that children can work: deaths outside of units are counted anew."""
@@ -122,11 +129,23 @@ class Recovery:
             raise HopelessError("at its end, when its units were committed", death)
         if death.unit is None or _is_blameless(death):
             return self._try_again(death)
+        if death.together:
+            return self._divide((death.unit, *death.together), death)
         self._note_crash(death.unit, death)
         if self._suspicion[death.unit] >= _SUSPICIOUS:
             return self._investigate(death.unit)
         self.requeue([death.unit])
         return f"unit {death.unit} is done again"
+
+    def _divide(self, units: tuple[int, ...], death: Death) -> str:
+        """Units that crashed a child together are done again in parts; those of a part that does so
+        as well, each alone."""
+        self.requeue(units)
+        if len(units) <= _PARTS:
+            self._alone.update(units)
+            for unit in units:
+                self._note_crash(unit, death)
+        return f"{len(units)} units from {units[0]} on are done again, fewer at a time"
 
     def _note_crash(self, unit: int, death: Death) -> None:
         self._suspicion[unit] += 1

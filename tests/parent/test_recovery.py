@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,24 @@ def test_a_unit_that_killed_once_is_done_again_by_the_next_child() -> None:
     assert not recovery.is_busy
 
 
+def test_units_that_crashed_a_child_together_are_done_again_in_parts_then_alone() -> None:
+    recovery = Recovery(SKIP, units(300))
+    stretch = tuple(range(300))
+    words = recovery.died(replace(killed(0), together=stretch[1:]))
+    assert words == "300 units from 0 on are done again, fewer at a time"
+    parts = recovery.assignment()
+    assert parts == Assignment(Purpose.WORK, stretch, n_together=5)
+    recovery.requeue(stretch[15:])
+    recovery.died(replace(killed(15), together=stretch[16:20]))
+    alone = recovery.assignment()
+    assert alone.first == stretch[15:]
+    assert alone.alone == frozenset(stretch[15:20])
+    found = recovery.died(killed(18))
+    assert found == "unit 18 has crashed its child 2 times: its events are tried one by one"
+    recovery.requeue(stretch[19:])
+    assert recovery.assignment().purpose is Purpose.PROBE
+
+
 def test_an_event_that_kills_by_itself_is_left_out() -> None:
     recovery = Recovery(SKIP, units(5))
     recovery.died(killed(3))
@@ -55,7 +75,7 @@ def test_an_event_that_kills_by_itself_is_left_out() -> None:
     assert words == "event 1:4:1234 is left out: killed by signal 11 (SIGSEGV)"
     bad = BadEvent(1, 4, 1234, 0, 34, "killed by signal 11 (SIGSEGV)")
     assert recovery.bad_events == [bad]
-    assert recovery.assignment() == Assignment(Purpose.WORK, (3,), (), {3: (bad,)})
+    assert recovery.assignment() == Assignment(Purpose.WORK, (3,), (), {3: (bad,)}, frozenset({3}))
 
 
 def test_a_second_bad_event_of_the_same_unit_is_found_among_the_others() -> None:

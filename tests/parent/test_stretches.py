@@ -171,6 +171,6 @@ def test_an_event_that_kills_is_found_in_a_stretch_of_hundreds_of_lumis(tmp_path
     assert report["events"]["n_events_read"] == 1599
     assert [event["event"].split(":")[2] for event in report["events"]["left_out"]] == ["703"]
     deaths = [line for line in report["recovery"] if line["unit"] is not None]
-    assert len(deaths) < 12
+    assert len(deaths) <= 5  # the stretch, a part, the unit, its events, the event alone
     with uproot.open(tmp_path / "run" / "output" / "histograms.root") as file:
         assert file["m/events"].values().sum() == 1599
