@@ -36,6 +36,7 @@ test-cpp: build
 	else echo "SKIPPED: the C++ tests need GoogleTest (Debian, Ubuntu: apt install libgtest-dev, then make clean)"; fi
 
 build: $(VENV)/built ## virtual environment, compiled libraries, editable install
+	@$(BIN)/python -m compileall -q forkrun merge monitoring # commands start sooner where Python may not keep what it compiles
 
 need:
 	@command -v g++ >/dev/null || { echo "forkrun needs a C++ compiler: g++ 12 or newer (Debian, Ubuntu: apt install g++)"; exit 1; }

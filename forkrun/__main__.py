@@ -1,7 +1,5 @@
 """`python -m forkrun` is the `forkrun` command."""
 
-import sys
+from forkrun.cli import command
 
-from forkrun.cli import main
-
-sys.exit(main())
+command()

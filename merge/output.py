@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
+from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.merge.order import PlannedUnit
 from forkrun.merge.parts import check_part
@@ -92,7 +92,7 @@ def merge_output(
             [(str(target.path), target.entries) for target in targets],
             _source(config, planned),
             _content(output, planned.contents.by_label[output.label]),
-            merge_threads(config),
+            merge_threads(config.forking.children, config.threads.per_child),
             config.merge.verify,
             on_open,
             check,
@@ -178,12 +178,6 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
         output.compression or _COMPRESSION,
         recompresses=output.compression is not None,
     )
-
-
-def merge_threads(config: JobConfig) -> int:
-    """As many as all children had, on the CPUs that there are."""
-    wanted = max(config.forking.children, 1) * config.threads.per_child
-    return min(wanted, len(os.sched_getaffinity(0)))
 
 
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:

@@ -10,8 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from forkrun import _core
 from forkrun.monitoring.process_reading import PROC
 
@@ -20,6 +18,8 @@ PACKAGES = ("forkrun", "numpy", "awkward")
 
 def describe_host(proc: Path = PROC) -> dict[str, Any]:
     """Host, command line and versions, JSON-ready."""
+    import psutil  # loaded while children work
+
     return {
         "name": platform.node(),
         "cpu": _field(proc / "cpuinfo", "model name") or platform.machine(),

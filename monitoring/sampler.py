@@ -91,7 +91,7 @@ class Sampler:
         self._cost_s = 0.0
         self._last_cost_s = 0.0
         self._n_samples = 0
-        write_json(RunDirectory(run_dir).host, describe_host())
+        self._has_host = False
 
     @property
     def cost_s(self) -> float:
@@ -116,6 +116,8 @@ class Sampler:
         now_s: seconds since the epoch. n_events_done: by child, from the status board."""
         if now_s < self._due_s:
             return False
+        if not self._has_host:
+            self._describe_host()
         if not self._complete.left:
             processes = [(None, self._parent_pid), *self._children.items()]
             self._complete = _complete_sample(self._complete.number + 1, processes)
@@ -124,9 +126,15 @@ class Sampler:
         self._due_s = max(now_s + pause_s, self._affordable_s(now_s))
         return True
 
+    def _describe_host(self) -> None:
+        self._has_host = True
+        write_json(RunDirectory(self._run_dir).host, describe_host())
+
     def close(self, now_s: float | None = None) -> None:
         """Takes a last sample of the parent, if that does not cost too much, and writes the
         sampler's own cost."""
+        if not self._has_host:
+            self._describe_host()
         now_s = time.time() if now_s is None else now_s
         if self._affordable_s(now_s) <= now_s:
             last = _complete_sample(self._complete.number + 1, [(None, self._parent_pid)])

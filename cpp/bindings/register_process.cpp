@@ -51,7 +51,7 @@ py::object fork(std::size_t n, bool together) {
 void register_process(py::module_& module) {
   module.def("load_plugin", &load_new_classes, py::arg("path"));
   module.def("registered_module_classes", &registered_module_classes);
-  module.def("warm_up", &root_io::warm_up);
+  module.def("warm_up", &root_io::warm_up, py::call_guard<py::gil_scoped_release>());
   module.def("fork", &fork, py::arg("n"), py::arg("together"));
   module.def("adopt_orphans", &adopt_orphans, py::arg("yes"));
   module.def("claim_process", &claim_process);

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 _LINE_EVERY_S = 5.0
 _BAR_EVERY_S = 0.1
@@ -51,21 +44,11 @@ class ProgressBar:
     """rich's bar, redrawn by `update` only: its refresh thread would stand in the way of a fork."""
 
     def __init__(self, total: int, what: str) -> None:
-        self._bar = Progress(
-            TextColumn(what),
-            BarColumn(),
-            TaskProgressColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            auto_refresh=False,
-        )
-        self._task = self._bar.add_task(what, total=total, rate="")
+        self._total, self._what = total, what
+        self._shown: tuple[Progress, TaskID] | None = None
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
         self._n_done = 0
-        self._bar.start()
 
     def update(self, n_done: int) -> None:
         self._n_done = n_done
@@ -76,13 +59,43 @@ class ProgressBar:
         self._draw()
 
     def _draw(self) -> None:
+        if self._shown is None:
+            self._shown = _begin_bar(self._total, self._what)
+        bar, task = self._shown
         rate = self._n_done / max(time.monotonic() - self._start_s, 1e-9)
-        self._bar.update(self._task, completed=self._n_done, rate=f"{rate:,.0f}/s")
-        self._bar.refresh()
+        bar.update(task, completed=self._n_done, rate=f"{rate:,.0f}/s")
+        bar.refresh()
 
     def close(self) -> None:
         self._draw()
-        self._bar.stop()
+        if self._shown is not None:
+            self._shown[0].stop()
+
+
+def _begin_bar(total: int, what: str) -> tuple[Progress, TaskID]:
+    from rich.console import Console  # rich is loaded when there is something to show
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn(what),
+        BarColumn(),
+        TaskProgressColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+    )
+    task = bar.add_task(what, total=total, rate="")
+    bar.start()
+    return bar, task
 
 
 class ProgressLines:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pydantic
 
+from forkrun.base.importing import importing
 from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 
@@ -24,7 +25,9 @@ _FORKRUN = Path(__file__).resolve().parents[1]
 def import_home(home: str, where: str) -> ModuleType:
     """A file or an importable module. Raises ConfigError, which begins with `where`."""
     try:
-        return _import_file(Path(home)) if home.endswith(".py") else importlib.import_module(home)
+        with importing():
+            is_file = home.endswith(".py")
+            return _import_file(Path(home)) if is_file else importlib.import_module(home)
     except FileNotFoundError:
         raise ConfigError(f"{where}: there is no file {home}") from None
     except (Exception, SystemExit) as error:  # a script may end itself

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import errno
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from forkrun.base.refusals import refusal
 from forkrun.base.user_text import text_problem
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
 from forkrun.fork.single_thread import limit_library_threads
+from forkrun.fork.starting import starting
 
+_WITH_ROOT = ("run", "resume")
+"""Commands that use ROOT's interpreter in this process."""
 _LONGEST = 2000
 """Characters of a line of an error."""
 
@@ -50,11 +57,26 @@ def main_inner(arguments: Sequence[str]) -> int:
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
         raise ConfigError(problems)
-    from forkrun.cli.parser import parse_arguments  # imports NumPy
+    with starting(needs_root=arguments[:1] and arguments[0] in _WITH_ROOT):
+        from forkrun.cli.parser import parse_arguments  # imports NumPy
 
-    options = parse_arguments(arguments)
+        options = parse_arguments(arguments)
     code: int = options.run(options)
+    sys.stdout.flush()
     return code
+
+
+def command() -> NoReturn:
+    """The process of a command. It ends at once: libraries would take 50 ms to tidy up what the
+    kernel frees anyway."""
+    code = main()
+    if threading.active_count() > 1:  # of a module's own: Python waits for them
+        sys.exit(code)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _cut(line: str) -> str:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from forkrun.base.cgroups import core_limits
+from forkrun.base.cpus import usable_cpus
 
 AUTO = "auto"
 _BY_CHILDREN = ("round-robin", "contiguous")
 """Distributions that deal events to a number of children: what they give depends on it."""
-
-
-def usable_cpus() -> int:
-    """CPUs of this process: those it may run on, fewer where a control group limits their time."""
-    limits = [len(os.sched_getaffinity(0)), *(limit for limit, _ in core_limits())]
-    return max(int(min(limits)), 1)
 
 
 def children_for(n_threads: int) -> int:

@@ -52,6 +52,7 @@ class Supervisor:
         with SignalQueue(self._signals) as signals, Orphans() as orphans:
             try:
                 self._start_due()
+                self._send(self._crew.tick(self._running))
                 while self._running:
                     for number in signals.wait(_INTERVAL_S):
                         self._crew.signalled(number)

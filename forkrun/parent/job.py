@@ -26,7 +26,6 @@ from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
 from forkrun.parent.deadline import find_deadline
-from forkrun.parent.merging import end_merge, merge, problem_of_merge
 from forkrun.parent.messages import Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
@@ -89,6 +88,8 @@ def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextMana
 
 def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
     """Whether the outputs are there as merged; if not, the record of the merge is removed."""
+    from forkrun.parent.merging import problem_of_merge
+
     problem = problem_of_merge(folder, config, lock.keep)
     if problem:
         Messages(folder, quiet=False).say(f"{problem}: the run is merged again")
@@ -99,6 +100,8 @@ def _already_done(
     folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
     """Ends a run that is merged, also one whose parent was killed just after the merge."""
+    from forkrun.parent.merging import end_merge
+
     messages = Messages(folder, quiet)
     if not folder.has_good_report():
         timeline = Timeline(folder.path)
@@ -226,6 +229,8 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _merge(run: Run, *, is_whole: bool) -> None:
+    from forkrun.parent.merging import merge  # loaded while children process events
+
     job = run.job
     merge(
         run.folder, job.config, job.plan, run.timeline, run.quiet,

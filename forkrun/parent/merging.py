@@ -24,8 +24,9 @@ from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
-from forkrun.merge import Planned, merge_run
 from forkrun.merge.finished import merge_problem
+from forkrun.merge.output import Planned
+from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory

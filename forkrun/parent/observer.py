@@ -91,8 +91,8 @@ class RunObserver:
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
-        if any(done.values()):
-            import forkrun.parent.reporting  # noqa: F401 -- what the end of the job needs
+        import forkrun.parent.merging  # what the end of the job needs
+        import forkrun.parent.reporting  # noqa: F401
 
     def close(self) -> None:
         """The children have ended."""

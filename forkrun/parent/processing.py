@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.cpus import merge_threads
 from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
@@ -27,7 +28,6 @@ from forkrun.fork.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
 from forkrun.index.ranges import Flags
-from forkrun.merge.output import merge_threads
 from forkrun.monitoring import Timeline
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew
@@ -115,7 +115,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     parent = os.getpid()
     ending = Ending(
         work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline,
-        merge_threads(work.config),
+        merge_threads(work.config.forking.children, work.config.threads.per_child),
     )  # fmt: skip
     crew = JobCrew(work, commits, ending, observer)
 

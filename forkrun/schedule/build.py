@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.base.importing import importing
 from forkrun.conditions import Conditions
 from forkrun.config import (
     Executor,
@@ -181,7 +182,7 @@ def _add_modules(
             problems += _add_cpp_module(builder, entry)
             steps.end(f'module "{entry.label}" was constructed')
             continue
-        with step("Awkward Array was imported"):  # slow, and C++ does not need it
+        with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
             from forkrun.modules.loading import load_module
 
         try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forkrun.base.durable import published
 from forkrun.errors import VerificationError
-from forkrun.merge import merge_order
+from forkrun.merge.order import merge_order
 from forkrun.plan import EntryRange, Unit
 from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 

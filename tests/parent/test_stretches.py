@@ -122,14 +122,14 @@ def test_a_job_is_resumed_with_another_number_of_children(tmp_path: Path) -> Non
     job = job_of(tmp_path)
     whole = run(tmp_path, "whole", "--children", 1)
     faults = json.dumps([{"fault": "kill_parent", "at": "after_ledger", "unit": 0}])
-    options = ("--children", 2, "--set", "threads.block_size=20")
+    options = ("--children", 1, "--set", "threads.block_size=20")
     stopped = forkrun(
         "run", job, "-o", "run", "-q", *options, cwd=tmp_path,
         env=environment(FORKRUN_CHAOS=faults),
     )  # fmt: skip
     assert stopped.code != 0
     some = ledger_units(tmp_path / "run")
-    assert 0 < len(some) < N_LUMIS
+    assert 0 < len(some) < len(ledger_units(whole))
     resumed = run(tmp_path, "run", "--children", 3, "--set", "threads.block_size=20")
     assert output_digests(resumed) == output_digests(whole)
 

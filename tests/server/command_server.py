@@ -13,13 +13,15 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from forkrun import _core
 from forkrun.fork.single_thread import limit_library_threads
 
 _PRELOADED = (
     "awkward", "hist", "forkrun.api", "forkrun.cli.parser", "forkrun.cli.run", "forkrun.cli.plan",
-    "forkrun.cli.merge", "forkrun.monitoring", "forkrun.parent.job",
+    "forkrun.cli.merge", "forkrun.monitoring", "forkrun.parent.job", "forkrun.parent.merging",
+    "forkrun.parent.reporting", "forkrun.modules.loading",
 )  # fmt: skip
 _LONGEST = 1 << 16  # bytes of a message
 
@@ -68,7 +70,7 @@ class CommandServer:
 
 
 def _serve(connection: socket.socket) -> int:
-    """Until the client closes its end. Returns in the forks as well, when their command ends."""
+    """Until the client closes its end."""
     while True:
         request, streams, _, _ = socket.recv_fds(connection, _LONGEST, 3)
         if not request:
@@ -77,7 +79,7 @@ def _serve(connection: socket.socket) -> int:
         if pid == 0:
             connection.close()
             arguments, cwd, environment = json.loads(request)
-            return _command(arguments, cwd, environment, streams)
+            _command(arguments, cwd, environment, streams)
         for stream in streams:
             os.close(stream)
         connection.send(str(pid).encode())
@@ -87,7 +89,7 @@ def _serve(connection: socket.socket) -> int:
 
 def _command(
     arguments: list[str], cwd: str, environment: dict[str, str], streams: list[int]
-) -> int:
+) -> NoReturn:
     os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -96,15 +98,16 @@ def _command(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["forkrun", *arguments]
-    from forkrun.cli import main
+    from forkrun.cli import command
 
-    return main(arguments)
+    command()
 
 
 def _preload() -> None:
     limit_library_threads()
     for name in _PRELOADED:
         importlib.import_module(name)
+    _core.warm_up()
 
 
 def main(arguments: list[Any]) -> int:
