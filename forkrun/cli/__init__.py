@@ -57,7 +57,7 @@ def main_inner(arguments: Sequence[str]) -> int:
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
         raise ConfigError(problems)
-    with starting(needs_root=arguments[:1] and arguments[0] in _WITH_ROOT):
+    with starting(needs_root=any(word in _WITH_ROOT for word in arguments[:1])):
         from forkrun.cli.parser import parse_arguments  # imports NumPy
 
         options = parse_arguments(arguments)
