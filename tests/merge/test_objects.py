@@ -36,6 +36,7 @@ def test_all_that_root_can_merge_is_merged_as_hadd_does(tmp_path: Path, inputs: 
     assert merged == expected
     assert len(merged["folder/TGraph"]) == 1 + 10 + 11 + 12
     assert merged["folder/THnSparseD"][1] == 150
+    assert merged["folder/TList"][1][0] == merged["folder/THStack"][1][0] == 3 * 30
     assert merged["empty/"] == ["nothing in it"]
     assert notes == [
         'object "folder/same" (TNamed) cannot be merged: it is the same in 3 files, kept once'

@@ -13,6 +13,30 @@ from tests.server.root_program import call_root
 GRAPHS = ("TGraph", "TGraphErrors", "TGraphAsymmErrors", "TGraphBentErrors", "TCutG")
 SPARSE = ("THnSparseD", "THnSparseF", "THnSparseI", "THnD", "THnF", "THnI")
 HISTOGRAMS = {"TH1": "SIFD", "TH2": "FD", "TH3": "FD"}
+COLLECTIONS = """
+void write_collections(TDirectory* folder, int number) {
+  TRandom3 random(number + 1);
+  const auto filled = [&](const char* name) {
+    auto histogram = new TH1D(name, name, 10, 0, 1);
+    histogram->SetDirectory(nullptr);
+    for (int i = 0; i < 30; ++i) histogram->Fill(random.Rndm());
+    return histogram;
+  };
+  TList list;
+  list.Add(filled("a"));
+  list.Add(filled("b"));
+  folder->WriteTObject(&list, "TList", "SingleKey");
+  THStack stack("THStack", "t");
+  stack.Add(filled("c"));
+  folder->WriteTObject(&stack);
+  TH2Poly poly("TH2Poly", "t", 0, 1, 0, 1);
+  poly.SetDirectory(nullptr);
+  poly.AddBin(0, 0, 0.5, 0.5);
+  poly.AddBin(0.5, 0.5, 1, 1);
+  for (int i = 0; i < 30; ++i) poly.Fill(random.Rndm(), random.Rndm());
+  folder->WriteTObject(&poly);
+}"""
+"""In C++: PyROOT cannot add bins to a TH2Poly, nor write a list that owns what it holds."""
 MODES = {"max": "M", "min": "m", "product": "*", "sum": "+", "first": "f", "last": "l"}
 
 
@@ -43,6 +67,8 @@ def write(path: str, number: int) -> None:
     made = [*_histograms(ROOT, random, number), *_graphs(ROOT, number), *_others(ROOT, number)]
     for thing in made:
         folder.WriteTObject(thing, thing.GetName())
+    ROOT.gInterpreter.Declare(COLLECTIONS)
+    ROOT.write_collections(folder, number)
     folder.cd()
     tree = ROOT.TNtuple("ntuple", "t", "a:b")
     for i in range(5):
@@ -244,6 +270,12 @@ def _show_folder(folder: Any, prefix: str, found: dict[str, Any]) -> None:
 
 
 def _numbers(thing: Any) -> list[Any]:
+    if thing.InheritsFrom("TList"):
+        return [_numbers(held) for held in thing]
+    if thing.InheritsFrom("THStack"):
+        return [_numbers(held) for held in thing.GetHists()]
+    if thing.InheritsFrom("TH2Poly"):
+        return [thing.GetEntries(), *[thing.GetBinContent(i) for i in range(-9, 3)]]
     if thing.InheritsFrom("TGraph"):
         return [[thing.GetX()[i], thing.GetY()[i]] for i in range(thing.GetN())]
     if thing.InheritsFrom("TEfficiency"):
