@@ -17,7 +17,7 @@ from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
 from forkrun.config import ArrayConfig
-from forkrun.errors import ConfigError
+from forkrun.errors import ConfigError, InputError
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Payload:
 
 
 def load_payload(source: ConditionSource, number: int) -> Payload:
-    """Loads one payload. Raises ConfigError with everything that is wrong with it."""
+    """Loads one payload. Raises ConfigError with everything that is wrong with it, InputError if
+    the disk does not give it."""
     payload = source.payloads[number]
     start_s = time.perf_counter()
     try:
@@ -42,6 +43,8 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     except (Exception, SystemExit) as error:
         if refused := refusal(error):
             raise refused from error
+        if isinstance(error, OSError) and error.errno is None:  # NumPy's, of a seek that failed
+            raise InputError(f"{payload.where}: {_explain(source, payload, error)}") from None
         raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))
