@@ -42,6 +42,10 @@ class JobError(ForkrunError):
     exit_code = 5
 
 
+class ModuleError(JobError):
+    """A module raised an exception: it is to blame, or an event that it cannot process."""
+
+
 class VerificationError(ForkrunError):
     """What was written is not what was processed."""
 

@@ -52,6 +52,16 @@ void print_traceback(const py::object& exception) {
   }
 }
 
+/// The lines of the user's code that led to the exception.
+std::string lines_of(const py::object& exception) {
+  try {
+    const auto home = py::module_::import("forkrun.base.user_code");
+    return home.attr("lines_in_user_code")(exception).cast<std::string>();
+  } catch (const std::exception&) {  // the exception itself is what counts
+    return "";
+  }
+}
+
 /// Exit code that Python would give for an exception that is not caught.
 int exit_code_of(const py::error_already_set& error) {
   if (!error.matches(PyExc_SystemExit)) {
@@ -87,7 +97,7 @@ void call_python(const std::function<void()>& call) {
     if (error.matches(py::module_::import("forkrun.errors").attr("ConfigError"))) {
       throw ScheduleError{{message}};  // It would happen again.
     }
-    throw Error(type + (message.empty() ? "" : ": " + message));
+    throw ModuleError(type + (message.empty() ? "" : ": " + message) + lines_of(error.value()));
   }
 }
 

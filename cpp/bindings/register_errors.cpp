@@ -19,6 +19,7 @@ struct PythonErrors {
   PyObject* config{};
   PyObject* input{};
   PyObject* output{};
+  PyObject* module{};
   PyObject* job{};
 };
 PythonErrors python_errors;
@@ -52,6 +53,8 @@ void translate(std::exception_ptr pointer) {
     raise(python_errors.input, error);
   } catch (const OutputError& error) {
     raise(python_errors.output, error);
+  } catch (const ModuleError& error) {
+    raise(python_errors.module, error);
   } catch (const Error& error) {
     raise(python_errors.job, error);
   }
@@ -61,7 +64,7 @@ void translate(std::exception_ptr pointer) {
 
 void register_errors(py::module_& module) {
   python_errors = {class_named("ConfigError"), class_named("InputError"),
-                   class_named("OutputError"), class_named("JobError")};
+                   class_named("OutputError"), class_named("ModuleError"), class_named("JobError")};
   py::register_exception_translator(&translate);
   py::register_exception<Stopped>(module, "Stopped");  // tried first: nothing is wrong
 }

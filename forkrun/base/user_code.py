@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +21,9 @@ from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 
 _FORKRUN = Path(__file__).resolve().parents[1]
+_LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+_MOST_LINES = 6
+"""Of a traceback: a module that calls itself has thousands."""
 
 
 def import_home(home: str, where: str) -> ModuleType:
@@ -110,6 +114,21 @@ def in_user_code(error: BaseException) -> str:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
+
+
+def lines_in_user_code(error: BaseException) -> str:
+    """The lines of the user's own code that led to an exception, each on a new line; those of
+    libraries only if there are no others."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    own = [frame for frame in frames if not _is_of_library(frame.filename)] or frames
+    return "".join(
+        f"\n  {frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
+        for frame in own[-_MOST_LINES:]
+    )
+
+
+def _is_of_library(filename: str) -> bool:
+    return filename.startswith("<") or any(Path(filename).is_relative_to(p) for p in _LIBRARIES)
 
 
 def _is_ours(filename: str) -> bool:

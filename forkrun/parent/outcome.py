@@ -6,11 +6,11 @@ import signal
 
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
-from forkrun.errors import JobError, OutOfTimeError, StoppedError
+from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
 from forkrun.parent.commits import Commits
 from forkrun.parent.deadline import Deadline
 from forkrun.parent.ending import Ending
-from forkrun.parent.recovery import HopelessError
+from forkrun.parent.recovery import Death, HopelessError
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 
@@ -36,6 +36,8 @@ def raise_for(
 
 def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception:
     death = error.death
+    if death.raised and not error.bad_event:
+        return _raised(death, folder)
     lines = [f"child {death.child} failed: {death.words}; {error}"]
     lines += [str(death.error)] if death.error else []
     if error.bad_event:
@@ -46,6 +48,20 @@ def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception
     lines += [f"its log: {logs[-1]}"] if logs else []
     lines.append(_kept(folder))
     return (type(death.error) if death.error else JobError)("\n".join(lines))
+
+
+def _raised(death: Death, folder: RunDirectory) -> ModuleError:
+    """A module raised: what it says, in its own words, is what counts."""
+    lines = [str(death.error)]
+    logs = folder.logs_of(death.child)
+    lines += [f"the whole traceback: {logs[-1]}"] if logs else []
+    if death.unit is not None:
+        lines.append(
+            "stop at the very event, in one process:"
+            f" forkrun resume {folder.path} --children 0 --set threads.block_size=1"
+        )
+    lines.append(_kept(folder))
+    return ModuleError("\n".join(lines))
 
 
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:

@@ -11,7 +11,7 @@ from forkrun import _core
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
-from forkrun.errors import ConfigError, ForkrunError, InputError, OutputError
+from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
 from forkrun.parent.investigation import Guilty, Innocent, Investigation
 from forkrun.plan import EntryRange, Unit, Units
 
@@ -39,6 +39,11 @@ class Death:
     exit_code: int = 0
     status: _core.ChildStatus | None = None
     together: tuple[int, ...] = ()
+
+    @property
+    def raised(self) -> bool:
+        """Whether a module raised an exception: it would do so again."""
+        return isinstance(self.error, ModuleError)
 
     @property
     def cause(self) -> str:
@@ -94,6 +99,8 @@ class Recovery:
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []
         self._bad: dict[int, tuple[BadEvent, ...]] = {}
+        self._has_progressed = False
+        self._is_to_skip = settings.on_bad_event is OnBadEvent.SKIP
 
     @property
     def bad_events(self) -> list[BadEvent]:
@@ -123,17 +130,20 @@ class Recovery:
     def progressed(self) -> None:
         """Notes that children can work: deaths outside of units are counted anew."""
         self._n_blameless[None, Death] = 0
+        self._has_progressed = True
 
     def died(self, death: Death) -> str:
         """Notes a death at work; returns what is done about it, in words. Raises HopelessError."""
         if _is_at_end(death):
             raise HopelessError("at its end, when its units were committed", death)
+        if death.raised and (death.unit is None or not self._is_to_skip):
+            raise HopelessError("a module raised an exception", death)
         if death.unit is None or _is_blameless(death):
             return self._try_again(death)
         if death.together:
             return self._divide((death.unit, *death.together), death)
         self._note_crash(death.unit, death)
-        if self._suspicion[death.unit] >= _SUSPICIOUS:
+        if death.raised or self._suspicion[death.unit] >= _SUSPICIOUS:
             return self._investigate(death.unit)
         self.requeue([death.unit])
         return f"unit {death.unit} is done again"
@@ -228,8 +238,11 @@ class Recovery:
         run, lumi = self._unit(unit).run, self._unit(unit).lumi
         file, entry = found.entry.file, found.entry.first
         bad = BadEvent(run, lumi, found.event, file, entry, found.cause)
-        if self._settings.on_bad_event is OnBadEvent.STOP:
+        if not self._is_to_skip:
             raise HopelessError(f"event {bad.id} crashes the child that processes it", death, bad)
+        if death.raised and not self._has_progressed and len(self.bad_events) + 1 >= _HOPELESS:
+            why = f"a module raised an exception at each of {_HOPELESS} events that were tried"
+            raise HopelessError(why, death)
         if len(self.bad_events) >= self._settings.max_bad_events:
             why = f"more than {self._settings.max_bad_events} bad events (recovery.max_bad_events)"
             raise HopelessError(why, death, bad)

@@ -80,6 +80,46 @@ def test_an_exception_in_a_module_is_said_with_module_and_events(
     assert "DIFFER" not in (tmp_path / "run/report.txt").read_text()
 
 
+TYPO = """
+import numpy as np
+import forkrun
+
+class Typo(forkrun.Analyzer):
+    consumes = ("event",)
+
+    def analyze(self, block):
+        self.look(block["event"])
+
+    def look(self, numbers):
+        np.sqrt(numbres)
+"""
+
+
+@pytest.mark.parametrize("on_bad_event", ["stop", "skip"])
+def test_a_typo_ends_the_job_with_the_users_own_lines(
+    events: Path, tmp_path: Path, on_bad_event: str
+) -> None:
+    """Nothing is tried again, and no event is blamed, left out or offered to be."""
+    (tmp_path / "mine.py").write_text(TYPO)
+    job = jets_job([events], forking={"children": 2}, recovery={"on_bad_event": on_bad_event})
+    job["modules"].append({"label": "m", "type": f"python:{tmp_path / 'mine.py'}:Typo"})
+    job["paths"]["skim"].insert(0, "m")
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
+    assert ended.code == 5
+    lines = ended.err.splitlines()
+    assert lines[0].startswith('forkrun: module "m" failed at 1:')
+    assert lines[0].endswith("NameError: name 'numbres' is not defined")
+    mine = tmp_path / "mine.py"
+    assert lines[1].strip() == f'{mine}, line 9, in analyze: self.look(block["event"])'
+    assert lines[2].strip() == f"{mine}, line 12, in look: np.sqrt(numbres)"
+    assert "skip" not in ended.err
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    assert report["job"]["outcome"] == "failed"
+    if on_bad_event == "stop":
+        assert report["recovery"] == []
+    assert ledger_units(tmp_path / "run") == []
+
+
 def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Path) -> None:
     job = lumi_by_lumi(failing_job(events, "raise"))
     job["forking"] = {"children": 1, "distribution": "lumi"}

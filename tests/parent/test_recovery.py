@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
 from forkrun.config import OnBadEvent, RecoveryConfig
-from forkrun.errors import ConfigError, OutputError
+from forkrun.errors import ConfigError, ModuleError, OutputError
 from forkrun.parent.investigation import Guilty, Innocent, Investigation
 from forkrun.parent.recovery import Death, HopelessError, Recovery
 from forkrun.plan import EntryRange, Units
@@ -60,6 +60,35 @@ def test_units_that_crashed_a_child_together_are_done_again_in_parts_then_alone(
     assert found == "unit 18 has crashed its child 2 times: its events are tried one by one"
     recovery.requeue(stretch[19:])
     assert recovery.assignment().purpose is Purpose.PROBE
+
+
+def test_an_exception_ends_the_job_at_once_or_is_looked_into_at_once() -> None:
+    death = replace(killed(2), error=ModuleError("no such jet"))
+    with pytest.raises(HopelessError, match="a module raised") as caught:
+        Recovery(RecoveryConfig(), units(3)).died(death)
+    assert caught.value.bad_event is None
+    recovery = Recovery(SKIP, units(3))
+    assert "its events are tried one by one" in recovery.died(death)
+    with pytest.raises(HopelessError, match="a module raised"):
+        recovery.died(replace(death, unit=None))  # in begin_job(), for instance
+
+
+@pytest.mark.parametrize("works", [False, True])
+def test_a_module_that_raises_at_the_first_events_is_to_blame_if_nothing_else_works(
+    works: bool,
+) -> None:
+    recovery = Recovery(SKIP, units(3))
+    if works:
+        recovery.progressed()
+    for event in range(3):
+        death = replace(killed(2, 0, event), error=ModuleError("no such jet"))
+        recovery.died(death)
+        recovery.probed(2, death)
+        if event == 2 and not works:
+            with pytest.raises(HopelessError, match="at each of 3 events"):
+                recovery.probed(2, death)
+        else:
+            assert "is left out" in recovery.probed(2, death)
 
 
 def test_an_event_that_kills_by_itself_is_left_out() -> None:

@@ -7,7 +7,11 @@
 
 namespace forkrun {
 
-void rethrow_with_context(const std::string& where) {
+namespace {
+
+/// `Otherwise`: what an exception of no class of ours becomes.
+template <typename Otherwise>
+[[noreturn]] void rethrow(const std::string& where) {
   try {
     throw;
   } catch (const ScheduleError& error) {
@@ -20,11 +24,19 @@ void rethrow_with_context(const std::string& where) {
     throw InputError{where + ": " + error.what()};
   } catch (const OutputError& error) {
     throw OutputError{where + ": " + error.what()};
+  } catch (const ModuleError& error) {
+    throw ModuleError{where + ": " + error.what()};
   } catch (const std::exception& error) {
-    throw Error{where + ": " + error.what()};
+    throw Otherwise{where + ": " + error.what()};
   } catch (...) {
-    throw Error{where + ": an exception that is no std::exception"};
+    throw Otherwise{where + ": an exception that is no std::exception"};
   }
 }
+
+}  // namespace
+
+void rethrow_with_context(const std::string& where) { rethrow<Error>(where); }
+
+void rethrow_of_module(const std::string& where) { rethrow<ModuleError>(where); }
 
 }  // namespace forkrun

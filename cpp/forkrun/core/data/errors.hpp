@@ -36,6 +36,12 @@ class OutputError : public Error {
   using Error::Error;
 };
 
+/// A module raised an exception: it is to blame, or an event that it cannot process.
+class ModuleError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The parent wanted the child to end before the unit had: nothing is wrong.
 class Stopped : public Error {
  public:

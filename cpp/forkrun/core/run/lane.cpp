@@ -55,7 +55,12 @@ void Lane::fail_call(std::uint32_t node) const {
   } catch (const ProductNotMade&) {
     throw;  // The module that failed has reported it.
   } catch (...) {
-    rethrow_with_context(describe_failure(graph_.nodes[node], block_));
+    const auto& failed = graph_.nodes[node];
+    const auto what = describe_failure(failed, block_);
+    if (failed.kind == NodeKind::source_column || failed.kind == NodeKind::output) {
+      rethrow_with_context(what);
+    }
+    rethrow_of_module(what);
   }
 }
 

@@ -24,7 +24,7 @@ void Schedule::call_all(const std::string& message, Call call) {
         call(*clone);
       }
     } catch (...) {
-      rethrow_with_context("module \"" + record.label + "\" failed in " + message);
+      rethrow_of_module("module \"" + record.label + "\" failed in " + message);
     }
   }
 }
