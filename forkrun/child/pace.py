@@ -4,9 +4,19 @@ before. No result depends on it."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
+_FIRST_EVENTS = 16
+"""Events of a first stretch, whose cost is not known, at most; a call for one alone says little."""
+_FIRST_SHARES = 64
+"""First stretches that each child would get, at least."""
 _LONGEST_S = 1.0
 """Time for which a child takes events: what is lost if it dies, and how often it commits."""
+_LONGEST_TO_CLUSTER_S = 6.0
+"""The same where a cluster of the input then ends, of which nobody reads a part twice."""
+_SHARES_TO_CLUSTER = 12
+"""Such stretches that each child would get of what is left, at least: should their events take ten
+times as long as those before, others have as much to do meanwhile."""
 _SHORTEST_S = 0.02
 """The same when little is left, where calls cost nothing but their events."""
 _CALLS_WORTH = 1.5
@@ -46,16 +56,22 @@ class Pace:
         self._before: tuple[float, float] | None = None
         self._per_call_s = 0.0
 
-    def n_wanted(self, n_left: int) -> int:
-        """Events to take of those that no child has taken; of the first ones as few as can be:
-        what an event costs is not known."""
+    def n_wanted(self, n_left: int) -> tuple[int, int]:
+        """Events to take of those that no child has taken, and how many at most if they end with a
+        cluster. Of the first ones as few as can be: what an event costs is not known."""
         if not self._rate:
-            return 1
-        share = -(-n_left // (_SHARES * self.n_children)) if self.n_children > 1 else n_left
+            first = min(_FIRST_EVENTS, n_left // (_FIRST_SHARES * self.n_children))
+            return max(first, 1), max(first, 1)
+        share = n_left / (_SHARES * self.n_children) if self.n_children > 1 else n_left
         shortest_s = _SHORTEST_S + _CALLS_WORTH * self._per_call_s
-        least = self._rate_of_events * shortest_s
-        n = min(max(share, least), self._rate * _LONGEST_S, self.most or n_left)
-        return int(min(n, self.block * self.n_blocks) if self._grows else n)
+        n = max(ceil(share), self._rate_of_events * shortest_s)
+        to_cluster = n_left / (_SHARES_TO_CLUSTER * self.n_children)
+        n = min(n, self._rate * _LONGEST_S)
+        to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
+        most = self.most or n_left
+        if self._grows:
+            most = min(most, self.block * self.n_blocks)
+        return int(min(n, most)), int(min(to_cluster, most))
 
     def note(self, n_events: int, wall_s: float, cpu_s: float, n_column_bytes: int) -> None:
         """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block."""

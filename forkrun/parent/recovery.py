@@ -26,8 +26,9 @@ _HOPELESS = 3
 @dataclass(frozen=True)
 class Death:
     """How a child ended. `unit`: in flight, None if none was; `together`: others that may have been
-    in flight with it; `error`: the one that it left itself; `words`: of its end. `n_events_done`: None if it had begun none; `event`: the last one begun;
-    `status`: of the child when it had ended."""
+    in flight with it; `error`: the one that it left itself; `words`: of its end. `n_events_done`:
+    None if it had begun none; `event`: the last one begun; `status`: of the child when it had
+    ended."""
 
     child: int
     unit: int | None

@@ -62,8 +62,7 @@ def _distribute(
     children = max(forking.children, 1)
     match forking.distribution:
         case Distribution.GUIDED:
-            least, most = forking.min_unit_events, forking.max_unit_events
-            sizes = UnitSizes(n_events, forking.balance_for, least, most)
+            sizes = UnitSizes(n_events, forking.min_unit_events, forking.max_unit_events)
             return cut_for_all(selected, ranks, sizes, [file.clusters for file in index])
         case Distribution.LUMI:
             return by_lumi(selected, children)
