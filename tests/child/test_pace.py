@@ -100,3 +100,19 @@ def test_what_calls_cost_decides_how_short_the_last_stretches_are() -> None:
     run(cheap, 500_000, s_per_call=0.001, s_per_event=1e-6)
     run(dear, 500_000, s_per_call=0.05, s_per_event=1e-6)
     assert 3 * cheap.n_wanted(100_000)[0] < 2 * dear.n_wanted(100_000)[0]
+
+
+def test_the_last_stretches_do_not_become_shorter_than_what_calls_cost() -> None:
+    """Blocks have long ceased to grow then."""
+    pace = Pace(2, None)
+    sizes = run(pace, 200_000, s_per_call=0.1, s_per_event=2e-6)
+    assert len(sizes) < 15
+    assert sum(size < 1_000 for size in sizes) <= 4
+
+
+def test_a_few_expensive_events_are_not_taken_for_the_cost_of_calls() -> None:
+    pace = Pace(4, 0)
+    run(pace, 400_000, s_per_call=0.0, s_per_event=1e-5)
+    for _ in range(3):
+        pace.note(1_000, 0.1, 0.1, 0)
+    assert pace.n_wanted(2_000)[0] < 400
