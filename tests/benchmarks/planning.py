@@ -47,8 +47,8 @@ MODELS: dict[str, tuple[CostModel, bool]] = {  # whether they are turned around
     "last 33 %": (FIRST_33, True),
     "lumis ± 50 %": (CostModel(per_lumi=0.5), False),
 }
-CONSTANTS = ((1024, 1 / 50), (2048, 1 / 50), (2560, 1 / 16), (2560, 1 / 32), (2560, 1 / 50),
-             (2560, 1 / 100), (5120, 1 / 50))  # fmt: skip
+CONSTANTS = ((1024, 1 / 32), (2048, 1 / 32), (3072, 1 / 8), (3072, 1 / 32), (3072, 1 / 128),
+             (6144, 1 / 32))  # fmt: skip
 """Units of the present size in what is left, part of a job left with its last units."""
 TIME_PER_CHILD_S = 60.0
 """Time that the events of the job would take each child."""
