@@ -38,15 +38,16 @@ class UnitSizes:
     least: int | None = None
     most: int | None = None
 
-    def wanted(self, n_left: Integers) -> Integers:
-        """(n,) wanted events of a unit, where (n,) are left."""
-        wanted = np.ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT).astype(np.int64)
-        return np.clip(wanted, min(self.least or 1, self.limit), self.limit)
+    def wanted(self, n_left: int) -> int:
+        """Wanted events of a unit, where so many are left."""
+        size = ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
+        return min(max(size, self.least or 1), self.limit)
 
     def whole(self, n_left: Integers) -> Integers:
         """(n,) events up to which a lumi is one unit, where (n,) are left."""
-        small = _SMALL_LUMI if self.least is None else 1
-        most: Integers = np.maximum(_SLACK * self.wanted(n_left), small).astype(np.int64)
+        sizes = np.ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
+        small = _SMALL_LUMI if self.least is None else self.least
+        most: Integers = np.maximum(_SLACK * sizes, small).astype(np.int64)
         return np.minimum(most, self.limit)
 
     @property
@@ -110,7 +111,7 @@ def _cut_lumi(
 def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
     """Events of the next unit of a lumi that has `n_events` left: so many that no small rest
     remains."""
-    wanted = int(sizes.wanted(np.array([n_left]))[0])
+    wanted = sizes.wanted(n_left)
     parts = max(round(n_events / wanted), -(-n_events // sizes.limit), 1)
     return -(-n_events // parts)
 

@@ -24,14 +24,12 @@ _COLUMNS = (
     "stret-\nches",
     "events\neach",
     "cl. per\nread",
-    "cluster\nreads",
 )
 _WORDS = """\
 utilization: mean over longest busy time, overhead included; dispersion: their
 standard deviation over their mean; efficiency: ideal over actual wall time;
 stretches: what children take at a time, with their mean number of events;
-clusters per read: length of what a stretch reads in a row; cluster reads:
-stretches that read a cluster"""
+clusters per read: length of what a stretch reads in a row"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,6 @@ def _cells(row: Simulated) -> tuple[str, ...]:
         f"{row.n_stretches:,}",
         _number(row.mean_stretch_events),
         _number(row.mean_read_clusters),
-        f"{row.cluster_reads:.1f}",
     )
 
 
