@@ -23,8 +23,8 @@ _UNITS_LEFT = 12 * _CHILDREN
 others takes no longer than all that is left."""
 _LAST_PART = 1 / 32
 """Part of a job that may be left while its last units are being processed."""
-_SMALL_LUMI = 10
-"""Events of a lumi that is not worth cutting."""
+LEAST = 10
+"""Events of a unit of a lumi that is cut, where nothing is said."""
 _SLACK = 1.25
 """Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
 
@@ -32,22 +32,21 @@ _SLACK = 1.25
 @dataclass(frozen=True)
 class UnitSizes:
     """How many events a unit should have where so many are left. `n_events`: of the job; `least`:
-    of a unit of a lumi that is cut; None: one, but small lumis stay whole; `most`: of any unit."""
+    of a unit of a lumi that is cut; `most`: of any unit."""
 
     n_events: int
-    least: int | None = None
+    least: int = LEAST
     most: int | None = None
 
     def wanted(self, n_left: int) -> int:
         """Wanted events of a unit, where so many are left."""
         size = ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
-        return min(max(size, self.least or 1), self.limit)
+        return min(max(size, self.least), self.limit)
 
     def whole(self, n_left: Integers) -> Integers:
         """(n,) events up to which a lumi is one unit, where (n,) are left."""
         sizes = np.ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
-        small = _SMALL_LUMI if self.least is None else self.least
-        most: Integers = np.maximum(_SLACK * sizes, small).astype(np.int64)
+        most: Integers = (_SLACK * np.maximum(sizes, self.least)).astype(np.int64)
         return np.minimum(most, self.limit)
 
     @property
@@ -112,7 +111,7 @@ def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
     """Events of the next unit of a lumi that has `n_events` left: so many that no small rest
     remains."""
     wanted = sizes.wanted(n_left)
-    parts = max(round(n_events / wanted), -(-n_events // sizes.limit), 1)
+    parts = max(round(n_events / wanted), ceil(n_events / min(_SLACK * wanted, sizes.limit)), 1)
     return -(-n_events // parts)
 
 

@@ -277,9 +277,9 @@ def test_one_large_lumi_has_units_for_256_children_and_not_many_more(
 ) -> None:
     cluster = max(cluster, n_events // 10_000)
     sizes = planned(one_lumi(n_events, cluster)).units.n_events
-    assert min(n_events // 10 + 1, 2_400) <= len(sizes) <= 25_000
+    assert min(n_events // 13, 2_400) <= len(sizes) <= 25_000
     assert sizes.sum() == n_events
-    assert sizes.max() <= max(n_events / (9 * 256) + 1, 10)
+    assert sizes.max() <= max(n_events / (9 * 256) + 1, 13)
 
 
 @given(st.integers(1, 400), st.integers(1, 3_000), st.integers(20_000, 200_000))
