@@ -65,7 +65,9 @@ def compare(
 ) -> list[Simulated]:
     """All distributions, each with all numbers of children."""
     layout, clusters = layout_of(index), [file.clusters for file in index]
-    overheads = Overheads(settings.overhead_s, settings.call_s, config.threads.block_size)
+    overheads = Overheads(
+        settings.overhead_s, settings.call_s, config.threads.block_size, costs.cpu_share
+    )
     selected = select_events(config, LumiRanges.of(index), mask)
     return [
         _simulate(name, plan, clusters, layout, costs, overheads)

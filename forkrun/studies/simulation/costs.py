@@ -28,6 +28,8 @@ class Costs:
     entry: Integers
     before_s: Floats
     overhead_s: float | None = None
+    cpu_share: float = 1.0
+    """CPU time over wall time, of events."""
 
     def of(self, first: Integers, last: Integers) -> Floats:
         """(n,) time of the entries [first, last) [s]."""

@@ -22,11 +22,13 @@ _FEW = 0.1
 @dataclass(frozen=True)
 class Overheads:
     """What is paid for a stretch (`stretch_s`: committing it) and for each call of the modules
-    (`call_s`), in addition to the events. `block_size`: as in the configuration."""
+    (`call_s`), in addition to the events. `block_size`: as in the configuration. `cpu_share`: CPU
+    time over wall time; it is learnt from CPU time what calls cost."""
 
     stretch_s: float = 0.0
     call_s: float = 0.0
     block_size: int = 0
+    cpu_share: float = 1.0
 
     def pace(self, n_children: int) -> Pace:
         """Pace of a child. Only where calls cost something do blocks grow."""
@@ -99,7 +101,7 @@ def _hand_out_stretches(
         n_events = int(before[end] - before[first])
         n_calls = max(-(-n_events // block), 1) if block else 1
         wall_s = float(before_s[end] - before_s[first]) + n_calls * overheads.call_s
-        pace.note(n_events, wall_s, wall_s, 0)
+        pace.note(n_events, wall_s, overheads.cpu_share * wall_s, 0)
         firsts.append(first)
         return wall_s + overheads.stretch_s
 
