@@ -37,32 +37,36 @@ class UnitQueue:
         place = self._counter.take(child)
         return None if place is None else int(self._numbers[place])
 
-    def take_stretch(self, child: int, wanted: Callable[[int], int]) -> tuple[int, int] | None:
+    def take_stretch(
+        self, child: int, wanted: Callable[[int], tuple[int, int]]
+    ) -> tuple[int, int] | None:
         """Consecutive units for a child, one at least: the first and how many; None if there is
-        none. `wanted` gives the number of events for the number of those that are left."""
+        none. `wanted` gives, for the number of events that are left, how many to take, and how many
+        at most if they end with a cluster."""
         counter = self._counter
         while (place := counter.n_taken) < counter.end:
-            n_wanted = wanted(int(self._events_before[counter.end] - self._events_before[place]))
-            n_taken = counter.take(child, place, self._n_units(place, n_wanted))
+            n_events = wanted(int(self._events_before[counter.end] - self._events_before[place]))
+            n_taken = counter.take(child, place, self._n_units(place, *n_events))
             if n_taken:
                 return int(self._numbers[place]), n_taken
         return None
 
-    def _n_units(self, place: int, n_events: int) -> int:
+    def _n_units(self, place: int, n_events: int, to_cluster: int) -> int:
         """As many units as have at most `n_events`, one at least, up to where a stretch ends; some
-        more or less if it then ends with a cluster, of which nobody reads a part twice."""
-        most = self._events_before[place] + n_events
-        last = int(np.searchsorted(self._events_before, most, side="right")) - 1
+        less, or more with at most the events `to_cluster`, if it then ends with a cluster, of which
+        nobody reads a part twice."""
+        n, most = (max(self._place_after(place, n) - place, 1) for n in (n_events, to_cluster))
         end = int(self._begins[np.searchsorted(self._begins, place, side="right")])
-        n = max(last - place, 1)
-        near = self._clusters[
-            np.searchsorted(self._clusters, place + max(n // 2, 1)) : np.searchsorted(
-                self._clusters, place + n + n // 4, side="right"
-            )
-        ]
+        first, last = np.searchsorted(self._clusters, (place + max(n // 2, 1), place + most + 1))
+        near = self._clusters[first:last]
         if len(near) and place + n < end:
             n = int(near[np.argmin(np.abs(near - (place + n)))]) - place
         return max(min(place + n, end) - place, 1)
+
+    def _place_after(self, place: int, n_events: int) -> int:
+        """The last place with at most so many events between the given one and it."""
+        most = self._events_before[place] + n_events
+        return int(np.searchsorted(self._events_before, most, side="right")) - 1
 
     def taken_by(self, child: int) -> list[int]:
         """All units that a child has taken so far, committed or not."""

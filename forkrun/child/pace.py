@@ -3,14 +3,30 @@ before. No result depends on it."""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
+from math import ceil, inf
+from statistics import median
 
+_FIRST_EVENTS = 16
+"""Events of a first stretch, whose cost is not known, at most; a call for one alone says little."""
+_FIRST_SHARES = 64
+"""First stretches that each child would get, at least."""
 _LONGEST_S = 1.0
 """Time for which a child takes events: what is lost if it dies, and how often it commits."""
+_LONGEST_TO_CLUSTER_S = 6.0
+"""The same where a cluster of the input then ends, of which nobody reads a part twice."""
+_SHARES_TO_CLUSTER = 12
+"""Such stretches that each child would get of what is left, at least: should their events take ten
+times as long as those before, others have as much to do meanwhile."""
 _SHORTEST_S = 0.02
 """The same when little is left, where calls cost nothing but their events."""
 _CALLS_WORTH = 1.5
 """Time of events that is worth a call, over what the call costs whatever its size."""
+_CALLS_KEPT = 7
+"""Stretches from which it follows what a call costs."""
+_OTHER_SIZE = 1.5
+"""Ratio of the sizes of two calls from which it follows."""
 _SHARES = 3
 """Stretches that each child would get of what is left."""
 _FIRST_BLOCK = 8192
@@ -43,38 +59,51 @@ class Pace:
         self._rate = 0.0
         self._rate_of_events = 0.0  # without what is paid for calls
         self._best: tuple[int, float] = (0, 0.0)
-        self._before: tuple[float, float] | None = None
+        self._calls: deque[tuple[float, float]] = deque(maxlen=_CALLS_KEPT)
+        self._fixed_s: deque[float] = deque(maxlen=_CALLS_KEPT)
+        self._shortest_call_s = inf
         self._per_call_s = 0.0
 
-    def n_wanted(self, n_left: int) -> int:
-        """Events to take of those that no child has taken; of the first ones as few as can be:
-        what an event costs is not known."""
+    def n_wanted(self, n_left: int) -> tuple[int, int]:
+        """Events to take of those that no child has taken, and how many at most if they end with a
+        cluster. Of the first ones as few as can be: what an event costs is not known."""
         if not self._rate:
-            return 1
-        share = -(-n_left // (_SHARES * self.n_children)) if self.n_children > 1 else n_left
+            first = min(_FIRST_EVENTS, n_left // (_FIRST_SHARES * self.n_children))
+            return max(first, 1), max(first, 1)
+        share = n_left / (_SHARES * self.n_children) if self.n_children > 1 else n_left
         shortest_s = _SHORTEST_S + _CALLS_WORTH * self._per_call_s
-        least = self._rate_of_events * shortest_s
-        n = min(max(share, least), self._rate * _LONGEST_S, self.most or n_left)
-        return int(min(n, self.block * self.n_blocks) if self._grows else n)
+        n = max(ceil(share), self._rate_of_events * shortest_s)
+        to_cluster = n_left / (_SHARES_TO_CLUSTER * self.n_children)
+        n = min(n, self._rate * _LONGEST_S)
+        to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
+        most = self.most or n_left
+        if self._grows:
+            most = min(most, self.block * self.n_blocks)
+        return int(min(n, most)), int(min(to_cluster, most))
 
     def note(self, n_events: int, wall_s: float, cpu_s: float, n_column_bytes: int) -> None:
         """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block."""
         if not n_events or wall_s <= 0.0:
             return
         self._rate = n_events / wall_s
-        n_calls = max(n_events / self.block, 1.0) if self.block else 0.0
+        n_calls = max(n_events / self.block, 1.0) if self.block else 1.0
+        call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
+        self._note_call(n_events / n_calls, call_s / n_calls)
         self._rate_of_events = n_events / max(wall_s - n_calls * self._per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
-            call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
-            self._note_call(n_events / n_calls, call_s / n_calls)
             self._choose_block(n_events / call_s, n_column_bytes)
 
     def _note_call(self, n_events: float, call_s: float) -> None:
-        """Calls of different sizes show what is paid for each."""
-        if self._before is not None and n_events > self._before[0]:
-            per_event_s = (call_s - self._before[1]) / (n_events - self._before[0])
-            self._per_call_s = max(call_s - n_events * max(per_event_s, 0.0), 0.0)
-        self._before = n_events, call_s
+        """Calls of different sizes show what is paid for each: no more than the shortest of them
+        took. The median, as some events cost more than others."""
+        self._shortest_call_s = min(self._shortest_call_s, call_s)
+        ratio = [max(n, n_events) / min(n, n_events) for n, _ in self._calls]
+        if ratio and max(ratio) >= _OTHER_SIZE:
+            other, other_s = self._calls[ratio.index(max(ratio))]
+            fixed_s = (other * call_s - n_events * other_s) / (other - n_events)
+            self._fixed_s.append(max(fixed_s, 0.0))
+            self._per_call_s = min(median(self._fixed_s), self._shortest_call_s)
+        self._calls.append((n_events, call_s))
 
     def _choose_block(self, rate: float, n_column_bytes: int) -> None:
         """Tries larger blocks as long as they are faster, short enough and small enough."""

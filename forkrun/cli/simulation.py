@@ -60,7 +60,14 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
         "--per-lumi", type=float, default=0.0, metavar="SPREAD", help="lumis differ by this: 0.3"
     )
     group.add_argument(
-        "--overhead", type=float, metavar="SECONDS", help="of a unit (0.007, or what a run had)"
+        "--overhead", type=float, metavar="SECONDS", help="of a stretch (0.007, or what a run had)"
+    )
+    group.add_argument(
+        "--per-call",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="what each call of the modules costs beside its events (0; in Python some 0.02)",
     )
     group.add_argument("--plot", metavar="FILE", type=Path, help="draw utilization there")
     group.add_argument(
@@ -83,9 +90,12 @@ def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[Fil
         raise ConfigError("--simulate is for whole jobs: leave source.only out")
     layout = layout_of(index)
     costs = _costs(options, config, layout, [file.path for file in index])
-    settings = Settings(_children(options), _overhead_s(options, costs))
+    call_s = _time_s("--per-call", options.per_call)
+    settings = Settings(_children(options), _overhead_s(options, costs), call_s)
     rows = compare(config, index, costs, settings, mask_of(config))
-    simulation = Simulation(describe_input(layout), costs.name, settings.overhead_s, tuple(rows))
+    simulation = Simulation(
+        describe_input(layout), costs.name, settings.overhead_s, call_s, tuple(rows)
+    )
     if options.plot is not None:
         from forkrun.studies.simulation.plot import write_plot  # matplotlib
 
@@ -112,10 +122,13 @@ def _costs(
 
 def _overhead_s(options: argparse.Namespace, costs: Costs) -> float:
     measured_s = _OVERHEAD_S if costs.overhead_s is None else costs.overhead_s
-    overhead_s: float = measured_s if options.overhead is None else options.overhead
-    if not 0 <= overhead_s < math.inf:
-        raise ConfigError(f"--overhead {overhead_s}: a number of seconds from 0 on is needed")
-    return overhead_s
+    return _time_s("--overhead", measured_s if options.overhead is None else options.overhead)
+
+
+def _time_s(option: str, time_s: float) -> float:
+    if not 0 <= time_s < math.inf:
+        raise ConfigError(f"{option} {time_s}: a number of seconds from 0 on is needed")
+    return time_s
 
 
 def _children(options: argparse.Namespace) -> tuple[int, ...]:

@@ -69,7 +69,6 @@ _PROCESSES = at_most(10_000, "each child is a process of this one machine")
 _THREADS = at_most(4096, "each is a thread of one process, with blocks and a stack of its own")
 _IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 _BLOCK = at_most(1_000_000_000, "the columns of a block lie in memory as a whole")
-_CHILDREN_TO_BALANCE = at_most(1_000_000, "units finer than for a million children are no use")
 _CALLS = at_most(100_000_000, "each child keeps them in its memory")
 _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of memory")
 
@@ -121,10 +120,8 @@ class ForkingConfig(Section):
     """0: process in the parent's own process. "auto", which a job has where nothing else is said:
     as many as the CPUs that it may use, by threads of a child."""
     distribution: Distribution = Distribution.GUIDED
-    balance_for: Annotated[Positive, _CHILDREN_TO_BALANCE] = 32
-    """guided: number of children for which units are fine enough to finish together."""
     min_unit_events: Positive | None = None
-    """guided: where a lumi is cut, events per unit at least, roughly; default: by clusters."""
+    """guided: where a lumi is cut, events per unit at least, roughly."""
     max_unit_events: Positive | None = None
     """guided: larger lumis are cut."""
     events_per_turn: Positive = 100

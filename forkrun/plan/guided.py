@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -15,44 +16,38 @@ from forkrun.plan.model import ANY_CHILD, EntryRange
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
-_SHARES = 12
-"""Units of the present size that each of `balance_for` children would get of what is left."""
-_SMALLEST = 8
-"""Ratio of the sizes of the first units and the last."""
+_CHILDREN = 256
+"""Children for which borders are fine enough. Fewer take more units at a time."""
+_UNITS_LEFT = 12 * _CHILDREN
+"""Units of the present size in what is left: so one whose events take ten times as long as the
+others takes no longer than all that is left."""
+_LAST_PART = 1 / 32
+"""Part of a job that may be left while its last units are being processed."""
+LEAST = 10
+"""Events of a unit of a lumi that is cut, where nothing is said."""
 _SLACK = 1.25
 """Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
-_OF_CLUSTER = 8
-"""Units that a cluster is cut into, at most: each reads it again, and has its own baskets."""
-_FEWEST = 6
-"""Clusters do not matter where each of `balance_for` children would get fewer units than this."""
-_LEAST = 10
-"""Events of a unit that is cut, however small the clusters are."""
 
 
 @dataclass(frozen=True)
 class UnitSizes:
-    """How many events a unit should have where so many are left. `balance_for`: the number of
-    children for which borders are fine enough; `least`: of a unit of a lumi that is cut; `most`: of
-    any unit."""
+    """How many events a unit should have where so many are left. `n_events`: of the job; `least`:
+    of a unit of a lumi that is cut; `most`: of any unit."""
 
     n_events: int
-    balance_for: int
-    least: int | None = None
+    least: int = LEAST
     most: int | None = None
 
-    def least_in(self, cluster_events: Integers) -> Integers:
-        """(n,) least events of a unit where clusters have `cluster_events`."""
-        if self.least is not None:
-            return np.full(len(cluster_events), self.least)
-        enough = self.n_events // (_FEWEST * self.balance_for)
-        return np.maximum(np.minimum(cluster_events // _OF_CLUSTER, enough), _LEAST)
+    def wanted(self, n_left: int) -> int:
+        """Wanted events of a unit, where so many are left."""
+        size = ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
+        return min(max(size, self.least), self.limit)
 
-    def wanted(self, n_left: Integers, least: Integers) -> Integers:
-        """(n,) wanted events of a unit, where (n,) are left, and at least the given number."""
-        first = self.n_events / (_SHARES * self.balance_for)
-        wanted = np.maximum(n_left / (_SHARES * self.balance_for), first / _SMALLEST)
-        least = np.minimum(least, self.limit)
-        return np.clip(np.ceil(wanted), least, self.limit).astype(np.int64)
+    def whole(self, n_left: Integers) -> Integers:
+        """(n,) events up to which a lumi is one unit, where (n,) are left."""
+        sizes = np.ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
+        most: Integers = (_SLACK * np.maximum(sizes, self.least)).astype(np.int64)
+        return np.minimum(most, self.limit)
 
     @property
     def limit(self) -> int:
@@ -75,21 +70,13 @@ def cut_for_all(
     np.add.at(n_events_of, lumi_rank, selected.last - selected.first)
     n_left = sizes.n_events - (np.cumsum(n_events_of) - n_events_of)
     first_place = np.cumsum(n_ranges_of) - n_ranges_of
-    least = sizes.least_in(_cluster_events(clusters)[selected.file[order[first_place]]])
-    too_large = n_events_of > np.minimum(_SLACK * sizes.wanted(n_left, least), sizes.limit)
+    too_large = n_events_of > sizes.whole(n_left)
     cut = []
     for lumi in np.flatnonzero(too_large).tolist():
         places = order[first_place[lumi] : first_place[lumi] + n_ranges_of[lumi]]
-        of_lumi = replace(sizes, least=int(least[lumi]))
-        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), of_lumi, clusters)
+        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), sizes, clusters)
     whole = order[~too_large[lumi_rank[order]]]
     return _joined(selected, whole, cut)
-
-
-def _cluster_events(clusters: Clusters) -> Integers:
-    """(n_files,) mean size of the clusters of each; 0 if they are not known."""
-    means = [of_file[-1] // max(len(of_file) - 1, 1) if of_file else 0 for of_file in clusters]
-    return np.array(means, dtype=np.int64)
 
 
 _Cut = tuple[int, int, int, int]
@@ -123,22 +110,24 @@ def _cut_lumi(
 def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
     """Events of the next unit of a lumi that has `n_events` left: so many that no small rest
     remains."""
-    least = np.array([sizes.least or 1])
-    wanted = int(sizes.wanted(np.array([n_left]), least)[0])
-    parts = max(round(n_events / wanted), -(-n_events // sizes.limit), 1)
+    wanted = sizes.wanted(n_left)
+    parts = max(round(n_events / wanted), ceil(n_events / min(_SLACK * wanted, sizes.limit)), 1)
     return -(-n_events // parts)
 
 
 def _end(r: EntryRange, wanted: int, clusters: Sequence[int]) -> int:
-    """Where a unit that begins with this range ends: at the cluster nearest to the wanted size if
-    one is near enough; else exactly there, or with the range."""
+    """Where a unit that begins with this range ends: where a cluster does, if that is near the
+    wanted size; else so that units of equal sizes end there. The end of the range is one, too."""
     target = r.first + max(wanted, 1)
     if target >= r.last:
         return r.last
+    nearest = r.first + (wanted + 1) // 2
     after = bisect_left(clusters, target)
-    near = [c for c in clusters[max(after - 1, 0) : after + 1] if 2 * (c - r.first) >= wanted]
-    near = [c for c in near if c - r.first <= _SLACK * wanted and c < r.last]
-    return min(near, key=lambda c: abs(c - target), default=target)
+    near = [c for c in clusters[max(after - 1, 0) : after + 1] if nearest <= c < r.last] or [r.last]
+    end = min(near, key=lambda c: abs(c - target))
+    n_events = end - r.first
+    n_units = max(round(n_events / wanted), ceil(n_events / int(_SLACK * wanted)))
+    return r.first + ceil(n_events / n_units)
 
 
 def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:

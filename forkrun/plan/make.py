@@ -10,7 +10,7 @@ from forkrun.config import Distribution, JobConfig, MergeOrder
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.distribute import by_lumi, by_turns
-from forkrun.plan.guided import UnitSizes, cut_for_all
+from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import Plan
 from forkrun.plan.pieces import Pieces
@@ -62,8 +62,8 @@ def _distribute(
     children = max(forking.children, 1)
     match forking.distribution:
         case Distribution.GUIDED:
-            least, most = forking.min_unit_events, forking.max_unit_events
-            sizes = UnitSizes(n_events, forking.balance_for, least, most)
+            least, most = forking.min_unit_events or LEAST, forking.max_unit_events
+            sizes = UnitSizes(n_events, least, most)
             return cut_for_all(selected, ranks, sizes, [file.clusters for file in index])
         case Distribution.LUMI:
             return by_lumi(selected, children)

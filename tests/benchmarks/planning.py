@@ -26,7 +26,7 @@ from forkrun.studies.simulation import (
     synthetic_index,
 )
 from forkrun.studies.simulation.costs import Costs
-from forkrun.studies.simulation.hand_out import busy_times, take_turns, unit_times
+from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
 from forkrun.studies.simulation.layout import Layout
 
 MILLION = SyntheticInput(files=100_000, lumis=10, events=100)
@@ -47,9 +47,11 @@ MODELS: dict[str, tuple[CostModel, bool]] = {  # whether they are turned around
     "last 33 %": (FIRST_33, True),
     "lumis ± 50 %": (CostModel(per_lumi=0.5), False),
 }
-# _SHARES, _SMALLEST, _SLACK
-CONSTANTS = ((4, 8, 1.5), (8, 8, 1.25), (10, 8, 1.25), (12, 4, 1.25), (12, 8, 1.5), (12, 8, 1.25),
-             (12, 16, 1.25), (16, 8, 1.25))  # fmt: skip
+CONSTANTS = ((1024, 1 / 32), (2048, 1 / 32), (3072, 1 / 8), (3072, 1 / 32), (3072, 1 / 128),
+             (6144, 1 / 32))  # fmt: skip
+"""Units of the present size in what is left, part of a job left with its last units."""
+TIME_PER_CHILD_S = 60.0
+"""Time that the events of the job would take each child."""
 
 
 def main() -> None:
@@ -74,8 +76,8 @@ def million_lumis() -> None:
     for way in Distribution:
         config = JobConfig(forking=ForkingConfig(distribution=way, children=256))
         plan = timed(f"plan, {way.value}", partial(make_plan, config, index))
-        unit_s = timed("  times of units", partial(unit_times, plan, layout, costs, 0.007))
-        timed("  handed out", partial(busy_times, plan, unit_s))
+        unit_s = timed("  times of units", partial(unit_times, plan, layout, costs))
+        timed("  handed out", partial(hand_out, plan, unit_s, Overheads(0.007)))
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     print(f"{'peak memory of all':<22}{peak_mb:8.0f} MB\n")
 
@@ -92,12 +94,12 @@ def constants(children: int) -> None:
     """A row for each choice."""
     inputs = [(index, layout_of(index)) for index in map(synthetic_index, SHAPES)]
     print(f"worst utilization of {children} children:", ", ".join(MODELS))
-    print("shares  smallest  slack  units")
-    for shares, smallest, slack in CONSTANTS:
-        guided._SHARES, guided._SMALLEST, guided._SLACK = shares, smallest, slack
+    print("of left  last part  units")
+    for of_left, last_part in CONSTANTS:
+        guided._UNITS_LEFT, guided._LAST_PART = of_left, last_part
         rows = [worst(inputs, model, turned, children) for model, turned in MODELS.values()]
         found = "  ".join(f"{u:.3f}" for u, _ in rows)
-        print(f"{shares:6}  {smallest:8}  {slack:5}  {rows[0][1]:5}  {found}")
+        print(f"{of_left:7}  {last_part:9.4f}  {rows[0][1]:5}  {found}")
 
 
 def worst(
@@ -106,10 +108,13 @@ def worst(
     """Utilization, and the number of units of the first input."""
     found = []
     for index, layout in inputs:
-        plan = make_plan(JobConfig(), index)
-        costs = draw_costs(model, layout, 1)
+        plan = make_plan(JobConfig(forking=ForkingConfig(children=children)), index)
+        of_event = replace(model, mean_s=TIME_PER_CHILD_S * children / layout.n_entries)
+        costs = draw_costs(of_event, layout, 1)
         costs = turn_around(costs) if turned else costs
-        busy_s = take_turns(unit_times(plan, layout, costs, 0.0), children)
+        at_cluster = plan.units.at_cluster([file.clusters for file in index])
+        unit_s = unit_times(plan, layout, costs)
+        busy_s = hand_out(plan, unit_s, Overheads(), at_cluster).busy_s
         found.append((float(busy_s.mean() / busy_s.max()), len(plan.units)))
     return min(u for u, _ in found), found[0][1]
 

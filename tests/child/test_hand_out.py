@@ -18,9 +18,7 @@ def plan_of(distribution: Distribution, children: int, n_lumis: int = 6) -> Plan
         LumiRange(1, lumi, 100 * lumi, 100 * lumi + 100, "0" * 32) for lumi in range(n_lumis)
     )
     n = 100 * n_lumis
-    forking = ForkingConfig(
-        children=children, distribution=distribution, balance_for=1, min_unit_events=50
-    )
+    forking = ForkingConfig(children=children, distribution=distribution, min_unit_events=50)
     file = FileIndex("a.root", "a", n, (0, n), ranges, ())
     return make_plan(JobConfig(forking=forking), [file])
 
@@ -80,8 +78,11 @@ def test_only_lumis_that_were_begun_are_finished() -> None:
         assert len(list(iter(lambda: queue.take(1), None))) == n_more  # noqa: B023
 
 
-def taken_stretches(queue: UnitQueue, n_wanted: int) -> list[tuple[int, int]]:
-    return list(iter(lambda: queue.take_stretch(0, lambda _: n_wanted), None))
+def taken_stretches(
+    queue: UnitQueue, n_wanted: int, to_cluster: int | None = None
+) -> list[tuple[int, int]]:
+    events = n_wanted, to_cluster or n_wanted
+    return list(iter(lambda: queue.take_stretch(0, lambda _: events), None))
 
 
 def test_stretches_have_at_most_the_wanted_events_and_one_unit_at_least() -> None:
@@ -106,9 +107,9 @@ def test_what_is_wanted_depends_on_what_is_left() -> None:
     queue = UnitQueue(np.arange(4), np.full(4, 10), np.ones(4, dtype=np.bool_))
     seen: list[int] = []
 
-    def all_of(n_left: int) -> int:
+    def all_of(n_left: int) -> tuple[int, int]:
         seen.append(n_left)
-        return 20
+        return 20, 20
 
     while queue.take_stretch(0, all_of):
         pass
@@ -120,7 +121,7 @@ def test_stretches_taken_by_several_processes_cover_each_unit_once(tmp_path: Pat
     for child in range(4):
         if os.fork() == 0:
             lines = []
-            while taken := queue.take_stretch(child, lambda n_left: n_left // 9):
+            while taken := queue.take_stretch(child, lambda n_left: (n_left // 9, n_left // 9)):
                 lines.append(f"{taken[0]} {taken[1]}")
             (tmp_path / str(child)).write_text("\n".join(lines))
             os._exit(0)
@@ -138,7 +139,15 @@ def test_a_stretch_ends_with_a_cluster_if_one_is_near() -> None:
     at_cluster = np.zeros(20, dtype=np.bool_)
     at_cluster[[0, 5, 9, 17]] = True
     queue = UnitQueue(np.arange(20), ones, ones.astype(np.bool_), at_cluster)
-    assert taken_stretches(queue, 4) == [(0, 5), (5, 4), (9, 4), (13, 4), (17, 3)]
+    assert taken_stretches(queue, 4, 5) == [(0, 5), (5, 4), (9, 4), (13, 4), (17, 3)]
+
+
+def test_a_stretch_goes_on_to_the_end_of_a_cluster_as_far_as_it_may() -> None:
+    ones = np.ones(40, dtype=np.int64)
+    at_cluster = np.zeros(40, dtype=np.bool_)
+    at_cluster[[0, 12, 32]] = True
+    queue = UnitQueue(np.arange(40), ones, ones.astype(np.bool_), at_cluster)
+    assert taken_stretches(queue, 4, 12)[:4] == [(0, 12), (12, 4), (16, 4), (20, 12)]
 
 
 def test_units_know_whether_they_begin_with_a_cluster() -> None:

@@ -16,7 +16,7 @@ def run(
     """Sizes of the stretches of one child that is alone, whose calls cost so much."""
     sizes = []
     while n_events:
-        n = min(max(10, pace.n_wanted(n_events)), n_events)  # units have ten events
+        n = min(max(10, pace.n_wanted(n_events)[0]), n_events)  # units have ten events
         n_calls = -(-n // pace.block) if pace.block else 1
         cpu_s = n_calls * s_per_call + n * s_per_event
         pace.note(n, slowness * cpu_s, cpu_s, n_bytes * min(n, pace.block))
@@ -51,9 +51,14 @@ def test_blocks_stay_small_where_events_cost_all() -> None:
     assert pace.block <= 8 * 8192
 
 
-def test_expensive_events_are_taken_one_by_one_at_first_and_for_a_second_at_most_later() -> None:
+def test_few_events_are_taken_before_it_is_known_what_they_cost() -> None:
+    assert Pace(2, None).n_wanted(1_000_000) == (16, 16)
+    assert Pace(2, None).n_wanted(64 * 2 * 5) == (5, 5)
+    assert Pace(256, None).n_wanted(1_000) == (1, 1)
+
+
+def test_expensive_events_are_taken_for_a_second_at_most() -> None:
     pace = Pace(1, None)
-    assert pace.n_wanted(100_000) == 1
     sizes = run(pace, 200, s_per_call=0.03, s_per_event=1.0)
     assert set(sizes) == {10}
     assert pace.block == 8192
@@ -77,14 +82,37 @@ def test_a_given_block_size_is_kept() -> None:
 def test_stretches_take_a_second_at_most_and_become_smaller_at_the_end() -> None:
     pace = Pace(4, 0)
     pace.note(1000, 0.001, 0.001, 0)  # a million events per second
-    assert pace.n_wanted(100_000_000) == 1_000_000
-    assert pace.n_wanted(1_200_000) == 100_000
-    assert pace.n_wanted(30_000) == 20_000
-    assert pace.n_wanted(1_000) == 1_000
+    assert pace.n_wanted(1_000_000_000) == (1_000_000, 6_000_000)
+    assert pace.n_wanted(1_200_000) == (100_000, 125_000)
+    assert pace.n_wanted(30_000) == (20_000, 25_000)
+    assert pace.n_wanted(1_000) == (1_000, 1_000)
+
+
+def test_stretches_go_on_to_a_cluster_only_while_others_have_as_much_to_do() -> None:
+    pace = Pace(4, 0)
+    pace.note(1000, 1.0, 1.0, 0)
+    assert pace.n_wanted(192_000) == (1_000, 4_000)
+    assert pace.n_wanted(24_000) == (1_000, 1_250)
 
 
 def test_what_calls_cost_decides_how_short_the_last_stretches_are() -> None:
     cheap, dear = Pace(2, None), Pace(2, None)
     run(cheap, 500_000, s_per_call=0.001, s_per_event=1e-6)
     run(dear, 500_000, s_per_call=0.05, s_per_event=1e-6)
-    assert 3 * cheap.n_wanted(100_000) < 2 * dear.n_wanted(100_000)
+    assert 3 * cheap.n_wanted(100_000)[0] < 2 * dear.n_wanted(100_000)[0]
+
+
+def test_the_last_stretches_do_not_become_shorter_than_what_calls_cost() -> None:
+    """Blocks have long ceased to grow then."""
+    pace = Pace(2, None)
+    sizes = run(pace, 200_000, s_per_call=0.1, s_per_event=2e-6)
+    assert len(sizes) < 15
+    assert sum(size < 1_000 for size in sizes) <= 4
+
+
+def test_a_few_expensive_events_are_not_taken_for_the_cost_of_calls() -> None:
+    pace = Pace(4, 0)
+    run(pace, 400_000, s_per_call=0.0, s_per_event=1e-5)
+    for _ in range(3):
+        pace.note(1_000, 0.1, 0.1, 0)
+    assert pace.n_wanted(2_000)[0] < 400

@@ -171,7 +171,7 @@ def test_paths_of_all_kinds_have_documented_ends(
 
 
 def hostile_numbers() -> Iterator[list[str]]:
-    keys = ("job.seed", "forking.children", "forking.balance_for", "forking.recycle_memory",
+    keys = ("job.seed", "forking.children", "forking.max_unit_events", "forking.recycle_memory",
             "recovery.hang_timeout", "threads.per_child", "threads.block_size", "limits.walltime",
             "monitoring.trace_calls", "monitoring.sampling_interval_s", "source.max_events",
             "x.y.z", "modules.0.label", "job", "limits.memory")  # fmt: skip

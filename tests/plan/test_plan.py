@@ -8,8 +8,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkrun._core import EventDigest
@@ -238,55 +239,69 @@ def test_a_wrong_mask_says_where(tmp_path: Path, text: str, problem: str) -> Non
         read_lumi_mask(str(file))
 
 
-@given(inputs, st.integers(1, 64), st.integers(1, 5), st.sampled_from([None, 1, 4]))
+@given(inputs, st.sampled_from([None, 1, 5]), st.sampled_from([None, 1, 4]))
 def test_guided_units_do_not_depend_on_the_number_of_children(
-    sizes: Sizes, balance_for: int, least: int, most: int | None
+    sizes: Sizes, least: int | None, most: int | None
 ) -> None:
     plans = []
     for children in (0, 1, 7, 300):
-        forking = ForkingConfig(
-            children=children, balance_for=balance_for, min_unit_events=least, max_unit_events=most
-        )
+        forking = ForkingConfig(children=children, min_unit_events=least, max_unit_events=most)
         plans.append(make_plan(JobConfig(forking=forking), index_of(sizes)))
     assert all(plan.units == plans[0].units for plan in plans)
     assert most is None or plans[0].units.n_events.max(initial=0) <= most
     assert Counter(entries_of(plans[0])) == Counter(all_entries(sizes))
 
 
+def planned(file: FileIndex, **forking: int) -> Plan:
+    return make_plan(JobConfig(forking=ForkingConfig(**forking)), [file])
+
+
+def one_lumi(n_events: int, cluster: int) -> FileIndex:
+    clusters = (*range(0, n_events, cluster), n_events)
+    return FileIndex("a", "a", n_events, clusters, (LumiRange(1, 1, 0, n_events, NO_DIGEST),), ())
+
+
 def test_guided_units_are_large_at_first_and_small_at_the_end() -> None:
-    forking = ForkingConfig(balance_for=8, min_unit_events=1)
-    plan = make_plan(JobConfig(forking=forking), index_of([[(1, 1, 100_000)]]))
-    sizes = plan.units.n_events
-    assert sizes[0] == -(-100_000 // (12 * 8))
-    assert sizes[-1] <= -(-100_000 // (12 * 8 * 8))
-    assert all(later <= earlier for earlier, later in itertools.pairwise(sizes))
+    sizes = planned(one_lumi(10_000_000, 10_000_000)).units.n_events
+    first = 10_000_000 * (1 + 1 / 32) / (12 * 256)
+    assert sizes[0] == pytest.approx(first, rel=0.25)
+    assert sizes[-1] == pytest.approx(first / 33, rel=0.25)
+    tenths = [part.mean() for part in np.array_split(sizes, 10)]
+    assert all(later < earlier for earlier, later in itertools.pairwise(tenths))
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**6))
+@settings(max_examples=20)
+def test_one_large_lumi_has_units_for_256_children_and_not_many_more(
+    n_events: int, cluster: int
+) -> None:
+    cluster = max(cluster, n_events // 10_000)
+    sizes = planned(one_lumi(n_events, cluster)).units.n_events
+    assert min(n_events // 13, 2_400) <= len(sizes) <= 25_000
+    assert sizes.sum() == n_events
+    assert sizes.max() <= max(n_events / (9 * 256) + 1, 13)
+
+
+@given(st.integers(1, 400), st.integers(1, 3_000), st.integers(20_000, 200_000))
+@settings(max_examples=20)
+def test_every_border_of_a_cluster_within_reach_is_one_of_units(
+    least: int, cluster: int, n_events: int
+) -> None:
+    """Where clusters are at least as large as the units that are wanted."""
+    units = planned(one_lumi(n_events, cluster), min_unit_events=least).units
+    largest = max(n_events * (1 + 1 / 32) / (12 * 256), least)
+    if cluster > 2 * largest:
+        assert set(range(0, n_events - 2 * cluster, cluster)) <= set(units.first.tolist())
 
 
 def test_small_lumis_stay_whole_and_large_ones_are_cut_where_clusters_begin() -> None:
     ranges = (LumiRange(1, 1, 0, 900, NO_DIGEST), LumiRange(1, 2, 900, 903, NO_DIGEST))
     clusters = (*range(0, 903, 75), 903)
     file = FileIndex("a.root", "a", 903, clusters, ranges, ())
-    forking = ForkingConfig(balance_for=1, min_unit_events=1)
-    units = make_plan(JobConfig(forking=forking), [file]).units
+    units = planned(file, min_unit_events=75).units
     cut = [(r.first, r.last) for unit in units if unit.lumi == 1 for r in unit.ranges]
-    assert cut[:3] == [(0, 75), (75, 150), (150, 225)]
-    assert all(last - first <= 75 for first, last in cut)
+    assert cut == [(first, first + 75) for first in range(0, 900, 75)]
     assert [unit.n_events for unit in units if unit.lumi == 2] == [3]
-
-
-@pytest.mark.parametrize(
-    ("cluster", "least"),
-    [(8_000, 1_000), (40, 10), (64_000, 64_000 // (6 * 8))],
-    ids=["an eighth of a cluster", "at least 10", "six units for each of balance_for children"],
-)
-def test_units_that_are_cut_have_a_least_size_that_follows_the_clusters(
-    cluster: int, least: int
-) -> None:
-    clusters = (*range(0, 64_000, cluster), 64_000)
-    file = FileIndex("a", "a", 64_000, clusters, (LumiRange(1, 1, 0, 64_000, NO_DIGEST),), ())
-    sizes = make_plan(JobConfig(forking=ForkingConfig(balance_for=8)), [file]).units.n_events
-    expected = max(least, 64_000 // (12 * 8 * 8))
-    assert sizes.min() == pytest.approx(expected, rel=0.1)
 
 
 def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:

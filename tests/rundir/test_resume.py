@@ -160,7 +160,7 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
     [
         ({"job": {"seed": 5}}, "configuration: job"),
         ({"source": {"max_events": 100}}, "configuration: source"),
-        ({"forking": {"balance_for": 1}}, "units of work"),
+        ({"forking": {"max_unit_events": 1}}, "units of work"),
         ({"threads": {"block_size": 5}}, "threads.block_size"),
     ],
 )

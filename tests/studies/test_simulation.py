@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from forkrun.cli import main
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
-from forkrun.plan import make_plan
+from forkrun.plan import Plan, make_plan
 from forkrun.studies.simulation import (
     CostModel,
     Costs,
@@ -31,11 +33,8 @@ from forkrun.studies.simulation import (
     synthetic_index,
 )
 from forkrun.studies.simulation.costs import Shape
-from forkrun.studies.simulation.hand_out import busy_times, take_turns, unit_times
-from forkrun.studies.simulation.reading import cluster_reads, mean_read_entries
-
-LARGE_EVENTS_FIRST = CostModel(first_fraction=0.0303, first_factor=10)
-"""What `contiguous` makes of it with 8 children: utilization 0.4."""
+from forkrun.studies.simulation.hand_out import HandedOut, Overheads, hand_out, unit_times
+from forkrun.studies.simulation.reading import Reads, reads_of
 
 
 @st.composite
@@ -46,7 +45,6 @@ def jobs(draw: st.DrawFn) -> tuple[JobConfig, list[FileIndex]]:
         distribution=draw(st.sampled_from(list(Distribution))),
         children=draw(st.integers(1, 9)),
         events_per_turn=draw(st.integers(1, 20)),
-        balance_for=draw(st.integers(1, 9)),
         min_unit_events=draw(st.sampled_from([None, 1, 7])),
     )
     return JobConfig(forking=forking), synthetic_index(shape)
@@ -63,66 +61,103 @@ models = st.builds(
 )
 
 
-@given(jobs(), models, st.sampled_from([0.0, 0.005]))
-def test_busy_times_are_the_events_costs_and_the_units_overhead(
-    job: tuple[JobConfig, list[FileIndex]], model: CostModel, overhead_s: float
+def handed_out(
+    config: JobConfig,
+    index: list[FileIndex],
+    drawn: Costs | None = None,
+    overheads: Overheads = Overheads(),  # noqa: B008 -- frozen
+) -> tuple[Plan, HandedOut, Reads]:
+    plan, layout = make_plan(config, index), layout_of(index)
+    unit_s = unit_times(plan, layout, drawn or draw_costs(CostModel(), layout, 1))
+    at_cluster = plan.units.at_cluster([file.clusters for file in index])
+    out = hand_out(plan, unit_s, overheads, at_cluster)
+    return plan, out, reads_of(plan, layout, out.first_unit)
+
+
+@given(jobs(), models, st.sampled_from([0.0, 0.005]), st.sampled_from([0.0, 0.02]))
+def test_busy_times_are_what_events_stretches_and_calls_cost(
+    job: tuple[JobConfig, list[FileIndex]], model: CostModel, stretch_s: float, call_s: float
 ) -> None:
     config, index = job
-    plan, layout = make_plan(config, index), layout_of(index)
-    drawn = draw_costs(model, layout, 1)
-    unit_s = unit_times(plan, layout, drawn, overhead_s)
-    busy_s = busy_times(plan, unit_s)
-    expected_s = drawn.before_s[-1] + len(plan.units) * overhead_s
-    assert len(busy_s) == config.forking.children
-    assert busy_s.sum() == pytest.approx(expected_s)
-    assert busy_s.max() * (1 + 1e-9) >= expected_s / config.forking.children
-    assert busy_s.max() * (1 + 1e-9) >= unit_s.max()
+    drawn = draw_costs(model, layout_of(index), 1)
+    _, out, _ = handed_out(config, index, drawn, Overheads(stretch_s, call_s))
+    n_stretches = len(out.first_unit)  # no stretch has as many events as a first block
+    expected_s = drawn.before_s[-1] + n_stretches * (stretch_s + call_s)
+    assert len(out.busy_s) == config.forking.children
+    assert out.busy_s.sum() == pytest.approx(expected_s)
+    assert out.busy_s.max() * (1 + 1e-9) >= expected_s / config.forking.children
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 9))
-def test_a_free_child_takes_the_next_unit_and_nobody_waits(times: list[int], children: int) -> None:
-    ends = [0] * children
-    for time in times:
-        ends[ends.index(min(ends))] += time
-    busy_s = take_turns(np.array(times, dtype=np.float64), children)
-    assert sorted(busy_s.tolist()) == sorted(ends)
-    assert busy_s.max() <= sum(times) / children + max(times)
+def test_blocks_of_a_given_size_are_calls() -> None:
+    index = synthetic_index(SyntheticInput(1, 1, 10_000))
+    config = JobConfig(forking=ForkingConfig(children=1))
+    drawn = draw_costs(CostModel(Shape.CONSTANT, 1e-9), layout_of(index), 1)
+    _, out, _ = handed_out(config, index, drawn, Overheads(0.0, 1.0, 10))
+    sizes = np.diff(np.append(first_events(index, config)[out.first_unit], 10_000))
+    assert out.busy_s.sum() == pytest.approx(sum(-(-n // 10) for n in sizes.tolist()), rel=1e-6)
+
+
+def first_events(index: list[FileIndex], config: JobConfig) -> np.ndarray[tuple[int], Any]:
+    """(n_units,) number of events before each."""
+    n_events = make_plan(config, index).units.n_events
+    return np.cumsum(n_events) - n_events
 
 
 @given(jobs())
-def test_cluster_reads_are_counted_unit_by_unit(job: tuple[JobConfig, list[FileIndex]]) -> None:
+def test_no_child_is_idle_while_there_are_stretches(
+    job: tuple[JobConfig, list[FileIndex]],
+) -> None:
+    """Where any child takes any: nobody ends sooner than another begins its last stretch."""
     config, index = job
-    plan = make_plan(config, index)
-    pairs = set()
-    for unit in plan.units:
-        for r in unit.ranges:
-            begins = index[r.file].clusters[:-1]
-            ends = index[r.file].clusters[1:]
-            for cluster, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-                if begin < r.last and r.first < end:
-                    pairs.add((unit.number, r.file, cluster))
+    drawn = draw_costs(CostModel(Shape.CONSTANT, 1.0), layout_of(index), 1)
+    plan, out, _ = handed_out(config, index, drawn)
+    if plan.is_shared:
+        n_events = np.diff(np.append(first_events(index, config)[out.first_unit], plan.n_events))
+        busy_s = out.busy_s[: len(plan.busy_children())]
+        assert busy_s.max() - busy_s.min() <= n_events.max() + 1e-6
+
+
+@given(jobs())
+def test_reads_and_clusters_are_counted_stretch_by_stretch(
+    job: tuple[JobConfig, list[FileIndex]],
+) -> None:
+    config, index = job
+    plan, out, reads = handed_out(config, index)
+    layout = layout_of(index)
+    pairs, n_reads = set(), 0
+    ends = [*out.first_unit.tolist()[1:], len(plan.units)]
+    for first, end in zip(out.first_unit.tolist(), ends, strict=True):
+        ranges = plan.units.stretch(first, end - first).ranges
+        n_reads += len(ranges)
+        for r in ranges:
+            borders = pairwise(index[r.file].clusters)
+            for cluster, (begin, last) in enumerate(borders):
+                if begin < r.last and r.first < last:
+                    pairs.add((first, r.file, cluster))
     clusters = {pair[1:] for pair in pairs}
-    assert cluster_reads(plan, layout_of(index)) == pytest.approx(len(pairs) / len(clusters))
+    assert reads.per_cluster(layout) == pytest.approx(len(pairs) / len(clusters))
+    assert reads.mean_entries == pytest.approx(plan.n_events / n_reads)
 
 
 def test_round_robin_reads_event_by_event() -> None:
-    index = synthetic_index(SyntheticInput(2, 5, 40))
+    index = synthetic_index(SyntheticInput(2, 5, 40, cluster=20))
     forking = ForkingConfig(children=4, distribution="round-robin", events_per_turn=1)
-    assert mean_read_entries(make_plan(JobConfig(forking=forking), index)) == 1.0
+    _, _, reads = handed_out(JobConfig(forking=forking), index)
+    assert (reads.mean_entries, reads.mean_clusters(layout_of(index))) == (1.0, 1 / 20)
     whole = ForkingConfig(children=4, distribution="lumi")
-    assert mean_read_entries(make_plan(JobConfig(forking=whole), index)) == 40.0
+    _, _, reads = handed_out(JobConfig(forking=whole), index)
+    assert (reads.mean_entries, reads.mean_clusters(layout_of(index))) == (40.0, 2.0)
 
 
 def simulated(
     shape: SyntheticInput,
     children: int,
-    model: CostModel = LARGE_EVENTS_FIRST,
-    **forking: int,
+    model: CostModel,
 ) -> dict[str, Simulated]:
     """By distribution."""
     index = synthetic_index(shape)
     drawn = draw_costs(model, layout_of(index), 1)
-    config = JobConfig(forking=ForkingConfig(events_per_turn=1, **forking))
+    config = JobConfig(forking=ForkingConfig(events_per_turn=1))
     rows = compare(config, index, drawn, Settings((children,), 0.005))
     return {row.distribution: row for row in rows}
 
@@ -134,29 +169,51 @@ def test_the_published_case_comes_out_and_guided_mends_it() -> None:
     assert rows["contiguous"].utilization == pytest.approx(0.4, abs=0.02)
     assert rows["round-robin 1"].utilization == pytest.approx(0.95, abs=0.02)
     assert (rows["guided"].utilization or 0) >= 0.98
-    assert rows["guided"].mean_read_entries >= 10 * rows["round-robin 1"].mean_read_entries
 
 
+MINUTE_S = 60.0
+"""Time that the events of a job take each child, without those that take longer."""
+
+
+def job_of_a_minute(children: int, lumi: int | None, cluster: int = 500) -> SyntheticInput:
+    """Events of a millisecond, in lumis of so many events or in one."""
+    n_events = int(children * MINUTE_S / 1e-3)
+    return SyntheticInput(1, n_events // (lumi or n_events), lumi or n_events, cluster)
+
+
+@pytest.mark.parametrize("children", [2, 8, 32, 256])
+@pytest.mark.parametrize("lumi", [None, 500], ids=["one lumi", "small lumis"])
 @pytest.mark.parametrize(
-    ("shape", "children", "balance_for"),
-    [
-        (SyntheticInput(10, 200, 200), 8, 32),
-        (SyntheticInput(10, 200, 200), 32, 32),
-        (SyntheticInput(20, 500, 100), 256, 32),
-        (SyntheticInput(100, 100, 100), 256, 256),
-    ],
+    ("fraction", "turned"),
+    [(0.0, False), (0.03, False), (0.03, True), (1 / 3, False)],
+    ids=["alike", "first", "last", "a third"],
 )
-@pytest.mark.parametrize("fraction", [0.0303, 1 / 3])
-def test_guided_uses_its_children_and_reads_as_much_at_a_time_as_contiguous(
-    shape: SyntheticInput, children: int, balance_for: int, fraction: float
+def test_guided_uses_its_children_and_reads_whole_clusters(
+    children: int, lumi: int | None, fraction: float, turned: bool
 ) -> None:
-    model = CostModel(first_fraction=fraction, first_factor=10)
-    rows = simulated(shape, children, model, balance_for=balance_for)
-    guided, contiguous = rows["guided"], rows["contiguous"]
-    assert (guided.utilization or 0) >= 0.98
-    assert guided.efficiency >= 0.97
-    assert guided.mean_read_entries >= 0.95 * contiguous.mean_read_entries
-    assert (contiguous.utilization or 1) <= 0.41
+    index = synthetic_index(job_of_a_minute(children, lumi))
+    config = JobConfig(forking=ForkingConfig(children=children))
+    layout = layout_of(index)
+    drawn = draw_costs(CostModel(mean_s=1e-3, first_fraction=fraction, first_factor=10), layout, 1)
+    if turned:
+        entry = drawn.entry[-1] - drawn.entry[::-1]
+        drawn = Costs(drawn.name, entry, drawn.before_s[-1] - drawn.before_s[::-1])
+    _, out, reads = handed_out(config, index, drawn, Overheads(0.007))
+    assert out.busy_s.mean() / out.busy_s.max() >= 0.98
+    assert reads.mean_clusters(layout) >= 0.95
+
+
+def test_events_that_take_long_anywhere_are_no_obstacle_to_guided() -> None:
+    index = synthetic_index(job_of_a_minute(256, None))
+    config = JobConfig(forking=ForkingConfig(children=256))
+    layout = layout_of(index)
+    for place in (0.3, 0.5, 0.85, 0.94):
+        fractions = np.array([0.0, place, place + 0.03, 1.0])
+        cost_s = np.diff(fractions) * layout.n_entries * 1e-3 * np.array([1, 10, 1])
+        entry = (fractions * layout.n_entries).astype(np.int64)
+        costs = Costs("an island", entry, np.concatenate(([0.0], np.cumsum(cost_s))))
+        _, out, _ = handed_out(config, index, costs, Overheads(0.007))
+        assert out.busy_s.mean() / out.busy_s.max() >= 0.98
 
 
 @pytest.mark.parametrize("model", [CostModel(), CostModel(per_lumi=0.5)])
@@ -304,9 +361,11 @@ def test_a_plan_needs_no_input_either(capsys: pytest.CaptureFixture[str]) -> Non
         ["--synthetic", "1x1x1", "--cluster", "0"],
         ["--synthetic", "1x1x1", "--simulate", "--with-children", "0"],
         ["--synthetic", "1x1x1", "--simulate", "--overhead", "-1"],
+        ["--synthetic", "1x1x1", "--simulate", "--per-call", "-1"],
         ["--synthetic", "1x1x1", "--simulate", "--per-lumi", "-1"],
         ["--synthetic", "1x1x1", "--simulate", "--costs", "none.npy"],
         ["--synthetic", "1x1x1", "--set", "forking.childs=3"],
+        ["--synthetic", "1x1x1", "--set", "forking.balance_for=3"],
     ],
 )
 def test_wrong_wishes_are_errors(arguments: list[str]) -> None:

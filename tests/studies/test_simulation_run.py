@@ -24,9 +24,8 @@ N_FIRST = 200
 ORDINARY_S = 0.003
 
 
-def sleeping_job(folder: Path, sleep: str = "SleepByLumi", **forking: Any) -> Path:
-    """Two files, each with 30 lumis that are too small to be cut; an analyzer that sleeps. By lumi
-    a child takes one unit at a time, as in a simulation."""
+def sleeping_job(folder: Path, sleep: str = "Sleep", **forking: Any) -> Path:
+    """Two files, each with 30 lumis that are too small to be cut; an analyzer that sleeps."""
     lumis = [(1, lumi, N_BY_LUMI) for lumi in range(1, N_EVENTS // N_BY_LUMI + 1)]
     halves = lumis[: len(lumis) // 2], lumis[len(lumis) // 2 :]
     files = [
@@ -35,7 +34,7 @@ def sleeping_job(folder: Path, sleep: str = "SleepByLumi", **forking: Any) -> Pa
     ]
     job = {
         "source": {"files": [str(file) for file in files]},
-        "forking": {"balance_for": 3, **forking},
+        "forking": {"min_unit_events": N_BY_LUMI, **forking},
         "modules": [module("sleep", sleep, n_first=N_FIRST, factor=10, time_s=ORDINARY_S)],
         "outputs": [{"label": "events"}],
     }
@@ -61,7 +60,8 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     run = tmp_path / "run"
     ended = forkrun("run", job, "-o", run, "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert len(commits_of(run)) == N_EVENTS // N_BY_LUMI
+    n_stretches = len(commits_of(run))
+    assert n_stretches < N_EVENTS // N_BY_LUMI
     report = json.loads((run / "report.json").read_text())
     measured = report["balance"]["utilization"]
     longest_s = max(child["processing_s"] for child in report["children"])
@@ -69,12 +69,14 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     late = lateness_s(run) / longest_s
     # A busy machine makes children slower than they ask for, never faster.
     nominal = simulated(costs)
-    assert measured == pytest.approx(nominal["utilization"], abs=0.1 + late)
-    assert longest_s > 0.95 * nominal["wall_s"]
+    # What calls cost is learnt from CPU time: a module that sleeps uses none, a simulated one does.
+    assert measured == pytest.approx(nominal["utilization"], abs=0.2 + late)
+    assert nominal["n_stretches"] < N_EVENTS // N_BY_LUMI
+    assert longest_s > 0.95 * nominal["ideal_s"]
     # What units took on this machine is known exactly.
     as_it_was = simulated(run)
-    assert measured == pytest.approx(as_it_was["utilization"], abs=0.05 + late)
-    assert longest_s == pytest.approx(as_it_was["wall_s"], rel=0.05 + late)
+    assert measured == pytest.approx(as_it_was["utilization"], abs=0.1 + late)
+    assert longest_s == pytest.approx(as_it_was["wall_s"], rel=0.1 + late)
 
 
 def lateness_s(run: Path) -> float:
@@ -109,7 +111,7 @@ def test_costs_of_a_run_are_those_of_its_commits(tmp_path: Path, sleep: str) -> 
     last = first + [commit["n_events"] for commit in commits]
     assert costs.of(first, last).tolist() == pytest.approx([c["wall_s"] for c in commits])
     outside_s = sum(c["end_s"] - c["start_s"] - c["wall_s"] for c in commits)
-    assert costs.overhead_s == pytest.approx(outside_s / n_units)
+    assert costs.overhead_s == pytest.approx(outside_s / len(commits))
     with pytest.raises(ConfigError, match="had other input files"):
         read_costs(tmp_path / "run", layout, files[::-1])
     with pytest.raises(ConfigError, match="is not the run directory of a job"):

@@ -27,7 +27,9 @@ _GRACE_S = 10.0
 class RunningJob:
     """`forkrun run` in a process group of its own."""
 
-    def __init__(self, config: JobConfig, folder: Path, settings: Sequence[str]) -> None:
+    def __init__(
+        self, config: JobConfig, folder: Path, settings: Sequence[str], *, merges: bool = False
+    ) -> None:
         """`settings`: texts KEY=VALUE that change the configuration. The run directory is
         `folder`."""
         self.folder = folder
@@ -37,7 +39,8 @@ class RunningJob:
             self._failure.unlink(missing_ok=True)
             write_json(file, config.model_dump(mode="json"))
         command = [sys.executable, "-m", "forkrun", "run", str(file), "-o", str(folder)]
-        command += ["--force", "--quiet", "--no-plots", "--no-merge"]
+        command += ["--force", "--quiet", "--no-plots"]
+        command += [] if merges else ["--no-merge"]
         command += [word for setting in settings for word in ("--set", setting)]
         environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(self._failure)}
         self._process = subprocess.Popen(

@@ -11,9 +11,9 @@ from forkrun.index import FileIndex, LumiRanges
 from forkrun.monitoring.children import spread, utilization
 from forkrun.plan import LumiMask, Plan, Selected, plan_selected, select_events
 from forkrun.studies.simulation.costs import Costs
-from forkrun.studies.simulation.hand_out import busy_times, unit_times
+from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
 from forkrun.studies.simulation.layout import Layout, layout_of
-from forkrun.studies.simulation.reading import cluster_reads, mean_read_entries
+from forkrun.studies.simulation.reading import reads_of
 
 MAX_TURNS = 20_000_000
 """Turns of more than this are not simulated: a plan of them would not fit in memory."""
@@ -21,26 +21,33 @@ MAX_TURNS = 20_000_000
 
 @dataclass(frozen=True)
 class Settings:
-    """`children`: the numbers to try; `overhead_s`: what a unit costs in addition to its events."""
+    """`children`: the numbers to try; `overhead_s`: what committing a stretch costs in addition to
+    its events, `call_s`: what a call of the modules does."""
 
     children: tuple[int, ...]
     overhead_s: float
+    call_s: float = 0.0
 
 
 @dataclass(frozen=True)
 class Simulated:
     """One distribution with one number of children. `ideal_s`: all events' costs, shared evenly,
     with no overhead. `utilization` and `relative_std`, the dispersion: of the times in which
-    children are busy, overhead included, as in a report."""
+    children are busy, overhead included, as in a report. `mean_stretch_events`: events that a child
+    takes at a time; `mean_read_entries`, `mean_read_clusters`: what it reads at a time, in entries
+    and in clusters of the input; `cluster_reads`: stretches that read a cluster."""
 
     distribution: str
     children: int
     n_units: int
+    n_stretches: int
     wall_s: float
     ideal_s: float
     utilization: float | None
     relative_std: float | None
+    mean_stretch_events: float
     mean_read_entries: float
+    mean_read_clusters: float
     cluster_reads: float
 
     @property
@@ -57,9 +64,13 @@ def compare(
     mask: LumiMask | None = None,
 ) -> list[Simulated]:
     """All distributions, each with all numbers of children."""
-    layout, selected = layout_of(index), select_events(config, LumiRanges.of(index), mask)
+    layout, clusters = layout_of(index), [file.clusters for file in index]
+    overheads = Overheads(
+        settings.overhead_s, settings.call_s, config.threads.block_size, costs.cpu_share
+    )
+    selected = select_events(config, LumiRanges.of(index), mask)
     return [
-        _simulate(name, plan, layout, costs, settings.overhead_s)
+        _simulate(name, plan, clusters, layout, costs, overheads)
         for name, changes in _ways(config.forking, selected.n_events)
         for plan in _plans(_with(config, changes), selected, index, settings.children)
     ]
@@ -90,18 +101,30 @@ def _ways(forking: ForkingConfig, n_events: int) -> Iterator[tuple[str, dict[str
             yield f"{way.value} {turn}", {"distribution": way, "events_per_turn": turn}
 
 
-def _simulate(name: str, plan: Plan, layout: Layout, costs: Costs, overhead_s: float) -> Simulated:
-    unit_s = unit_times(plan, layout, costs, overhead_s)
-    busy_s = busy_times(plan, unit_s).tolist()
+def _simulate(
+    name: str,
+    plan: Plan,
+    clusters: Sequence[Sequence[int]],
+    layout: Layout,
+    costs: Costs,
+    overheads: Overheads,
+) -> Simulated:
+    unit_s = unit_times(plan, layout, costs)
+    handed_out = hand_out(plan, unit_s, overheads, plan.units.at_cluster(clusters))
+    reads = reads_of(plan, layout, handed_out.first_unit)
+    busy_s = handed_out.busy_s.tolist()
     dispersion = spread(busy_s)
     return Simulated(
         distribution=name,
         children=plan.children,
         n_units=len(plan.units),
+        n_stretches=len(handed_out.first_unit),
         wall_s=max(busy_s),
-        ideal_s=(float(unit_s.sum()) - len(unit_s) * overhead_s) / len(busy_s),
+        ideal_s=float(unit_s.sum()) / len(busy_s),
         utilization=utilization(busy_s),
         relative_std=dispersion.relative_std if dispersion else None,
-        mean_read_entries=mean_read_entries(plan),
-        cluster_reads=cluster_reads(plan, layout),
+        mean_stretch_events=plan.n_events / len(handed_out.first_unit),
+        mean_read_entries=reads.mean_entries,
+        mean_read_clusters=reads.mean_clusters(layout),
+        cluster_reads=reads.per_cluster(layout),
     )

@@ -70,8 +70,8 @@ def _of_run(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
     entry, rate_s = _rates(plan, layout, commits, mean_s)
     before_s = np.concatenate(([0.0], np.cumsum(np.diff(entry) * rate_s)))
     outside_s = sum(commit.end_s - commit.start_s - commit.wall_s for commit in commits)
-    n_units = sum(commit.n_units for commit in commits)
-    return Costs(path.name, entry, before_s, max(0.0, outside_s / n_units))
+    cpu_share = sum(commit.cpu_s for commit in commits) / (mean_s * n_events) if mean_s else 1.0
+    return Costs(path.name, entry, before_s, max(0.0, outside_s / len(commits)), cpu_share)
 
 
 def _rates(

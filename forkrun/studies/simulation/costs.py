@@ -21,13 +21,15 @@ MAX_CELLS = 1 << 22
 @dataclass(frozen=True, eq=False)
 class Costs:
     """`entry` : (n_knots,) entries of all files in a row, rising; `before_s` : (n_knots,) time of
-    all entries before it [s]. In between, entries cost the same. `overhead_s`: of a unit, where it
-    was measured too."""
+    all entries before it [s]. In between, entries cost the same. `overhead_s`: of a stretch, where
+    it was measured too."""
 
     name: str
     entry: Integers
     before_s: Floats
     overhead_s: float | None = None
+    cpu_share: float = 1.0
+    """CPU time over wall time, of events."""
 
     def of(self, first: Integers, last: Integers) -> Floats:
         """(n,) time of the entries [first, last) [s]."""

@@ -1,22 +1,56 @@
-"""Which child does which units, and how long that takes."""
+"""Which child does which units, and how long that takes: units are handed out as a job does it."""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from forkrun.index.ranges import Integers
+from forkrun.child.hand_out import HandOut
+from forkrun.child.pace import Pace
+from forkrun.index.ranges import Flags, Integers
 from forkrun.plan import Plan
 from forkrun.studies.simulation.costs import Costs, Floats
 from forkrun.studies.simulation.layout import Layout
 
+_FEW = 0.1
+"""Share of units that follow one of the same child: with fewer, each is taken by itself."""
 
-def unit_times(plan: Plan, layout: Layout, costs: Costs, overhead_s: float) -> Floats:
-    """(n_units,) of each, overhead included [s]."""
+
+@dataclass(frozen=True)
+class Overheads:
+    """What is paid for a stretch (`stretch_s`: committing it) and for each call of the modules
+    (`call_s`), in addition to the events. `block_size`: as in the configuration. `cpu_share`: CPU
+    time over wall time; it is learnt from CPU time what calls cost."""
+
+    stretch_s: float = 0.0
+    call_s: float = 0.0
+    block_size: int = 0
+    cpu_share: float = 1.0
+
+    def pace(self, n_children: int) -> Pace:
+        """Pace of a child. Only where calls cost something do blocks grow."""
+        grows = self.call_s and not self.block_size
+        return Pace(n_children, None if grows else self.block_size)
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """`busy_s` : (children,) time that each spends on its stretches [s]; children begin together
+    and wait for nothing, so the longest is the wall time. `first_unit` : (n_stretches,) of each
+    stretch, rising."""
+
+    busy_s: Floats
+    first_unit: Integers
+
+
+def unit_times(plan: Plan, layout: Layout, costs: Costs) -> Floats:
+    """(n_units,) what the events of each cost [s]."""
     first, last = global_ranges(plan, layout)
     before_s = np.concatenate(([0.0], np.cumsum(costs.of(first, last))))
-    times: Floats = np.diff(before_s[plan.units.first_range]) + overhead_s
+    times: Floats = np.diff(before_s[plan.units.first_range])
     return times
 
 
@@ -26,19 +60,65 @@ def global_ranges(plan: Plan, layout: Layout) -> tuple[Integers, Integers]:
     return plan.units.first + shift, plan.units.last + shift
 
 
-def busy_times(plan: Plan, unit_s: Floats) -> Floats:
-    """(children,) time that each child spends on its units [s]. Children begin together and wait
-    for nothing: the longest is the wall time."""
-    children = max(plan.children, 1)
-    if plan.is_shared:
-        return take_turns(unit_s, children)
-    return np.bincount(plan.units.child, unit_s, minlength=children).astype(np.float64)
+def hand_out(
+    plan: Plan, unit_s: Floats, overheads: Overheads, at_cluster: Flags | None = None
+) -> HandedOut:
+    """Hands out all units: the next stretch goes to the child that is free first. Where units of a
+    child hardly ever follow each other, each is a stretch."""
+    if plan.is_shared or _are_together(plan):
+        return _hand_out_stretches(plan, unit_s, overheads, at_cluster)
+    weights = unit_s + overheads.stretch_s + overheads.call_s
+    busy_s = np.bincount(plan.units.child, weights, minlength=max(plan.children, 1))
+    return HandedOut(busy_s.astype(np.float64), np.arange(len(plan.units), dtype=np.int64))
 
 
-def take_turns(unit_s: Floats, children: int) -> Floats:
-    """(children,) busy times where each unit, in plan order, goes to the child that is free
-    first."""
-    ends = [0.0] * children  # a heap
-    for time_s in unit_s.tolist():
-        heapq.heapreplace(ends, ends[0] + time_s)
-    return np.sort(np.array(ends))[::-1]
+def _are_together(plan: Plan) -> bool:
+    child = plan.units.child
+    n_following = int(np.count_nonzero(child[1:] == child[:-1]))
+    return n_following >= _FEW * (len(child) - 1)
+
+
+def _hand_out_stretches(
+    plan: Plan, unit_s: Floats, overheads: Overheads, at_cluster: Flags | None
+) -> HandedOut:
+    everything = np.ones(len(plan.units), dtype=np.bool_)
+    queues = HandOut(plan, everything, everything, at_cluster)
+    children = plan.busy_children()
+    paces = {child: overheads.pace(len(children) if plan.is_shared else 1) for child in children}
+    before_s = np.concatenate(([0.0], np.cumsum(unit_s)))
+    before = np.concatenate(([0], np.cumsum(plan.units.n_events)))
+    busy_s = np.zeros(max(plan.children, 1))
+    firsts = []
+
+    def take(child: int) -> float | None:
+        """Time that the next stretch of this child takes; None if there is none."""
+        pace = paces[child]
+        block = pace.block
+        taken = queues.queue(child).take_stretch(child, pace.n_wanted)
+        if taken is None:
+            return None
+        first, end = taken[0], taken[0] + taken[1]
+        n_events = int(before[end] - before[first])
+        n_calls = max(-(-n_events // block), 1) if block else 1
+        wall_s = float(before_s[end] - before_s[first]) + n_calls * overheads.call_s
+        pace.note(n_events, wall_s, overheads.cpu_share * wall_s, 0)
+        firsts.append(first)
+        return wall_s + overheads.stretch_s
+
+    _in_order_of_time(children, take, busy_s)
+    return HandedOut(busy_s, np.sort(np.array(firsts, dtype=np.int64)))
+
+
+def _in_order_of_time(
+    children: Sequence[int], take: Callable[[int], float | None], busy_s: Floats
+) -> None:
+    """Lets the child that is free first take something, until there is nothing left for any."""
+    free = [(0.0, child) for child in children]  # a heap
+    while free:
+        now_s, child = free[0]
+        taken_s = take(child)
+        if taken_s is None:
+            heapq.heappop(free)
+            busy_s[child] = now_s
+        else:
+            heapq.heapreplace(free, (now_s + taken_s, child))

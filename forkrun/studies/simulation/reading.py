@@ -1,32 +1,61 @@
-"""What a distribution means for reading: long stretches, or the same clusters again and again."""
+"""What a distribution means for reading: long reads, or the same clusters again and again."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from forkrun.index.ranges import Integers
 from forkrun.plan import Plan
 from forkrun.studies.simulation.hand_out import global_ranges
 from forkrun.studies.simulation.layout import Layout
 
 
-def mean_read_entries(plan: Plan) -> float:
-    """Consecutive entries that are read at a time: the mean over the ranges of all units."""
-    return plan.n_events / max(len(plan.units.first), 1)
+@dataclass(frozen=True)
+class Reads:
+    """Consecutive entries that are read at a time, in entries of all files in a row: [first, last)
+    : (n_reads,), with the `stretch` that reads them."""
+
+    stretch: Integers
+    first: Integers
+    last: Integers
+
+    @property
+    def mean_entries(self) -> float:
+        """Entries of a read, on average."""
+        return int((self.last - self.first).sum()) / max(len(self.first), 1)
+
+    def mean_clusters(self, layout: Layout) -> float:
+        """Length of a read over that of a cluster, both on average."""
+        return self.mean_entries * len(layout.cluster) / max(layout.n_entries, 1)
+
+    def per_cluster(self, layout: Layout) -> float:
+        """How many stretches read a cluster, and unzip it, on average over those that are read."""
+        if not len(self.first):
+            return 0.0
+        begin, end = (
+            np.searchsorted(layout.cluster, entry, side="right") - 1
+            for entry in (self.first, self.last - 1)
+        )
+        again = (self.stretch[1:] == self.stretch[:-1]) & (begin[1:] == end[:-1])
+        n_reads = int((end - begin + 1).sum()) - int(again.sum())
+        changes = np.zeros(len(layout.cluster) + 1, dtype=np.int64)
+        np.add.at(changes, begin, 1)
+        np.add.at(changes, end + 1, -1)
+        return n_reads / int((np.cumsum(changes) > 0).sum())
 
 
-def cluster_reads(plan: Plan, layout: Layout) -> float:
-    """How many units read a cluster, and unzip it, on average over the clusters that are read."""
+def reads_of(plan: Plan, layout: Layout, first_unit: Integers) -> Reads:
+    """Reads of stretches that begin with these units, and go on to the next one. Ranges that follow
+    each other in a file are read as one."""
     units = plan.units
     first, last = global_ranges(plan, layout)
-    if not len(first):
-        return 0.0
-    begin, end = (
-        np.searchsorted(layout.cluster, entry, side="right") - 1 for entry in (first, last - 1)
-    )
-    unit = np.repeat(np.arange(len(units)), np.diff(units.first_range))
-    again = (unit[1:] == unit[:-1]) & (begin[1:] == end[:-1])
-    n_reads = int((end - begin + 1).sum()) - int(again.sum())
-    changes = np.zeros(len(layout.cluster) + 1, dtype=np.int64)
-    np.add.at(changes, begin, 1)
-    np.add.at(changes, end + 1, -1)
-    return n_reads / int((np.cumsum(changes) > 0).sum())
+    n_ranges = np.diff(units.first_range[np.append(first_unit, len(units))])
+    stretch = np.repeat(np.arange(len(first_unit)), n_ranges)
+    is_new = np.ones(len(first), dtype=np.bool_)
+    follows = (units.file[1:] == units.file[:-1]) & (first[1:] == last[:-1])
+    is_new[1:] = ~follows | (stretch[1:] != stretch[:-1])
+    begins = np.flatnonzero(is_new)
+    ends = np.append(begins[1:], len(first)) - 1 if len(begins) else begins
+    return Reads(stretch[begins], first[begins], last[ends])

@@ -21,14 +21,15 @@ _COLUMNS = (
     "disper-\nsion",
     "wall\n\\[s]",
     "effi-\nciency",
-    "units",
-    "entries\n/ read",
-    "cluster\nreads",
+    "stret-\nches",
+    "events\neach",
+    "cl. per\nread",
 )
 _WORDS = """\
 utilization: mean over longest busy time, overhead included; dispersion: their
 standard deviation over their mean; efficiency: ideal over actual wall time;
-cluster reads: units that read a cluster, each time anew"""
+stretches: what children take at a time, with their mean number of events;
+clusters per read: length of what a stretch reads in a row"""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Simulation:
     input: str
     costs: str
     overhead_s: float
+    call_s: float
     rows: tuple[Simulated, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Simulation:
             "input": self.input,
             "costs": self.costs,
             "overhead_s": self.overhead_s,
+            "call_s": self.call_s,
             "rows": [{**asdict(row), "efficiency": row.efficiency} for row in self.rows],
         }
 
@@ -61,7 +64,9 @@ def print_simulation(simulation: Simulation) -> None:
     """A table, and what its words mean."""
     console = Console(highlight=False)
     console.print(simulation.input)
-    overhead = f"{1e3 * simulation.overhead_s:.3g} ms per unit"
+    overhead = f"{1e3 * simulation.overhead_s:.3g} ms per stretch"
+    if simulation.call_s:
+        overhead += f", {1e3 * simulation.call_s:.3g} ms per call"
     console.print(f"costs: {simulation.costs}; {overhead}", end="\n\n")
     console.print(_table(simulation))
     console.print(f"\n{_WORDS}")
@@ -82,17 +87,20 @@ def _table(simulation: Simulation) -> Table:
 
 
 def _cells(row: Simulated) -> tuple[str, ...]:
-    entries = f"{row.mean_read_entries:,.{1 if row.mean_read_entries < 100 else 0}f}"
     return (
         f"  {row.distribution}",
         _fraction(row.utilization),
         _fraction(row.relative_std),
         _time(row.wall_s),
         _fraction(row.efficiency),
-        f"{row.n_units:,}",
-        entries,
-        f"{row.cluster_reads:.1f}",
+        f"{row.n_stretches:,}",
+        _number(row.mean_stretch_events),
+        _number(row.mean_read_clusters),
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}" if value < 1 else f"{value:,.{1 if value < 100 else 0}f}"
 
 
 def _fraction(value: float | None) -> str:

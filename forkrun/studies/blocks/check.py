@@ -1,0 +1,138 @@
+"""Runs a job's first events in several layouts, and finds the modules whose results differ."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forkrun.errors import ConfigError, ForkrunError, JobError
+from forkrun.parent.preparation import PreparedJob
+from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same
+from forkrun.studies.blocks.layouts import Layout, filter_outputs, job_of, layouts
+from forkrun.studies.blocks.results import Results, read_results
+from forkrun.studies.measure.jobs import RunningJob
+
+
+@dataclass(frozen=True)
+class Found:
+    """`event`: RUN:LUMI:EVENT of the first one that differs; `layout`: where, from large blocks."""
+
+    difference: Difference
+    event: str
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Checked:
+    """`layouts` that were compared with large blocks; `found`: for each column, decision and
+    histogram that differs, the first layout in which it does. `makers`: for each module the labels
+    of those that make what it reads, as far as modules in Python say so, or that choose the events
+    of an analyzer."""
+
+    layouts: tuple[Layout, ...]
+    found: tuple[Found, ...]
+    makers: Mapping[str, Sequence[str]]
+
+
+def check_blocks(job: PreparedJob, n_events: int) -> Checked:
+    """Runs the first `n_events` of the job. Raises JobError if it fails in one of the layouts."""
+    source = job.config.source
+    if source.only:
+        raise ConfigError("--blocks is for the first events of a job: leave source.only out")
+    if not (source.run_branch and source.lumi_branch and source.event_branch):
+        raise ConfigError("--blocks compares event by event: the source has to have event ids")
+    with tempfile.TemporaryDirectory(prefix="forkrun-blocks-") as folder:
+        return _Study(job, Path(folder)).check(min(n_events, job.plan.n_events))
+
+
+class _Study:
+    def __init__(self, job: PreparedJob, folder: Path) -> None:
+        self._config, self._folder = job.config, folder
+        self._columns_of = job.schedule.columns_of
+        self._columns = [name for names in self._columns_of.values() for name in names]
+        self._filters = filter_outputs(job.config, _filters(job))
+        self._makers = _makers(job)
+
+    def check(self, n_events: int) -> Checked:
+        tried = tuple(layouts(n_events))
+        found: dict[tuple[str, str], Found] = {}
+        for layout in tried:
+            one, other = self._results_of(layout)
+            for difference in differences(one, other, self._columns_of):
+                key = (difference.module, difference.what)
+                if key not in found:
+                    event = self._event(difference, layout, one)
+                    found[key] = Found(difference, event, layout)
+        return Checked(tried, tuple(found.values()), self._makers)
+
+    def _event(self, difference: Difference, layout: Layout, results: Results) -> str:
+        place = difference.place
+        if place is None:
+            place = self._first_of_histogram(difference, layout)
+        return ":".join(map(str, results.ids[place].tolist()))
+
+    def _first_of_histogram(self, difference: Difference, layout: Layout) -> int:
+        """Runs fewer events until it is known with which one the sums begin to differ."""
+        key = (difference.module, difference.what.removeprefix("histogram "))
+
+        def differs(n_events: int) -> bool:
+            one, other = self._results_of(layout.of_first(n_events))
+            return not is_same(one.histograms.get(key), other.histograms.get(key))
+
+        return first_place(differs, layout.n_events)
+
+    def _results_of(self, layout: Layout) -> tuple[Results, Results]:
+        """Results in this layout, and of the same events in large blocks."""
+        both = (layout, Layout(layout.n_events))
+        jobs = [self._start(each) for each in both]
+        try:
+            for job, each in zip(jobs, both, strict=True):
+                _wait_for(job, each)
+        finally:
+            for job in jobs:
+                job.stop()
+        source, columns = self._config.source, self._columns
+        one, other = (read_results(job.folder, source, columns, self._filters) for job in jobs)
+        return one, other
+
+    def _start(self, layout: Layout) -> RunningJob:
+        config = job_of(self._config, layout, self._columns, self._filters)
+        return RunningJob(config, self._folder / layout.name, (), merges=True)
+
+
+def _wait_for(job: RunningJob, layout: Layout) -> None:
+    while not job.has_ended():
+        pass
+    try:
+        job.check()
+    except ForkrunError as error:
+        what = f"{layout.words}, the first {layout.n_events:,} events: {error}"
+        raise JobError(what) from error
+
+
+def _filters(job: PreparedJob) -> list[str]:
+    """Labels of filters on paths. A module in C++ that books no histogram may be one; if it is not,
+    it accepts all events in every layout."""
+    schedule = job.schedule
+    named = dict.fromkeys(label for labels in job.config.paths.values() for label in labels)
+    analyzers = {histogram.module for histogram in schedule.core.histograms()}
+    analyzers |= {label for label, module in schedule.modules.items() if module.kind != "filter"}
+    return [label for label in named if label not in analyzers]
+
+
+def _makers(job: PreparedJob) -> dict[str, list[str]]:
+    """For each module the labels of those on which its results depend."""
+    schedule = job.schedule
+    maker = {name: label for label, names in schedule.columns_of.items() for name in names}
+    makers = {
+        label: [maker[name] for name in module.consumes if name in maker]
+        for label, module in schedule.modules.items()
+    }
+    filters = _filters(job)
+    for labels in job.config.paths.values():
+        for place, label in enumerate(labels):
+            if label not in filters:
+                makers.setdefault(label, []).extend(labels[:place])
+    return makers

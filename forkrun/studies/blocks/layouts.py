@@ -1,0 +1,87 @@
+"""Layouts of the same events, and the job that shows what modules make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from forkrun.base.quantities import plural
+from forkrun.config import (
+    Distribution,
+    ForkingConfig,
+    JobConfig,
+    MergeConfig,
+    MonitoringConfig,
+    OutputConfig,
+    RecoveryConfig,
+    ThreadsConfig,
+)
+
+PRODUCTS = "products"
+"""Label of the output with all new columns of all events."""
+_SHOWN = ((1, 100, 1), (7, 2_000, 1), (1_000, None, 2))
+"""Events of a block, events of the job (None: all), children. Calls of small blocks take long."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`block_size`: events; 0: as in a job where nothing is said. More than one child: each has one
+    part of the input, so modules have not seen all events that come before."""
+
+    n_events: int
+    block_size: int = 0
+    children: int = 1
+
+    @property
+    def words(self) -> str:
+        """The layout for people."""
+        size = (
+            f"blocks of {plural(self.block_size, 'event')}" if self.block_size else "large blocks"
+        )
+        return size + (f" in {self.children} children" if self.children > 1 else "")
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        return f"{self.n_events}-{self.block_size}-{self.children}"
+
+    def of_first(self, n_events: int) -> Layout:
+        """The same for fewer events."""
+        return replace(self, n_events=n_events)
+
+
+def layouts(n_events: int) -> list[Layout]:
+    """What is compared with the layout of large blocks in one child."""
+    found = [Layout(min(n or n_events, n_events), size, by) for size, n, by in _SHOWN]
+    return [layout for layout in found if layout.n_events > 1]
+
+
+def filter_outputs(config: JobConfig, labels: Iterable[str]) -> dict[str, str]:
+    """Label of the output, and name of the path, that has the events of each of these filters."""
+    stem = "filter"
+    while any(name.startswith(stem) for name in config.paths):
+        stem += "_"
+    return {label: f"{stem}{number}" for number, label in enumerate(labels)}
+
+
+def job_of(
+    config: JobConfig, layout: Layout, columns: Sequence[str], filters: Mapping[str, str]
+) -> JobConfig:
+    """The job in this layout: it keeps these columns of all events, the ids of the events that each
+    filter by itself accepts, and the histograms of its units."""
+    ids = (config.source.run_branch, config.source.lumi_branch, config.source.event_branch)
+    outputs = [OutputConfig(label=PRODUCTS, keep=(*ids, *columns))]
+    outputs += [OutputConfig(label=name, paths=(name,), keep=ids) for name in filters.values()]
+    update = {
+        "source": config.source.model_copy(update={"max_events": layout.n_events}),
+        "forking": ForkingConfig(children=layout.children, distribution=Distribution.CONTIGUOUS),
+        "recovery": RecoveryConfig(hang_timeout=config.recovery.hang_timeout),
+        "threads": ThreadsConfig(block_size=layout.block_size),
+        "memory": config.memory.model_copy(update={"warm_up": False}),
+        "limits": config.limits.model_copy(update={"walltime": None}),
+        "paths": config.paths | {name: (label,) for label, name in filters.items()},
+        "outputs": tuple(outputs),
+        "merge": MergeConfig(keep_temporary=True, carry=False),
+        "monitoring": MonitoringConfig(),
+    }
+    return config.model_copy(update=update)

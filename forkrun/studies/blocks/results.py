@@ -1,0 +1,53 @@
+"""What modules made of events: read from the run directory of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.config import SourceConfig
+from forkrun.merge.histograms import sum_histograms
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.histogram_sums import HistogramSums
+from forkrun.studies.blocks.layouts import PRODUCTS
+
+Column = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+EventIds = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """`ids` : (n_events, 3) run, lumi, event of all events. `columns`: by name; `accepted`: by the
+    filter's label, (n, 3) ids of the events that it accepts; `histograms`: by module and name."""
+
+    ids: EventIds
+    columns: Mapping[str, Column]
+    accepted: Mapping[str, EventIds]
+    histograms: Mapping[tuple[str, str], HistogramSums]
+
+
+def read_results(
+    folder: Path, source: SourceConfig, columns: Sequence[str], filters: Mapping[str, str]
+) -> Results:
+    """Reads what the layout in this run directory has left."""
+    run = RunDirectory(folder)
+    names = [source.run_branch, source.lumi_branch, source.event_branch]
+
+    def ids_of(label: str) -> EventIds:
+        found = _core.read_columns(str(run.merged(label)), source.tree, names)
+        return np.stack([np.asarray(found[name]).astype(np.uint64) for name in names], axis=1)
+
+    products = str(run.merged(PRODUCTS))
+    parts = sorted((folder / "units").glob("*/histograms.bin"))
+    return Results(
+        ids_of(PRODUCTS),
+        _core.read_columns(products, source.tree, columns) if columns else {},
+        {label: ids_of(name) for label, name in filters.items()},
+        {(module, name): sums for module, name, sums in sum_histograms(parts)},
+    )
