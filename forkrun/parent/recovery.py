@@ -86,7 +86,7 @@ class Recovery:
     def __init__(self, settings: RecoveryConfig, units: Units) -> None:
         self._settings = settings
         self._units = units
-        self._requeued: list[int] = []
+        self._requeued: set[int] = set()
         self._suspicion: Counter[int] = Counter()
         """Crashes by unit since it was last investigated."""
         self._n_crashes: Counter[int] = Counter()
@@ -114,14 +114,14 @@ class Recovery:
 
     def requeue(self, units: Iterable[int]) -> None:
         """Notes units that have to be done again."""
-        self._requeued += [u for u in units if u not in self._requeued and u not in self._open]
+        self._requeued.update(unit for unit in units if unit not in self._open)
 
     def assignment(self) -> Assignment:
         """What a child that is forked now does: a probe if one is due; else all requeued units."""
         if self._probes:
             unit = self._probes.pop(0)
             return Assignment(Purpose.PROBE, (unit,), self._open[unit].entries)
-        first, self._requeued = tuple(sorted(self._requeued)), []
+        first, self._requeued = tuple(sorted(self._requeued)), set()
         left_out = {unit: self._bad[unit] for unit in first if unit in self._bad}
         n_together = max(-(-len(first) // _PARTS), 1)
         alone = frozenset(first) & (self._alone | left_out.keys())
@@ -182,7 +182,7 @@ class Recovery:
 
     def _investigate(self, unit: int) -> str:
         self._open[unit] = Investigation(self._ranges(unit))
-        self._requeued = [u for u in self._requeued if u != unit]
+        self._requeued.discard(unit)
         self._probes.append(unit)
         n = self._suspicion[unit]
         return f"unit {unit} has crashed its child {n} times: its events are tried one by one"
