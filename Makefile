@@ -100,11 +100,12 @@ bench-sampling: build ## how much memory is shared, what looking at it costs, an
 bench-recovery: build ## what killed children and a killed parent cost beyond lost work: a quarter of an hour
 	$(BIN)/python tests/benchmarks/recovery.py $(BENCH_ARGS)
 
-lint: $(VENV)/environment
+lint: build ## linters of Python and C++; clang-tidy looks only at what it has not found clean before
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/tidy.py $(BUILD)
 
 format: $(VENV)/environment
 	$(BIN)/ruff check --fix .

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
+
+import numpy as np
 
 from forkrun.errors import VerificationError
 from forkrun.rundir.ledger import Commit
+
+
+Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class PlannedUnit(Protocol):
@@ -26,36 +30,48 @@ class PlannedUnit(Protocol):
         """Number of its lumi in the run."""
 
     @property
-    def n_events(self) -> int:
-        """Number of events to be read."""
-
-    @property
     def ranges(self) -> Sequence[tuple[int, int, int]]:
         """File, first and last of each range of entries."""
+
+
+class PlannedUnits(Protocol):
+    """Units of a plan in merge order."""
+
+    @property
+    def n_events(self) -> Integers:
+        """(n_units,) number of events to be read of each."""
+
+    def __iter__(self) -> Iterator[PlannedUnit]: ...
 
 
 def _n_covered(commit: Commit) -> int:
     return commit.n_events + len(commit.skipped)
 
 
-def merge_order(units: Sequence[PlannedUnit], commits: Iterable[Commit]) -> list[Commit]:
-    """The commits in plan order. Raises VerificationError unless each unit of the plan was
-    committed exactly once, with all of its events."""
-    commits = list(commits)
-    by_unit = {number: commit for commit in commits for number in commit.units}
-    planned = {unit.number: unit.n_events for unit in units}
-    counts = Counter(number for commit in commits for number in commit.units)
-    problems = [f"unit {number} was committed {n} times" for number, n in counts.items() if n > 1]
-    problems += [f"unit {n} is not in the plan" for n in sorted(by_unit.keys() - planned.keys())]
-    missing = sorted(planned.keys() - by_unit.keys())
-    if missing:
+def merge_order(
+    n_events: Integers, commits: Iterable[Commit], *, is_whole: bool = True
+) -> list[Commit]:
+    """The commits in plan order. `n_events` : (n_units,) of the units of the plan. Raises
+    VerificationError unless each was committed exactly once, with all of its events; not
+    `is_whole`: some may be missing."""
+    ordered = sorted(commits, key=lambda commit: commit.unit)
+    n_units = len(n_events)
+    n_times = np.zeros(max([n_units, *(c.places.stop for c in ordered)]), dtype=np.int64)
+    for commit in ordered:
+        n_times[commit.places] += 1
+    twice = np.flatnonzero(n_times > 1)
+    problems = [f"unit {n} was committed {n_times[n]} times" for n in twice]
+    others = n_units + np.flatnonzero(n_times[n_units:])
+    problems += [f"unit {number} is not in the plan" for number in others]
+    missing = np.flatnonzero(n_times[:n_units] == 0)
+    if is_whole and len(missing):
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        problems.append(f"{len(missing)} of {len(planned)} units were not committed: {shown}")
-    for commit in commits:
-        n_planned = sum(planned.get(number, 0) for number in commit.units)
-        if _n_covered(commit) != n_planned and commit.unit in planned:
-            n_read = _n_covered(commit)
+        problems.append(f"{len(missing)} of {n_units} units were not committed: {shown}")
+    for commit in ordered:
+        n_planned = int(n_events[commit.places].sum())
+        n_read = _n_covered(commit)
+        if n_read != n_planned and commit.unit < n_units:
             problems.append(f"unit {commit.unit}: {n_read} events were read, not {n_planned}")
     if problems:
         raise VerificationError("\n".join(problems))
-    return [by_unit[unit.number] for unit in units if by_unit[unit.number].unit == unit.number]
+    return ordered

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import published, published_folder, write_json
-from forkrun.merge.order import PlannedUnit
+from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parts import check_part
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
@@ -35,7 +35,7 @@ class Planned:
     """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
     `is_whole`: every unit has to be there, else what is there is merged."""
 
-    units: Sequence[PlannedUnit]
+    units: PlannedUnits
     files: Sequence[str]
     n_events: int
     digest: str | None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.durable import published
 from forkrun.merge.histograms import sum_histograms, write_histograms
-from forkrun.merge.order import PlannedUnit, merge_order
+from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_output
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.verify import check_read, total_digest
@@ -45,7 +45,7 @@ def merge_run(
     of units of which it has the events, `on_open` the number of each input file just before it is
     opened. Raises VerificationError, InputError or OutputError; nothing is then under the name of
     the output that failed. DamagedFilesError: units have to be done again."""
-    ordered = merge_order(_units_to_merge(planned, commits), commits)
+    ordered = merge_order(planned.units.n_events, commits, is_whole=planned.is_whole)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
     if planned.is_whole:
@@ -60,13 +60,6 @@ def merge_run(
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
     return MergeSummary(read.count, read.hex, outputs, *histograms)
-
-
-def _units_to_merge(planned: Planned, commits: Sequence[Commit]) -> Sequence[PlannedUnit]:
-    if planned.is_whole:
-        return planned.units
-    committed = {number for commit in commits for number in commit.units}
-    return [unit for unit in planned.units if unit.number in committed]
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:

@@ -93,8 +93,7 @@ py::dtype dtype_of(ElementType element) {
 }
 
 py::object arrays_of(const Column& column) {
-  const auto values =
-      view(column.values_buffer(), dtype_of(column.type().element), column.n_values());
+  auto values = view(column.values_buffer(), dtype_of(column.type().element), column.n_values());
   if (column.type().shape == Shape::scalar) {
     return values;
   }

@@ -19,6 +19,7 @@ namespace {
 class HeldObject {
  public:
   explicit HeldObject(py::object object) : object_{std::move(object)} {}
+  // NOLINTNEXTLINE(bugprone-exception-escape): throws only if Python has gone, which ends us, too
   ~HeldObject() {
     const py::gil_scoped_acquire acquire;
     object_ = py::object{};
@@ -48,7 +49,7 @@ void print_traceback(const py::object& exception) {
   }
   try {
     py::module_::import("traceback").attr("print_exception")(exception);
-  } catch (const py::error_already_set&) {  // the exception itself is what counts
+  } catch (const py::error_already_set&) {  // passed over: the exception itself counts
   }
 }
 

@@ -42,6 +42,7 @@ void raise_all(const std::vector<std::string>& problems) {
 }
 
 /// Errors of the core are errors for people, with their exit codes.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is pybind11's
 void translate(std::exception_ptr pointer) {
   try {
     if (pointer) {

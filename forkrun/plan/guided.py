@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 
 from forkrun.index.ranges import Integers
-from forkrun.plan.model import ANY_CHILD, EntryRange
+from forkrun.plan.model import ANY_CHILD
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
@@ -90,20 +90,22 @@ def _cut_lumi(
     sizes: UnitSizes,
     clusters: Clusters,
 ) -> list[_Cut]:
-    n_events = sum(int(selected.last[p] - selected.first[p]) for p in places)
-    part, missing, room = 0, _share(n_events, n_left, sizes), sizes.limit
+    columns = (selected.file[places], selected.first[places], selected.last[places])
+    ranges = list(zip(places, *(column.tolist() for column in columns), strict=True))
+    n_events = sum(last - first for *_, first, last in ranges)
+    limit = sizes.limit
+    part, missing, room = 0, _share(n_events, n_left, sizes), limit
     cut = []
-    for place in places:
-        r = EntryRange(*(int(c[place]) for c in (selected.file, selected.first, selected.last)))
-        while r.first < r.last:
-            end = min(_end(r, missing, clusters[r.file]), r.first + room)
-            cut.append((place, part, r.first, end))
-            taken = end - r.first
+    for place, file, first, last in ranges:
+        while first < last:
+            end = min(_end(first, last, missing, clusters[file]), first + room)
+            cut.append((place, part, first, end))
+            taken = end - first
             n_events, n_left = n_events - taken, n_left - taken
             missing, room = missing - taken, room - taken
-            if end < r.last or 2 * missing <= taken:
-                part, missing, room = part + 1, _share(n_events, n_left, sizes), sizes.limit
-            r = r._replace(first=end)
+            if end < last or 2 * missing <= taken:
+                part, missing, room = part + 1, _share(n_events, n_left, sizes), limit
+            first = end
     return cut
 
 
@@ -115,19 +117,22 @@ def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
     return -(-n_events // parts)
 
 
-def _end(r: EntryRange, wanted: int, clusters: Sequence[int]) -> int:
-    """Where a unit that begins with this range ends: where a cluster does, if that is near the
-    wanted size; else so that units of equal sizes end there. The end of the range is one, too."""
-    target = r.first + max(wanted, 1)
-    if target >= r.last:
-        return r.last
-    nearest = r.first + (wanted + 1) // 2
+def _end(first: int, last: int, wanted: int, clusters: Sequence[int]) -> int:
+    """Where a unit that begins with the range [first, last) ends: where a cluster does, if that is
+    near the wanted size; else so that units of equal sizes end there. The end of the range is one,
+    too."""
+    target = first + max(wanted, 1)
+    if target >= last:
+        return last
     after = bisect_left(clusters, target)
-    near = [c for c in clusters[max(after - 1, 0) : after + 1] if nearest <= c < r.last] or [r.last]
-    end = min(near, key=lambda c: abs(c - target))
-    n_events = end - r.first
+    end = clusters[after] if after < len(clusters) and clusters[after] < last else last
+    before = clusters[after - 1] if after else 0
+    is_near = first + (wanted + 1) // 2 <= before
+    if is_near and (end == last or target - before <= end - target):
+        end = before
+    n_events = end - first
     n_units = max(round(n_events / wanted), ceil(n_events / int(_SLACK * wanted)))
-    return r.first + ceil(n_events / n_units)
+    return first + ceil(n_events / n_units)
 
 
 def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:

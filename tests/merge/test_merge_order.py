@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.base.durable import published
 from forkrun.errors import VerificationError
-from forkrun.merge.order import merge_order
-from forkrun.plan import EntryRange, Unit
+from forkrun.merge.order import Integers, merge_order
 from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 
 
-def unit(number: int, n_events: int = 10) -> Unit:
-    return Unit(number, 0, 1, number, (EntryRange(0, 0, n_events),))
+def units(n: int) -> Integers:
+    """Events of each unit of a plan."""
+    return np.full(n, 10, dtype=np.int64)
 
 
 def commit(number: int, n_events: int = 10, n_units: int = 1) -> Commit:
@@ -31,16 +32,15 @@ def commit(number: int, n_events: int = 10, n_units: int = 1) -> Commit:
 
 @given(st.permutations(range(12)))
 def test_commits_in_any_order_are_merged_in_plan_order(numbers: list[int]) -> None:
-    ordered = merge_order([unit(n) for n in range(12)], [commit(n) for n in numbers])
+    ordered = merge_order(units(12), [commit(n) for n in numbers])
     assert [c.unit for c in ordered] == list(range(12))
 
 
 @given(st.sets(st.integers(0, 9)), st.integers(0, 9))
 def test_a_unit_missing_or_twice_is_an_error(missing: set[int], twice: int) -> None:
-    units = [unit(n) for n in range(10)]
     commits = [commit(n) for n in range(10) if n not in missing] + [commit(twice)]
     with pytest.raises(VerificationError) as caught:
-        merge_order(units, [*commits, commit(twice)])
+        merge_order(units(10), [*commits, commit(twice)])
     assert f"unit {twice} was committed" in str(caught.value)
     left = missing - {twice}
     assert (f"{len(left)} of 10 units were not committed" in str(caught.value)) == bool(left)
@@ -48,9 +48,9 @@ def test_a_unit_missing_or_twice_is_an_error(missing: set[int], twice: int) -> N
 
 def test_units_of_another_plan_and_wrong_counts_are_errors() -> None:
     with pytest.raises(VerificationError, match="unit 1 is not in the plan"):
-        merge_order([unit(0)], [commit(0), commit(1)])
+        merge_order(units(1), [commit(0), commit(1)])
     with pytest.raises(VerificationError, match="unit 0: 9 events were read, not 10"):
-        merge_order([unit(0)], [commit(0, n_events=9)])
+        merge_order(units(1), [commit(0, n_events=9)])
 
 
 def test_a_ledger_reads_back_and_an_unfinished_line_is_no_commit(tmp_path: Path) -> None:
@@ -79,15 +79,14 @@ def test_nothing_is_under_the_final_name_until_all_is_written(tmp_path: Path) ->
 
 
 def test_a_commit_of_several_units_covers_each_of_them() -> None:
-    units = [unit(n) for n in range(6)]
-    ordered = merge_order(units, [commit(4, 20, 2), commit(0), commit(1, 30, 3)])
+    ordered = merge_order(units(6), [commit(4, 20, 2), commit(0), commit(1, 30, 3)])
     assert [(c.unit, c.n_units) for c in ordered] == [(0, 1), (1, 3), (4, 2)]
     with pytest.raises(VerificationError, match="unit 1: 29 events were read, not 30"):
-        merge_order(units, [commit(0), commit(1, 29, 3), commit(4, 20, 2)])
+        merge_order(units(6), [commit(0), commit(1, 29, 3), commit(4, 20, 2)])
     with pytest.raises(VerificationError, match="unit 3 was committed 2 times"):
-        merge_order(units, [commit(0), commit(1, 30, 3), commit(3, 30, 3)])
+        merge_order(units(6), [commit(0), commit(1, 30, 3), commit(3, 30, 3)])
     with pytest.raises(VerificationError, match="unit 6 is not in the plan"):
-        merge_order(units, [commit(0), commit(1, 30, 3), commit(4, 30, 3)])
+        merge_order(units(6), [commit(0), commit(1, 30, 3), commit(4, 30, 3)])
 
 
 @pytest.mark.parametrize("n_units", [0, -1, 10**18, 1.5, "3"])

@@ -64,7 +64,7 @@ TaskGroup::TaskGroup() {
 TaskGroup::~TaskGroup() {
   try {
     wait();
-  } catch (...) {  // Lost, as we say.
+  } catch (...) {  // passed over: lost, as we say
   }
 }
 

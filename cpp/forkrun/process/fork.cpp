@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <system_error>
 
 #include <forkrun/process/child_signals.hpp>
@@ -65,8 +65,10 @@ void offer_to_oom_killer() {
     return;
   }
   std::array<char, 16> text{};
-  if (::read(file, text.data(), text.size() - 1) > 0) {
-    const auto score = std::min(std::atoi(text.data()) + 100, 1000);
+  const auto n_read = ::read(file, text.data(), text.size());
+  int score = 0;
+  if (n_read > 0 && std::from_chars(text.data(), text.data() + n_read, score).ec == std::errc{}) {
+    score = std::min(score + 100, 1000);
     const auto length = std::snprintf(text.data(), text.size(), "%d", score);
     (void)!::pwrite(file, text.data(), static_cast<std::size_t>(length), 0);
   }

@@ -68,7 +68,7 @@ void for_each_reference(PyObject* object, const std::function<void(PyObject*)>& 
   for_each_element(array, [&](const std::byte* element) {
     for (const auto offset : offsets) {
       PyObject* item = nullptr;
-      std::memcpy(&item, element + offset, sizeof(item));
+      std::memcpy(&item, element + offset, sizeof(PyObject*));
       use(item);
     }
   });

@@ -221,7 +221,7 @@ bool LaneGuard::pass_by(std::uint32_t node) {
   return true;
 }
 
-void LaneGuard::fail(std::uint32_t node, std::exception_ptr failure) {
+void LaneGuard::fail(std::uint32_t node, const std::exception_ptr& failure) {
   tasks_->note_failure(failure);
   tasks_->failed_node_ = node;
   leave(node);

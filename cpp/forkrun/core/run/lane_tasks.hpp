@@ -29,7 +29,7 @@ class LaneGuard {
   [[nodiscard]] bool enter(std::uint32_t node);
   void leave(std::uint32_t node);
   [[nodiscard]] bool pass_by(std::uint32_t node);
-  void fail(std::uint32_t node, std::exception_ptr failure);
+  void fail(std::uint32_t node, const std::exception_ptr& failure);
   void take_over();
   void end_called(std::uint32_t node, std::exception_ptr failure);
   void wait_for(std::uint32_t asker, std::uint32_t product);

@@ -214,7 +214,7 @@ void LaneTasks::note_failure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const ProductNotMade&) {
-    // Something else has failed before, and was noted.
+    // passed over: something else has failed before, and was noted
   } catch (...) {
     unit_->fail(UnitInFlight::at_block(lane_.block().sequence()), failure);
   }

@@ -29,7 +29,7 @@ std::size_t entry_size_of(TBranch& branch) {
     const auto& leaf = static_cast<TLeaf&>(*object);
     const std::string_view type{leaf.IsA()->GetName()};
     constexpr std::string_view numbers = "OBSILGFD";
-    if (type.size() != 6 || numbers.find(type[5]) == numbers.npos ||
+    if (type.size() != 6 || numbers.find(type[5]) == std::string_view::npos ||
         leaf.GetLeafCount() != nullptr) {
       return 0;
     }

@@ -24,7 +24,7 @@ std::string there_are(const std::string& name, TFile& file) {
   if (names.empty()) {
     return "; there is none in it";
   }
-  const auto hint = nearest_name_hint(name, names);
+  auto hint = nearest_name_hint(name, names);
   if (!hint.empty()) {
     return hint;
   }

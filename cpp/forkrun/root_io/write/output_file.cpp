@@ -142,7 +142,7 @@ void OutputFile::abandon() noexcept {
   try {
     const CapturedMessages messages;
     file_.reset();
-  } catch (...) {  // the file is removed whatever ROOT says of it
+  } catch (...) {  // passed over: the file is removed whatever ROOT says
   }
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
