@@ -10,7 +10,6 @@ import numpy as np
 from forkrun.errors import VerificationError
 from forkrun.rundir.ledger import Commit
 
-
 Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
