@@ -15,6 +15,7 @@ import uproot
 from forkrun.base.progress import progress_line
 from forkrun.child.affinity import cpus_of
 from forkrun.plan import Plan
+from forkrun.rundir.ledger import read_ledgers
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, Ended, environment, forkrun, jets_job, ledger_units, write_job
 
@@ -90,8 +91,10 @@ def test_flags_and_settings_override_the_file(events: Path, tmp_path: Path) -> N
 
 def test_temporary_outputs_are_kept_if_asked_for(events: Path, tmp_path: Path) -> None:
     run(tmp_path, jets_job([events], merge={"keep_temporary": True}), "-q")
-    units = sorted(p.name for p in (tmp_path / "run/units").iterdir())
-    assert units == [f"{number:06d}" for number in range(12)]
+    folders = sorted(p.name for p in (tmp_path / "run/units").iterdir())
+    commits = sorted(commit.unit for commit in read_ledgers(tmp_path / "run/ledger"))
+    assert folders == [f"{number:06d}" for number in commits]
+    assert folders
 
 
 def test_cpu_affinity_gives_each_child_its_own_cpus(events: Path, tmp_path: Path) -> None:
