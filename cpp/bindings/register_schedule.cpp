@@ -84,6 +84,9 @@ class JobScheduleBuilder {
   [[nodiscard]] NamesAndTypes produced_columns() const {
     return names_and_types_of(builder_.produced_columns());
   }
+  [[nodiscard]] std::map<std::string, Strings> columns_by_module() const {
+    return builder_.columns_by_module();
+  }
   [[nodiscard]] Strings consumed_source_columns() const {
     return builder_.consumed_source_columns();
   }
@@ -167,6 +170,7 @@ void register_schedule(py::module_& module) {
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
            py::arg("branches"), py::arg("products"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
+      .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
       .def("compile", &JobScheduleBuilder::compile);
 }

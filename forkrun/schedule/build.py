@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
-    `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
-    `watch`: finds out which pages become private in children."""
+    `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
+    holds; `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -106,11 +106,13 @@ def build_schedule(
     columns = [(b.name, b.type) for b in branches.values() if b.readable]
     builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
     problems = _load_plugins(config)
-    modules, columns_of, module_problems = _add_modules(builder, config, conditions)
+    modules, module_problems = _add_modules(builder, config, conditions)
     problems += module_problems
     failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
     for name, labels in config.paths.items():
         builder.add_path(name, [label for label in labels if label not in failed])
+    by_module = builder.columns_by_module()
+    columns_of = {m.label: by_module[m.label] for m in config.modules if m.label in by_module}
     outputs = {}
     for output in config.outputs:
         outputs[output.label], output_problems = _add_output(
@@ -175,17 +177,13 @@ def plugin_path(plugin: str) -> str:
 
 def _add_modules(
     builder: _core.ScheduleBuilder, config: JobConfig, conditions: Conditions
-) -> tuple[dict[str, PythonModule], dict[str, list[str]], list[str]]:
-    """Gives the modules in Python, the columns that each of all modules makes, and problems."""
+) -> tuple[dict[str, PythonModule], list[str]]:
     modules: dict[str, PythonModule] = {}
-    columns_of: dict[str, list[str]] = {}
     problems: list[str] = []
     steps = StepsInARow()
     for entry in config.modules:
         if entry.type.startswith("cpp:"):
-            n_before = len(builder.produced_columns())
             problems += _add_cpp_module(builder, entry)
-            columns_of[entry.label] = [name for name, _ in builder.produced_columns()[n_before:]]
             steps.end(f'module "{entry.label}" was constructed')
             continue
         with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
@@ -200,13 +198,12 @@ def _add_modules(
             problems += error.problems
             continue
         modules[entry.label] = module
-        columns_of[entry.label] = list(module.produces)
         builder.add_python_module(
             entry.label, module.kind, module, module.consumes, module.produces,
             module.random_name, module.one_lumi,
         )  # fmt: skip
         steps = StepsInARow()
-    return modules, columns_of, problems
+    return modules, problems
 
 
 def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:

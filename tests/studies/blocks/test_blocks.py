@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.config import JobConfig
+from forkrun.config import JobConfig, validate
+from forkrun.parent.preparation import prepare
 from forkrun.studies.blocks.compare import first_decision, first_difference, first_place
 from forkrun.studies.blocks.layouts import Layout, filter_outputs, layouts
 from forkrun.studies.blocks.results import Column, EventIds
+from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.files import write_events
 from tests.support.jobs import Ended, forkrun, write_job
 
@@ -64,6 +66,30 @@ def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
         " (blocks of 1 000 events in 2 children)",
     ]
     assert "take block.random" in ended.err
+
+
+def test_columns_of_modules_in_cpp_are_those_that_each_makes(tmp_path: Path) -> None:
+    """Whatever their order in the alphabet."""
+    (file,) = write_sample(tmp_path / "a.root", SampleSettings(10, 1, 1))
+    modules = [
+        {"label": "smear", "type": "cpp:MuonSmearing"},
+        {"label": "jets", "type": f"python:{HERE / 'modules.py'}:CountJets"},
+        {"label": "dimuon", "type": "cpp:DimuonMass"},
+        {"label": "two", "type": "cpp:TwoMuons"},
+    ]
+    job = {
+        "job": {"plugins": ["forkrun_modules"]},
+        "source": {"files": [str(file)]},
+        "forking": {"children": 1},
+        "modules": modules,
+        "paths": {"p": ["two"]},
+    }
+    found = prepare(validate(job, "job")).schedule.columns_of
+    assert {label: sorted(names) for label, names in found.items()} == {
+        "smear": ["SmearedMuon_pt"],
+        "jets": ["Hard_pt", "n_jets"],
+        "dimuon": ["Dimuon_mass", "GoodMuon_pt"],
+    }
 
 
 def test_a_module_that_fails_in_one_layout_says_in_which(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -114,6 +115,9 @@ class ScheduleBuilder {
 
   /// Name and type of every column that modules produce, sorted by name.
   [[nodiscard]] std::vector<ColumnDescription> produced_columns() const;
+
+  /// Names of these columns by label of the module that makes them.
+  [[nodiscard]] std::map<std::string, std::vector<std::string>> columns_by_module() const;
 
   /// Source columns that some module or output consumes (directly), sorted by name.
   [[nodiscard]] std::vector<std::string> consumed_source_columns() const;

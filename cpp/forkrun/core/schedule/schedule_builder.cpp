@@ -122,16 +122,33 @@ void ScheduleBuilder::add_output(
   });
 }
 
+namespace {
+
+bool is_produced_column(const Product& product) {
+  return product.type && product.module != none && product.type->cpp_type == typeid(Column);
+}
+
+}  // namespace
+
 std::vector<ColumnDescription> ScheduleBuilder::produced_columns() const {
   std::vector<ColumnDescription> columns;
   for (const auto& product : impl_->job.products.products()) {
-    const auto& type = product.type;
-    if (type && product.module != none && type->cpp_type == typeid(Column)) {
-      columns.push_back({product.name, type->column});
+    if (is_produced_column(product)) {
+      columns.push_back({product.name, product.type->column});
     }
   }
   std::ranges::sort(columns, {}, &ColumnDescription::name);
   return columns;
+}
+
+std::map<std::string, std::vector<std::string>> ScheduleBuilder::columns_by_module() const {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const auto& product : impl_->job.products.products()) {
+    if (is_produced_column(product)) {
+      names[impl_->job.modules[product.module].label].push_back(product.name);
+    }
+  }
+  return names;
 }
 
 std::vector<std::string> ScheduleBuilder::consumed_source_columns() const {

@@ -204,6 +204,14 @@ TEST_F(ScheduleTest, columns_made_and_columns_read_are_known_before_compiling) {
   EXPECT_EQ(builder.consumed_source_columns(), (Strings{"MET_pt", "run"}));
 }
 
+TEST_F(ScheduleTest, columns_are_told_by_the_module_that_makes_them) {
+  producer("late", {"MET_pt"}, {"z", "b"});
+  filter("f", {"z"});
+  producer("early", {"MET_pt"}, {"a"});
+  const std::map<std::string, Strings> expected{{"late", {"z", "b"}}, {"early", {"a"}}};
+  EXPECT_EQ(builder.columns_by_module(), expected);
+}
+
 TEST_F(ScheduleTest, only_what_is_needed_has_a_node) {
   producer("unneeded", {"MET_pt"}, {"y"});
   producer("needed", {}, {"z"});
