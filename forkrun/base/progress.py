@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ class ProgressBar:
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what
-        self._shown: tuple[Progress, TaskID] | None = None
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
         self._n_done = 0
@@ -58,9 +58,12 @@ class ProgressBar:
         self._drawn_s = now_s
         self._draw()
 
+    @cached_property
+    def _shown(self) -> tuple[Progress, TaskID]:
+        """Begins when there is something to show."""
+        return _begin_bar(self._total, self._what)
+
     def _draw(self) -> None:
-        if self._shown is None:
-            self._shown = _begin_bar(self._total, self._what)
         bar, task = self._shown
         rate = self._n_done / max(time.monotonic() - self._start_s, 1e-9)
         bar.update(task, completed=self._n_done, rate=f"{rate:,.0f}/s")
@@ -68,8 +71,7 @@ class ProgressBar:
 
     def close(self) -> None:
         self._draw()
-        if self._shown is not None:
-            self._shown[0].stop()
+        self._shown[0].stop()
 
 
 def _begin_bar(total: int, what: str) -> tuple[Progress, TaskID]:

@@ -111,7 +111,7 @@ def _validated(
 
 def in_user_code(error: BaseException) -> str:
     """Type, message and the last line of the user's own code."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    frames = _frames_of_others(error)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"
 
@@ -119,12 +119,17 @@ def in_user_code(error: BaseException) -> str:
 def lines_in_user_code(error: BaseException) -> str:
     """The lines of the user's own code that led to an exception, each on a new line; those of
     libraries only if there are no others."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    frames = _frames_of_others(error)
     own = [frame for frame in frames if not _is_of_library(frame.filename)] or frames
     return "".join(
         f"\n  {frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
         for frame in own[-_MOST_LINES:]
     )
+
+
+def _frames_of_others(error: BaseException) -> list[traceback.FrameSummary]:
+    """All but forkrun's own."""
+    return [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
 
 
 def _is_of_library(filename: str) -> bool:

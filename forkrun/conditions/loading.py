@@ -43,9 +43,9 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     except (Exception, SystemExit) as error:
         if refused := refusal(error):
             raise refused from error
-        if isinstance(error, OSError) and error.errno is None:  # NumPy's, of a seek that failed
-            raise InputError(f"{payload.where}: {_explain(source, payload, error)}") from None
-        raise ConfigError(f"{payload.where}: {_explain(source, payload, error)}") from None
+        is_of_disk = isinstance(error, OSError) and error.errno is None  # NumPy's failed seek
+        kind = InputError if is_of_disk else ConfigError
+        raise kind(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)
     problems = list(_array_problems(source, arrays))
     if problems:

@@ -52,8 +52,9 @@ class _Study:
         self._config, self._folder = job.config, folder
         self._columns_of = job.schedule.columns_of
         self._columns = [name for names in self._columns_of.values() for name in names]
-        self._filters = filter_outputs(job.config, _filters(job))
-        self._makers = _makers(job)
+        filters = _filters(job)
+        self._filters = filter_outputs(job.config, filters)
+        self._makers = _makers(job, filters)
 
     def check(self, n_events: int) -> Checked:
         tried = tuple(layouts(n_events))
@@ -122,7 +123,7 @@ def _filters(job: PreparedJob) -> list[str]:
     return [label for label in named if label not in analyzers]
 
 
-def _makers(job: PreparedJob) -> dict[str, list[str]]:
+def _makers(job: PreparedJob, filters: Sequence[str]) -> dict[str, list[str]]:
     """For each module the labels of those on which its results depend."""
     schedule = job.schedule
     maker = {name: label for label, names in schedule.columns_of.items() for name in names}
@@ -130,7 +131,6 @@ def _makers(job: PreparedJob) -> dict[str, list[str]]:
         label: [maker[name] for name in module.consumes if name in maker]
         for label, module in schedule.modules.items()
     }
-    filters = _filters(job)
     for labels in job.config.paths.values():
         for place, label in enumerate(labels):
             if label not in filters:
