@@ -56,7 +56,7 @@ void KeptInput::open(std::uint32_t file) {
   }
   readers_generation_ = lane_.generation();
   readers_.clear();
-  branches_.clear();
+  std::vector<TBranch*> branches;
   BranchTree all;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
@@ -69,9 +69,10 @@ void KeptInput::open(std::uint32_t file) {
                        "); process such files apart");
     }
     readers_.push_back(std::make_unique<BranchReader>(*all.filled[kept.number], lane_.file()));
-    branches_.push_back(all.filled[kept.number]);
+    branches.push_back(all.filled[kept.number]);
   }
-  check_.emplace(tree(), branches_, lane_.file(), depth_);
+  check_.emplace(std::make_shared<BranchForms>(branches), baskets_of(tree(), branches),
+                 tree().GetName(), lane_.file(), depth_);
 }
 
 void KeptInput::forget() {

@@ -65,7 +65,6 @@ class KeptInput {
   std::vector<std::unique_ptr<BranchReader>> readers_;
   BasketCheck::Depth depth_;
   std::function<void(std::size_t)> on_open_;
-  std::vector<TBranch*> branches_;  ///< of the readers
   std::optional<BasketCheck> check_;
 };
 

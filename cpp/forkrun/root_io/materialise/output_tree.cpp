@@ -1,6 +1,7 @@
 #include <forkrun/root_io/materialise/output_tree.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <TBranch.h>
 #include <TFile.h>
@@ -8,21 +9,13 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/in_parallel.hpp>
-#include <forkrun/root_io/merge/basket_chunks.hpp>
+#include <forkrun/root_io/merge/basket_copy.hpp>
 #include <forkrun/root_io/read/stored_baskets.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-/// A basket that is in the output, and not yet in its branch.
-struct Written {
-  std::size_t branch{};
-  std::int64_t first_entry{};
-  BasketHeader header;
-  std::int64_t place{};
-};
 
 /// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
 std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
@@ -168,24 +161,8 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
                          stored.n_entries});
     }
   }
-  std::ranges::sort(baskets, {}, &BasketPlace::seek);
-  std::vector<Written> written;
-  for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
-    const auto bytes = read_chunk(input_.file(), chunk, chunk_);
-    const auto records = records_in(bytes, chunk);
-    const auto headers = input_.check().check(chunk, records);
-    const auto place = file_.allocate(bytes.size());
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const auto offset = chunk[i].seek - chunk.front().seek;
-      place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
-                   place + offset, file_.seek_directory());
-      written.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
-    }
-    file_.write(place, bytes);
-  });
-  std::ranges::sort(
-      written, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
-  for (const auto& basket : written) {
+  for (const auto& basket :
+       copy_baskets(input_.file(), input_.check(), std::move(baskets), file_, chunk_)) {
     kept_[basket.branch].enter(basket.header, basket.place);
   }
   for (const auto branch : branches) {

@@ -7,7 +7,6 @@
 #include <TBranch.h>
 #include <TFile.h>
 #include <TLeaf.h>
-#include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
@@ -108,21 +107,24 @@ bool entries_fit(const Basket& basket, const BranchLayout& layout) {
 
 }  // namespace
 
-BasketCheck::BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
-                         Depth depth)
-    : branches_{branches},
-      where_{file.path() + ": tree \"" + tree.GetName() + "\", branch \""},
-      n_entries_{tree.GetEntries()},
-      file_size_{file.file().GetSize()},
-      depth_{depth} {
+BranchForms::BranchForms(const std::vector<TBranch*>& branches) {
   for (auto* branch : branches) {
-    layouts_.push_back(layout_of(*branch));
-    entry_sizes_.push_back(entry_size_of(*branch));
+    names.emplace_back(branch->GetName());
+    layouts.push_back(layout_of(*branch));
+    entry_sizes.push_back(entry_size_of(*branch));
   }
 }
 
+BasketCheck::BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
+                         const std::string& tree_name, const InputFile& file, Depth depth)
+    : forms_{std::move(forms)},
+      baskets_{std::move(baskets)},
+      where_{file.path() + ": tree \"" + tree_name + "\", branch \""},
+      file_size_{file.file().GetSize()},
+      depth_{depth} {}
+
 void BasketCheck::fail(std::size_t branch, const std::string& why) const {
-  throw InputError(where_ + branches_[branch]->GetName() + "\"" + why +
+  throw InputError(where_ + forms_->names[branch] + "\"" + why +
                    "; make the file again, or copy it again");
 }
 
@@ -134,46 +136,44 @@ void BasketCheck::fail(const BasketPlace& place, const std::string& why) const {
 
 std::vector<BasketPlace> BasketCheck::places() const {
   std::vector<BasketPlace> places;
-  for (std::size_t i = 0; i < branches_.size(); ++i) {
+  for (std::size_t i = 0; i < baskets_.branches.size(); ++i) {
     add_places(i, places);
   }
   return places;
 }
 
 void BasketCheck::add_places(std::size_t branch, std::vector<BasketPlace>& places) const {
-  const TBranch& from = *branches_[branch];
-  if (from.GetEntries() != n_entries_) {
-    fail(branch, " has " + std::to_string(from.GetEntries()) + " entries, where the tree has " +
-                     std::to_string(n_entries_));
+  const auto& [n_entries, baskets] = baskets_.branches[branch];
+  if (n_entries != baskets_.n_entries) {
+    fail(branch, " has " + std::to_string(n_entries) + " entries, where the tree has " +
+                     std::to_string(baskets_.n_entries));
   }
-  if (n_entries_ == 0) {
+  if (n_entries == 0) {
     return;
   }
-  const auto* starts = from.GetBasketEntry();
-  const int n_baskets = from.GetWriteBasket() + 1;
-  if (starts == nullptr || from.GetBasketBytes() == nullptr || n_baskets < 1 ||
-      n_baskets > from.GetMaxBaskets() || starts[0] != 0) {
+  if (baskets.empty() || baskets.front().first_entry != 0) {
     fail(branch, ": its list of baskets is damaged");
   }
-  for (int i = 0; i < n_baskets && starts[i] < n_entries_; ++i) {
-    const auto end = i + 1 < n_baskets ? starts[i + 1] : n_entries_;
-    const BasketPlace place{
-        branch, i, from.GetBasketSeek(i), from.GetBasketBytes()[i], starts[i], end - starts[i]};
-    if (place.n_entries < 0 || end > n_entries_) {
+  for (std::size_t i = 0; i < baskets.size() && baskets[i].first_entry < n_entries; ++i) {
+    const auto& basket = baskets[i];
+    const auto end = i + 1 < baskets.size() ? baskets[i + 1].first_entry : n_entries;
+    const BasketPlace place{branch,         static_cast<int>(i), basket.seek,
+                            basket.n_bytes, basket.first_entry,  end - basket.first_entry};
+    if (place.n_entries < 0 || end > n_entries) {
       fail(branch, ": its list of baskets is damaged: basket " + std::to_string(i) +
-                       " begins at entry " + std::to_string(starts[i]) + ", the next one at " +
-                       std::to_string(end));
+                       " begins at entry " + std::to_string(basket.first_entry) +
+                       ", the next one at " + std::to_string(end));
     }
     if (place.n_entries > 0) {
-      check_place(place);
+      check_place(place, basket.is_in_tree);
       places.push_back(place);
     }
   }
 }
 
-void BasketCheck::check_place(const BasketPlace& place) const {
+void BasketCheck::check_place(const BasketPlace& place, bool is_in_tree) const {
   if (place.seek == 0) {
-    if (branches_[place.branch]->GetListOfBaskets()->At(place.number) == nullptr) {
+    if (!is_in_tree) {
       fail(place, "it is missing");
     }
   } else if (place.seek < 0 || place.n_bytes <= 0 || place.seek + place.n_bytes > file_size_) {
@@ -216,7 +216,7 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
       n_data > n_object) {
     fail(place, "its sizes do not agree");
   }
-  const auto entry_size = static_cast<std::int64_t>(entry_sizes_[place.branch]);
+  const auto entry_size = static_cast<std::int64_t>(forms_->entry_sizes[place.branch]);
   if (entry_size > 0 && n_data != entry_size * header.n_entries) {
     fail(place, "its entries have " + std::to_string(n_data) + " bytes where " +
                     std::to_string(entry_size * header.n_entries) + " are needed");
@@ -231,7 +231,7 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
 
 void BasketCheck::check_contents(const BasketPlace& place,
                                  std::span<const std::byte> record) const {
-  const auto& layout = layouts_[place.branch];
+  const auto& layout = forms_->layouts[place.branch];
   Bytes memory;
   Basket basket;
   try {

@@ -2,18 +2,28 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/merge/basket_lists.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 class TBranch;
-class TTree;
 
 namespace forkrun::root_io {
+
+/// What branches that have baskets are, to check these.
+struct BranchForms {
+  explicit BranchForms(const std::vector<TBranch*>& branches);
+
+  std::vector<std::string> names;
+  std::vector<BranchLayout> layouts;
+  std::vector<std::size_t> entry_sizes;  ///< 0: not the same for all entries
+};
 
 /// Where the tree says that a basket is, and what it says of it.
 struct BasketPlace {
@@ -35,9 +45,9 @@ class BasketCheck {
     contents,  ///< each basket is uncompressed, and what it holds is compared with its type
   };
 
-  /// `branches`: those of the tree that have baskets.
-  BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
-              Depth depth);
+  /// `forms`: of the branches whose baskets these are.
+  BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
+              const std::string& tree_name, const InputFile& file, Depth depth);
 
   /// All baskets, branch by branch. \throws InputError if a branch has not as many entries as the
   /// tree, if they are not one after the other, or if baskets are not within the file.
@@ -52,18 +62,16 @@ class BasketCheck {
 
  private:
   void add_places(std::size_t branch, std::vector<BasketPlace>& places) const;
-  void check_place(const BasketPlace& place) const;
+  void check_place(const BasketPlace& place, bool is_in_tree) const;
   void check_header(const BasketPlace& place, const BasketHeader& header,
                     std::span<const std::byte> record) const;
   void check_contents(const BasketPlace& place, std::span<const std::byte> record) const;
   [[noreturn]] void fail(const BasketPlace& place, const std::string& why) const;
   [[noreturn]] void fail(std::size_t branch, const std::string& why) const;
 
-  const std::vector<TBranch*>& branches_;
-  std::vector<BranchLayout> layouts_;
-  std::vector<std::size_t> entry_sizes_;  ///< 0: not the same for all entries
-  std::string where_;                     ///< the file and the tree
-  std::int64_t n_entries_{};
+  std::shared_ptr<const BranchForms> forms_;
+  TreeBaskets baskets_;
+  std::string where_;  ///< the file and the tree
   std::int64_t file_size_{};
   Depth depth_;
 };

@@ -81,7 +81,7 @@ class FileMerger {
     names_.insert(path);
     if (is_tree) {
       trees_.try_emplace(path, output_, path, request_.compression, request_.check)
-          .first->second.add(file.tree(path), file);
+          .first->second.add(file, key);
     } else {
       objects_.add(file, key, folder);
     }

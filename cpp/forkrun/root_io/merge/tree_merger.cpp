@@ -7,6 +7,7 @@
 #include <TBranchElement.h>
 #include <TBranchObject.h>
 #include <TFile.h>
+#include <TKey.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
@@ -49,6 +50,11 @@ bool are_known(const BranchTree& branches) {
 bool has_objects(const BranchTree& branches) {
   return std::ranges::any_of(branches.filled,
                              [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+/// Objects may point to each other: by numbers that belong to their file.
+bool may_have_references(const InputFile& file, const BranchTree& branches) {
+  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
 }
 
 bool are_relocatable(const BranchTree& branches) {
@@ -103,12 +109,17 @@ void TreeMerger::start(TTree& tree) {
   }
 }
 
-void TreeMerger::add(TTree& tree, InputFile& file) {
+void TreeMerger::add(InputFile& file, const TKey& key) {
+  if (tree_ != nullptr && copy_by_record(file, key)) {
+    return;
+  }
+  TTree& tree = file.tree(path_);
   const auto branches = all_branches(tree);
   if (tree_ == nullptr) {
     first_path_ = file.path();
     names_ = described_branches(branches);
     start(tree);
+    note_structure(file, key, branches);
   }
   check_structure(tree, file);
   copy(tree, file, branches);
@@ -117,14 +128,47 @@ void TreeMerger::add(TTree& tree, InputFile& file) {
   tree_->SetEntries(n_entries_);
 }
 
+void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
+  if (recompress_ || !are_known(branches)) {
+    return;  // ROOT has to read all trees
+  }
+  if (auto record = parse_tree_record(read_object(file, key, path_))) {
+    forms_ = std::make_shared<BranchForms>(branches.filled);
+    structure_ = std::move(record->structure);
+  }
+}
+
+/// Copies a tree that ROOT need not read; false if it has to.
+bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
+  if (!structure_ || may_have_references(file, branches_)) {
+    return false;
+  }
+  auto record = parse_tree_record(read_object(file, key, path_));
+  if (!record || record->structure != *structure_) {
+    return false;
+  }
+  if (has_objects(branches_)) {
+    output_.describe_classes_of(file);
+  }
+  const auto n_entries = record->baskets.n_entries;
+  const BasketCheck check{forms_, std::move(record->baskets), key.GetName(), file, check_};
+  for (const auto& basket : copy_baskets(file, check, check.places(), output_, chunk_)) {
+    writers_[basket.branch].enter(basket.header, basket.place);
+  }
+  include_ranges(record->filled);
+  n_entries_ += n_entries;
+  tree_->SetEntries(n_entries_);
+  return true;
+}
+
 void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) {
   if (!are_known(branches)) {
     return copy_by_root(tree, file);
   }
-  const BasketCheck check{tree, branches.filled, file, check_};
+  const BasketCheck check{std::make_shared<BranchForms>(branches.filled),
+                          baskets_of(tree, branches.filled), tree.GetName(), file, check_};
   const auto places = check.places();
-  const bool has_references =
-      tree.GetBranchRef() != nullptr || (file.file().GetNProcessIDs() > 0 && has_objects(branches));
+  const bool has_references = tree.GetBranchRef() != nullptr || may_have_references(file, branches);
   const bool is_all_on_file =
       std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
   const bool can_move = are_relocatable(branches);
@@ -139,7 +183,9 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
     check_baskets(file, check, places);
     return rewrite_all(file, branches, tree.GetEntries());
   }
-  copy_baskets(file, branches, check, places);
+  enter(file, branches, places,
+        recompress_ ? recompressed(file, check, places)
+                    : copy_baskets(file, check, on_file(places), output_, chunk_));
 }
 
 void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
@@ -171,6 +217,19 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
                    (lacking.empty() && extra.empty() ? "; its branches have another order" : ""));
 }
 
+void TreeMerger::include_ranges(std::span<const BranchRecord> from) {
+  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
+    TBranch& to = *branches_.filled[i];
+    for (std::size_t leaf = 0; leaf < from[i].leaves.size(); ++leaf) {
+      if (const auto& range = from[i].leaves[leaf]) {
+        include_range(static_cast<TLeaf&>(*to.GetListOfLeaves()->At(static_cast<int>(leaf))),
+                      *range);
+      }
+    }
+    set_largest_count(to, std::max(largest_count(to), from[i].largest_count));
+  }
+}
+
 /// Largest counts: readers make room for as many values.
 void TreeMerger::include_ranges(const BranchTree& from) {
   for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
@@ -192,48 +251,34 @@ void TreeMerger::check_baskets(InputFile& file, const BasketCheck& check,
   });
 }
 
-void TreeMerger::copy_baskets(InputFile& file, const BranchTree& branches, const BasketCheck& check,
-                              std::span<const BasketPlace> places) {
-  written_.clear();
-  for_each_chunk(on_file(places),
-                 [&](std::span<const BasketPlace> chunk) { copy_chunk(file, check, chunk); });
+std::vector<CopiedBasket> TreeMerger::recompressed(InputFile& file, const BasketCheck& check,
+                                                   std::span<const BasketPlace> places) {
+  std::vector<CopiedBasket> copied;
+  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
+    const auto records = records_in(read_chunk(file, chunk, chunk_), chunk);
+    static_cast<void>(check.check(chunk, records));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      auto basket = recompress_basket(records[i], *recompress_);
+      const auto place = output_.allocate(basket.record.size());
+      place_basket(basket.record, place, output_.seek_directory());
+      output_.write(place, basket.record);
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, basket.header, place});
+    }
+  });
+  sort_by_branch(copied);
+  return copied;
+}
+
+/// `copied`: those that are on file, in the order of `places`.
+void TreeMerger::enter(InputFile& file, const BranchTree& branches,
+                       std::span<const BasketPlace> places, std::span<const CopiedBasket> copied) {
   for (const auto& place : places) {
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(branches, file, place);
     } else {
-      const auto& written = written_.at({place.branch, place.first_entry});
-      writers_[place.branch].enter(written.header, written.place);
+      writers_[place.branch].enter(copied.front().header, copied.front().place);
+      copied = copied.subspan(1);
     }
-  }
-}
-
-/// Baskets that follow each other on file.
-void TreeMerger::copy_chunk(InputFile& file, const BasketCheck& check,
-                            std::span<const BasketPlace> chunk) {
-  const auto bytes = read_chunk(file, chunk, chunk_);
-  const auto records = records_in(bytes, chunk);
-  const auto headers = check.check(chunk, records);
-  if (recompress_) {
-    return recompress(chunk, records);
-  }
-  const auto place = output_.allocate(bytes.size());
-  for (std::size_t i = 0; i < chunk.size(); ++i) {
-    const auto offset = chunk[i].seek - chunk.front().seek;
-    place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()), place + offset,
-                 output_.seek_directory());
-    written_[{chunk[i].branch, chunk[i].first_entry}] = {headers[i], place + offset};
-  }
-  output_.write(place, bytes);
-}
-
-void TreeMerger::recompress(std::span<const BasketPlace> chunk,
-                            std::span<const std::span<const std::byte>> records) {
-  for (std::size_t i = 0; i < chunk.size(); ++i) {
-    auto basket = recompress_basket(records[i], *recompress_);
-    const auto place = output_.allocate(basket.record.size());
-    place_basket(basket.record, place, output_.seek_directory());
-    output_.write(place, basket.record);
-    written_[{chunk[i].branch, chunk[i].first_entry}] = {basket.header, place};
   }
 }
 

@@ -6,15 +6,12 @@
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TLeaf.h>
-#include <TLeafB.h>
-#include <TLeafI.h>
-#include <TLeafL.h>
-#include <TLeafS.h>
 #include <TTree.h>
 #include <TVirtualStreamerInfo.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/write/leaf_range.hpp>
 
 namespace forkrun::root_io {
 
@@ -46,23 +43,6 @@ std::int64_t counted(const std::byte* entry, std::size_t size) {
     case 4: return big_endian<std::int32_t>(entry);
     default: return big_endian<std::int64_t>(entry);
   }
-}
-
-template <typename Leaf, typename Value>
-bool set_maximum_of(TLeaf& leaf, std::int64_t largest) {
-  auto* typed = dynamic_cast<Leaf*>(&leaf);
-  if (typed != nullptr) {
-    typed->SetMaximum(static_cast<Value>(largest));
-  }
-  return typed != nullptr;
-}
-
-/// The largest value that a counting branch had: readers make room for as many values.
-void set_maximum(TLeaf& leaf, std::int64_t largest) {
-  static_cast<void>(set_maximum_of<TLeafI, Int_t>(leaf, largest) ||
-                    set_maximum_of<TLeafS, Short_t>(leaf, largest) ||
-                    set_maximum_of<TLeafB, Char_t>(leaf, largest) ||
-                    set_maximum_of<TLeafL, Long64_t>(leaf, largest));
 }
 
 }  // namespace
@@ -186,7 +166,7 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
 void BranchWriter::finish() {
   if (!counts_objects_ && counts_others(branch_)) {
     TLeaf& leaf = *only_leaf(branch_);
-    set_maximum(leaf, std::max<std::int64_t>(leaf.GetMaximum(), largest_count_));
+    include_range(leaf, {leaf.GetMinimum(), largest_count_});
   } else if (counts_objects_) {
     set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest_count_)));
   }

@@ -1,0 +1,38 @@
+#include <forkrun/root_io/merge/basket_copy.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/root_io/merge/basket_chunks.hpp>
+
+namespace forkrun::root_io {
+
+void sort_by_branch(std::vector<CopiedBasket>& baskets) {
+  std::ranges::sort(
+      baskets, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
+}
+
+std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check,
+                                       std::vector<BasketPlace> baskets, OutputFile& output,
+                                       Bytes& memory) {
+  std::ranges::sort(baskets, {}, &BasketPlace::seek);
+  std::vector<CopiedBasket> copied;
+  copied.reserve(baskets.size());
+  for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, memory);
+    const auto records = records_in(bytes, chunk);
+    const auto headers = check.check(chunk, records);
+    const auto place = output.allocate(bytes.size());
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      const auto offset = chunk[i].seek - chunk.front().seek;
+      place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
+                   place + offset, output.seek_directory());
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
+    }
+    output.write(place, bytes);
+  });
+  sort_by_branch(copied);
+  return copied;
+}
+
+}  // namespace forkrun::root_io

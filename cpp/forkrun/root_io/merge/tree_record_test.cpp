@@ -1,0 +1,141 @@
+#include <forkrun/root_io/merge/tree_record.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <TClonesArray.h>
+#include <TFile.h>
+#include <TKey.h>
+#include <TNamed.h>
+#include <TTree.h>
+
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Trees that ROOT has written; each test looks at them with ROOT's eyes and without.
+class TreeRecordOf : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Numbers, jagged ones, vectors, an object in parts and a list of objects; small baskets.
+  std::string write(const std::string& name, int n_events, int most = 5) const {
+    const auto path = folder_ / name;
+    const std::unique_ptr<TFile> file{TFile::Open(path.c_str(), "RECREATE")};
+    TTree tree{"Events", "of all kinds"};
+    constexpr int room = 64;
+    int n = 0;
+    std::vector<float> values(room);
+    std::vector<double> vector;
+    auto named = std::make_unique<TNamed>("name", "title");
+    auto* object = named.get();
+    TClonesArray list{"TNamed"};
+    auto* objects = &list;
+    constexpr int small = 1024;
+    tree.Branch("n", &n, "n/I", small);
+    tree.Branch("values", values.data(), "values[n]/F", small);
+    tree.Branch("vector", &vector, small);
+    tree.Branch("named", &object, small, 99);
+    tree.Branch("list", &objects, small, 99);
+    for (int event = 0; event < n_events; ++event) {
+      n = event % (most + 1);
+      vector.assign(static_cast<std::size_t>(n), event);
+      list.Clear();
+      new (list[0]) TNamed{"a", "b"};
+      tree.Fill();
+    }
+    tree.Write();
+    tree.SetDirectory(nullptr);
+    return path;
+  }
+
+  static ObjectRecord record(InputFile& file) {
+    return read_object(file, *file.file().GetKey("Events"), "Events");
+  }
+  static std::string structure(const ObjectRecord& of) {
+    auto parsed = parse_tree_record(of);
+    EXPECT_TRUE(parsed);
+    return parsed ? parsed->structure : "";
+  }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("forkrun-record-" + std::to_string(::getpid()));
+};
+
+}  // namespace
+
+TEST_F(TreeRecordOf, AllKindsOfBranchesSaysWhatROOTSays) {
+  InputFile file{write("a.root", 3000)};
+  const auto found = parse_tree_record(record(file));
+  ASSERT_TRUE(found);
+  TTree& tree = file.tree("Events");
+  const auto branches = all_branches(tree).filled;
+  const auto expected = baskets_of(tree, branches);
+  EXPECT_EQ(found->baskets.n_entries, 3000);
+  ASSERT_EQ(found->baskets.branches.size(), branches.size());
+  ASSERT_EQ(found->filled.size(), branches.size());
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    const auto& [n_entries, baskets] = found->baskets.branches[i];
+    EXPECT_EQ(n_entries, 3000) << branches[i]->GetName();
+    ASSERT_EQ(baskets.size(), expected.branches[i].baskets.size()) << branches[i]->GetName();
+    EXPECT_GT(baskets.size(), 2U) << branches[i]->GetName();
+    for (std::size_t k = 0; k < baskets.size(); ++k) {
+      EXPECT_EQ(baskets[k].first_entry, expected.branches[i].baskets[k].first_entry);
+      EXPECT_EQ(baskets[k].seek, expected.branches[i].baskets[k].seek);
+      EXPECT_EQ(baskets[k].n_bytes, expected.branches[i].baskets[k].n_bytes);
+    }
+    EXPECT_EQ(found->filled[i].largest_count, largest_count(*branches[i]));
+  }
+  EXPECT_EQ(found->filled[0].leaves.at(0)->largest, 5);
+}
+
+TEST_F(TreeRecordOf, TheSameBranchesHasTheSameStructure) {
+  InputFile one{write("a.root", 10)};
+  InputFile other{write("b.root", 2000, 9)};
+  EXPECT_EQ(structure(record(one)), structure(record(other)));
+}
+
+TEST_F(TreeRecordOf, OtherBranchesHasAnotherStructure) {
+  InputFile one{write("a.root", 10)};
+  const auto renamed = [&] {
+    auto other = record(one);
+    auto& bytes = other.bytes;
+    const std::string_view name = "values";
+    const auto at = std::ranges::search(bytes, std::as_bytes(std::span{name}));
+    EXPECT_FALSE(at.empty());
+    at.front() = std::byte{'w'};
+    return other;
+  }();
+  EXPECT_NE(structure(record(one)), structure(renamed));
+}
+
+TEST_F(TreeRecordOf, WhateverIsDamagedIsReadOrRefused) {
+  InputFile file{write("a.root", 100)};
+  const auto sound = record(file);
+  for (std::size_t at = 0; at < sound.bytes.size(); ++at) {
+    for (const auto value : {std::byte{0}, std::byte{0x40}, std::byte{0xff}}) {
+      auto damaged = sound;
+      damaged.bytes[at] = value;
+      static_cast<void>(parse_tree_record(damaged));
+    }
+    auto cut = sound;
+    cut.bytes.resize(at);
+    EXPECT_FALSE(parse_tree_record(cut));
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,37 @@
+#include <forkrun/root_io/write/leaf_range.hpp>
+
+#include <algorithm>
+
+#include <TLeafB.h>
+#include <TLeafI.h>
+#include <TLeafL.h>
+#include <TLeafS.h>
+
+namespace forkrun::root_io {
+
+namespace {
+
+template <typename Leaf, typename Value>
+bool include_in(TLeaf& leaf, const LeafRange& range) {
+  auto* typed = dynamic_cast<Leaf*>(&leaf);
+  if (typed == nullptr) {
+    return false;
+  }
+  if (range.largest > typed->GetMaximum()) {
+    typed->SetMaximum(static_cast<Value>(range.largest));
+  }
+  if (range.least < typed->GetMinimum()) {
+    typed->SetMinimum(static_cast<Value>(range.least));
+  }
+  return true;
+}
+
+}  // namespace
+
+void include_range(TLeaf& leaf, const LeafRange& range) {
+  static_cast<void>(
+      include_in<TLeafI, Int_t>(leaf, range) || include_in<TLeafS, Short_t>(leaf, range) ||
+      include_in<TLeafB, Char_t>(leaf, range) || include_in<TLeafL, Long64_t>(leaf, range));
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+class TLeaf;
+
+namespace forkrun::root_io {
+
+/// Smallest and largest value that a leaf of counts has had: readers make room for as many values.
+struct LeafRange {
+  std::int64_t least{};
+  std::int64_t largest{};
+};
+
+/// Widens the range of a leaf by this one; nothing if leaves of its class have none.
+void include_range(TLeaf& leaf, const LeafRange& range);
+
+}  // namespace forkrun::root_io
