@@ -497,24 +497,35 @@ class OutputContent:
         recompresses: bool = False,
     ) -> None: ...
 
+class OutputToMake:
+    """An output to make of what children have selected. `fragments`: groups in the order of the
+    output, each with its number in the order of the input (for all outputs of a job alike) and the
+    files of fragments whose events alternate; new columns are in them. `files`: path of each, and
+    (file, first, last) of the entries whose events it has, in the order of the events; no entries:
+    it has all. `n_events`: in all fragments. `before_group` gets the number, in the list, of the
+    group that is read next, `progress` the number of events written so far."""
+
+    def __init__(
+        self,
+        fragments: Sequence[tuple[int, Sequence[str]]],
+        files: Sequence[tuple[str, Sequence[tuple[int, int, int]]]],
+        content: OutputContent,
+        n_events: int,
+        before_group: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None: ...
+
 def materialise(
-    fragments: Sequence[Sequence[str]],
-    outputs: Sequence[tuple[str, Sequence[tuple[int, int, int]]]],
+    outputs: Sequence[OutputToMake],
     source: TreeSource,
-    content: OutputContent,
     n_threads: int = 1,
     verify: bool = False,
     on_open: Callable[[int], None] | None = None,
-    before_group: Callable[[int], None] | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> list[int]:
-    """Makes files of the events that `fragments` name, group by group, within a group in the order
-    of their entries; new columns are in the fragments. `outputs`: path of each file, and (file,
-    first, last) of the entries whose events it has, in the order of the events; no entries: it has
-    all. `verify`: unzip baskets that are copied as they are, and check what they hold. `on_open`
-    gets the number of each input file just before it is opened, `before_group` that of the group
-    that is read next, `progress` the number of events written so far. Returns the number of events
-    in each file; if it raises, there are no files. Raises InputError, OutputError."""
+) -> list[list[int]]:
+    """Makes the files of all outputs; what several of them take from the input is read once.
+    `verify`: unzip baskets that are copied as they are, and check what they hold. `on_open` gets
+    the number of each input file just before it is opened. Returns the number of events in each
+    file, by output; if it raises, there are no files. Raises InputError, OutputError."""
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""

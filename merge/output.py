@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -59,26 +59,66 @@ class MergedOutput:
     """Branches of objects whose entries could not be copied as bytes."""
 
 
-def merge_output(
+def merge_outputs(
+    folder: Path,
+    config: JobConfig,
+    commits: Sequence[Commit],
+    planned: Planned,
+    progress: Progress | None,
+    on_open: Callable[[int], None] | None,
+) -> list[MergedOutput]:
+    """Makes the outputs of the events in `commits`, which are in the order of the plan: all of them
+    at the same time, so that what they take from the input is read once. `progress` gets an
+    output's label and the number of units whose events it has, `on_open` the number of each input
+    file just before it is opened. Raises VerificationError, InputError or OutputError; no output
+    then has its name."""
+    if not commits or not config.outputs:
+        return []
+    with ExitStack() as files:
+        makings = [
+            files.enter_context(_making(folder, config, output, commits, planned, progress))
+            for output in config.outputs
+        ]
+        n_events = _core.materialise(
+            [making.to_make for making in makings],
+            _source(config, planned),
+            merge_threads(config.forking.children, config.threads.per_child),
+            config.merge.verify,
+            on_open,
+        )
+        return [
+            _finished(making, n, config, planned)
+            for making, n in zip(makings, n_events, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class _Making:
+    """An output while it is made. `written`: events that children have selected for it."""
+
+    output: OutputConfig
+    final: Path
+    targets: list[_Target]
+    written: _core.EventDigest
+    to_make: _core.OutputToMake
+
+
+@contextmanager
+def _making(
     folder: Path,
     config: JobConfig,
     output: OutputConfig,
     commits: Sequence[Commit],
     planned: Planned,
     progress: Progress | None,
-    on_open: Callable[[int], None] | None,
-) -> MergedOutput:
-    """Makes an output of the events in `commits`, which are in the order of the plan. `progress`
-    gets its label and the number of units whose events it has, `on_open` the number of each input
-    file just before it is opened. Raises VerificationError, InputError
-    or OutputError; nothing is then under its name."""
+) -> Iterator[_Making]:
     parts = [commit.outputs[output.label] for commit in commits]
     written = total_digest((part.n_events, part.digest) for part in parts)
     n_units = sum(commit.n_units for commit in commits)
     groups = _groups(output.label, commits, config.forking.distribution.value)
 
     def check(number: int) -> None:
-        for part in groups[number]:
+        for part in groups[number][1]:
             check_part(folder, part)
 
     def show(n_events: int) -> None:
@@ -87,26 +127,31 @@ def merge_output(
 
     final = RunDirectory(folder).merged(output.label, output.per_lumi)
     with _files_to_make(final, output, commits, planned) as targets:
-        n_events = _core.materialise(
-            [[str(folder / part.file) for part in group] for group in groups],
+        to_make = _core.OutputToMake(
+            [(number, [str(folder / part.file) for part in parts]) for number, parts in groups],
             [(str(target.path), target.entries) for target in targets],
-            _source(config, planned),
             _content(output, planned.contents.by_label[output.label]),
-            merge_threads(config.forking.children, config.threads.per_child),
-            config.merge.verify,
-            on_open,
+            written.count,
             check,
             show,
         )
-        files = [target.path for target in targets]
-        if output.per_lumi:
-            write_json(files[0].parent / "files.json", _list_of(targets, n_events))
-        elif config.merge.carry and output.mode == "full":
-            _carry(files[0], config, planned)
-        digest = check_merged(final, files, sum(n_events), written, config.source)
-        anew = _written_anew(files[0], config, planned)
-        n_bytes = sum(file.stat().st_size for file in files)
-    return MergedOutput(output.label, str(final), written.count, digest, n_bytes, anew)
+        yield _Making(output, final, targets, written, to_make)
+
+
+def _finished(
+    making: _Making, n_events: Sequence[int], config: JobConfig, planned: Planned
+) -> MergedOutput:
+    """Adds to the files what is not of events, and verifies them."""
+    output, written = making.output, making.written
+    files = [target.path for target in making.targets]
+    if output.per_lumi:
+        write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
+    elif config.merge.carry and output.mode == "full":
+        _carry(files[0], config, planned)
+    digest = check_merged(making.final, files, sum(n_events), written, config.source)
+    anew = _written_anew(files[0], config, planned)
+    n_bytes = sum(file.stat().st_size for file in files)
+    return MergedOutput(output.label, str(making.final), written.count, digest, n_bytes, anew)
 
 
 @dataclass(frozen=True)
@@ -150,16 +195,18 @@ def _list_of(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[s
     ]
 
 
-def _groups(label: str, commits: Sequence[Commit], distribution: str) -> list[list[OutputPart]]:
-    """Fragments with events, in the order of the plan; together those whose events alternate: where
-    children take turns, all of a lumi."""
+def _groups(
+    label: str, commits: Sequence[Commit], distribution: str
+) -> list[tuple[int, list[OutputPart]]]:
+    """Fragments with events, in the order of the plan, numbered alike for all outputs; together
+    those whose events alternate: where children take turns, all of a lumi."""
     if distribution != "round-robin":
-        parts = [commit.outputs[label] for commit in commits]
-        return [[part] for part in parts if part.n_events]
-    lumis = groupby(commits, lambda commit: (commit.run, commit.lumi))
-    groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
+        groups = [[commit.outputs[label]] for commit in commits]
+    else:
+        lumis = groupby(commits, lambda commit: (commit.run, commit.lumi))
+        groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
     with_events = [[part for part in group if part.n_events] for group in groups]
-    return [group for group in with_events if group]
+    return [(number, group) for number, group in enumerate(with_events) if group]
 
 
 def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forkrun.base.durable import published
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import merge_order
-from forkrun.merge.output import MergedOutput, Planned, Progress, merge_output
+from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
@@ -43,18 +43,14 @@ def merge_run(
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
     of units of which it has the events, `on_open` the number of each input file just before it is
-    opened. Raises VerificationError, InputError or OutputError; nothing is then under the name of
-    the output that failed. DamagedFilesError: units have to be done again."""
+    opened. Raises VerificationError, InputError or OutputError; no output then has its name. DamagedFilesError: units have to be done again."""
     ordered = merge_order(planned.units.n_events, commits, is_whole=planned.is_whole)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
-        outputs = [
-            merge_output(folder, config, output, ordered, planned, progress, on_open)
-            for output in (config.outputs if ordered else ())
-        ]
+        outputs = merge_outputs(folder, config, ordered, planned, progress, on_open)
         histograms = _merge_histograms(folder, ordered)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)

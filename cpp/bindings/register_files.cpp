@@ -107,40 +107,45 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   return by_tree;
 }
 
-/// Path, and (file, first, last) of the entries whose events the file has.
-using FileToMake =
-    std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
-
 root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
                                     const std::string& compression, bool recompresses) {
   return {branches, descriptions_of(products), root_io::Compression::parse(compression),
           recompresses};
 }
 
-std::vector<std::int64_t> materialise(const std::vector<Strings>& fragments,
-                                      const std::vector<FileToMake>& outputs,
-                                      const root_io::TreeSource& source,
-                                      const root_io::OutputContent& content, std::size_t n_threads,
-                                      bool verify, const std::function<void(std::size_t)>& on_open,
-                                      const std::function<void(std::size_t)>& before_group,
-                                      const std::function<void(std::int64_t)>& progress) {
-  using root_io::BasketCheck;
-  root_io::MaterialiseRequest request;
-  request.fragments = fragments;
-  request.source = source.config();
-  request.content = content;
-  request.n_threads = n_threads;
-  for (const auto& [path, ranges] : outputs) {
-    auto& file = request.outputs.emplace_back(root_io::MaterialisedFile{path, {}});
+/// Path, and (file, first, last) of the entries whose events the file has.
+using FileToMake =
+    std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
+
+root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strings>>& fragments,
+                                  const std::vector<FileToMake>& files,
+                                  const root_io::OutputContent& content, std::int64_t n_events,
+                                  const std::function<void(std::size_t)>& before_group,
+                                  const std::function<void(std::int64_t)>& progress) {
+  root_io::OutputToMake output;
+  for (const auto& [number, paths] : fragments) {
+    output.fragments.push_back({number, paths});
+  }
+  for (const auto& [path, ranges] : files) {
+    auto& file = output.files.emplace_back(root_io::FileToMake{path, {}});
     for (const auto& [number, first, last] : ranges) {
       file.entries.push_back({number, first, last});
     }
   }
-  request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
-  request.on_open = on_open;
-  request.before_group = before_group;
-  request.progress = progress;
-  return root_io::materialise(request);
+  output.content = content;
+  output.n_events = n_events;
+  output.before_group = before_group;
+  output.progress = progress;
+  return output;
+}
+
+std::vector<std::vector<std::int64_t>> materialise(
+    const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
+    std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open) {
+  using root_io::BasketCheck;
+  return root_io::materialise({outputs, source.config(), n_threads,
+                               verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers,
+                               on_open});
 }
 
 py::list carry_objects(const Strings& inputs, const std::string& output,
@@ -228,10 +233,12 @@ void register_files(py::module_& module) {
   py::class_<root_io::OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false);
-  module.def("materialise", &materialise, py::arg("fragments"), py::arg("outputs"),
-             py::arg("source"), py::arg("content"), py::arg("n_threads") = 1,
-             py::arg("verify") = false, py::arg("on_open") = py::none(),
-             py::arg("before_group") = py::none(), py::arg("progress") = py::none(),
+  py::class_<root_io::OutputToMake>(module, "OutputToMake")
+      .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
+           py::arg("n_events"), py::arg("before_group") = py::none(),
+           py::arg("progress") = py::none());
+  module.def("materialise", &materialise, py::arg("outputs"), py::arg("source"),
+             py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::call_guard<py::gil_scoped_release>());
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());

@@ -166,7 +166,10 @@ class _Selection:
 
     def materialise(self) -> Digests:
         content = _core.OutputContent(self._names, [], "zstd:1")
-        _core.materialise(self._fragments, [(str(self._out), [])], self._tree, content, verify=True)
+        groups = list(enumerate(self._fragments))
+        n_events = self._index["n_entries"]
+        output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
+        _core.materialise([output], self._tree, verify=True)
         try:
             return digests_of(self._out, _core.index_tree(str(self._out), TREE, *self._ids))
         except ForkrunError as error:

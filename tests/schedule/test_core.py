@@ -78,7 +78,9 @@ class Job:
         for label, path in out.items():
             fragments = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
             content = _core.OutputContent(*self.contents[label], "zstd:1")
-            _core.materialise([[f] for f in fragments], [(str(path), [])], source, content)
+            groups = [(number, [file]) for number, file in enumerate(fragments)]
+            output = _core.OutputToMake(groups, [(str(path), [])], content, read.count)
+            _core.materialise([output], source)
         return read.count
 
 

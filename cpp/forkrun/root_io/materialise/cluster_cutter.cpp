@@ -18,6 +18,12 @@ constexpr std::int64_t largest_step = 1024;
 
 }  // namespace
 
+std::pair<std::int64_t, std::int64_t> cluster_around(std::span<const std::int64_t> begins,
+                                                     std::int64_t entry, std::int64_t last) {
+  const auto next = std::ranges::upper_bound(begins, entry);
+  return {next == begins.begin() ? 0 : *(next - 1), next == begins.end() ? last : *next};
+}
+
 ClusterCutter::ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of,
                              ClusterSink& sink)
     : wanted_bytes_{wanted_bytes},
@@ -35,13 +41,11 @@ const InputClusters& ClusterCutter::input(std::uint32_t file) {
 
 void ClusterCutter::add(const EntryRange& entries) {
   if (file_ && entries.file != *file_) {
-    end_section();
+    end_input_cluster();
   }
   const auto begins = input(entries.file).begins;
   for (auto first = entries.first; first < entries.last;) {
-    const auto next = std::ranges::upper_bound(begins, first);
-    const auto begin = next == begins.begin() ? 0 : *(next - 1);
-    const auto end = next == begins.end() ? entries.last : *next;
+    const auto [begin, end] = cluster_around(begins, first, entries.last);
     const auto last = std::min(end, entries.last);
     add_within_cluster({entries.file, first, last}, begin, end);
     first = last;
@@ -51,14 +55,14 @@ void ClusterCutter::add(const EntryRange& entries) {
 void ClusterCutter::add_within_cluster(const EntryRange& entries, std::int64_t first,
                                        std::int64_t last) {
   if (!section_.empty() && section_first_ != first) {
-    end_section();
+    end_input_cluster();
   }
   section_first_ = first;
   section_last_ = last;
   append(section_, entries);
 }
 
-void ClusterCutter::end_section() {
+void ClusterCutter::end_input_cluster() {
   if (section_.empty()) {
     return;
   }
@@ -73,7 +77,6 @@ void ClusterCutter::end_section() {
     sink_.end_cluster(n_events);
   } else {
     collect(section_);
-    sink_.leave_input_cluster();
   }
   section_.clear();
 }
@@ -124,7 +127,7 @@ void ClusterCutter::end_cluster() {
 }
 
 void ClusterCutter::finish() {
-  end_section();
+  end_input_cluster();
   end_cluster();
 }
 

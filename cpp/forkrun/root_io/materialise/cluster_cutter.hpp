@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <forkrun/core/data/unit_of_work.hpp>
@@ -18,8 +19,6 @@ class ClusterSink {
   virtual void add(std::span<const EntryRange> entries) = 0;
   /// A whole cluster of the input, which is the only thing in the present cluster.
   virtual void add_whole(const EntryRange& entries) = 0;
-  /// No more entries come of the cluster of the input that `add` had last.
-  virtual void leave_input_cluster() = 0;
   /// Bytes of the events that `add` has had for the present cluster.
   [[nodiscard]] virtual double n_bytes() const = 0;
   /// The present cluster is complete, with so many events.
@@ -32,6 +31,11 @@ struct InputClusters {
       begins;                ///< first entry of each cluster, then the number of entries
   double bytes_per_event{};  ///< uncompressed, of what the output will hold
 };
+
+/// Begin and end of the cluster that holds an entry. `begins`: as in InputClusters; `last`: its end
+/// where these do not reach so far.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> cluster_around(
+    std::span<const std::int64_t> begins, std::int64_t entry, std::int64_t last);
 
 /// Decides where clusters of an output, events whose baskets are written together, begin and end:
 /// by the selected entries, the clusters of the input and the size of events, never by how entries
@@ -46,11 +50,12 @@ class ClusterCutter {
   ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of, ClusterSink& sink);
 
   void add(const EntryRange& entries);
+  /// No more entries come of the cluster of the input that the last ones were of.
+  void end_input_cluster();
   void finish();
 
  private:
   void add_within_cluster(const EntryRange& entries, std::int64_t first, std::int64_t last);
-  void end_section();
   void collect(std::span<const EntryRange> entries);
   void end_of_step();
   void end_cluster();

@@ -38,7 +38,6 @@ class Clusters final : public ClusterSink {
     present_.entries.push_back(entries);
     present_.is_whole = true;
   }
-  void leave_input_cluster() override {}
   [[nodiscard]] double n_bytes() const override {
     return static_cast<double>(n_events_of(present_.entries)) * bytes_of_event;
   }

@@ -17,68 +17,94 @@ bool is_written_anew(TBranch& top, const InputFile& file) {
   return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
 }
 
-KeptInput::KeptInput(const TreeSourceConfig& source, BasketCheck::Depth check,
-                     std::function<void(std::size_t)> on_open)
-    : lane_{source}, first_file_{source}, depth_{check}, on_open_{std::move(on_open)} {}
+SharedInput::SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+                         std::function<void(std::size_t)> on_open)
+    : source_{source},
+      check_{check},
+      on_open_{std::move(on_open)},
+      lane_{source},
+      first_file_{source} {}
 
-void KeptInput::open_lane(std::uint32_t file) {
+void SharedInput::open(std::uint32_t file) {
   if (lane_.generation() > 0 && file == file_) {
     return;
   }
   if (on_open_) {
     on_open_(file);
   }
+  readers_.clear();
   lane_.open(file);
   file_ = file;
 }
 
-TreeLane& KeptInput::first_file() {
+TreeLane& SharedInput::first_file() {
   if (lane_.generation() > 0 && file_ != 0) {
     first_file_.open(0);
     return first_file_;
   }
-  open_lane(0);
+  open(0);
   return lane_;
+}
+
+std::span<const std::unique_ptr<BranchReader>> SharedInput::readers(const std::string& branch) {
+  const auto [at, is_new] = readers_.try_emplace(branch);
+  if (is_new) {
+    for (auto* filled : all_branches(find_branch(lane_.tree(), branch, lane_.file())).filled) {
+      at->second.push_back(std::make_unique<BranchReader>(*filled, lane_.file()));
+    }
+  }
+  return at->second;
+}
+
+void SharedInput::forget() {
+  for (auto& [branch, readers] : readers_) {
+    for (auto& reader : readers) {
+      reader->forget();
+    }
+  }
 }
 
 void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
   if (kept_.empty()) {
     kept_ = std::move(kept);
     compares_forms_ = compares_forms;
-    readers_generation_ = 0;
+    generation_ = 0;
   }
 }
 
 void KeptInput::open(std::uint32_t file) {
-  open_lane(file);
-  if (readers_generation_ == lane_.generation()) {
+  input_.open(file);
+  if (generation_ == generation()) {
     return;
   }
-  readers_generation_ = lane_.generation();
+  generation_ = generation();
   readers_.clear();
-  std::vector<TBranch*> branches;
-  BranchTree all;
+  check_.reset();
+  std::span<const std::unique_ptr<BranchReader>> within;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
-      all = all_branches(find_branch(tree(), kept.name, lane_.file()));
+      within = input_.readers(kept.name);
     }
-    if (kept.number >= all.filled.size() ||
-        (compares_forms_ && described(*all.filled[kept.number]) != kept.form)) {
-      throw InputError(lane_.file().path() + ": branch " + kept.name +
+    if (kept.number >= within.size() ||
+        (compares_forms_ && described(within[kept.number]->branch()) != kept.form)) {
+      throw InputError(this->file().path() + ": branch " + kept.name +
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
     }
-    readers_.push_back(std::make_unique<BranchReader>(*all.filled[kept.number], lane_.file()));
-    branches.push_back(all.filled[kept.number]);
+    readers_.push_back(within[kept.number].get());
   }
-  check_.emplace(std::make_shared<BranchForms>(branches), baskets_of(tree(), branches),
-                 tree().GetName(), lane_.file(), depth_);
 }
 
-void KeptInput::forget() {
-  for (auto& reader : readers_) {
-    reader->forget();
+const BasketCheck& KeptInput::check() {
+  if (!check_) {
+    std::vector<TBranch*> branches;
+    for (auto* reader : readers_) {
+      branches.push_back(&reader->branch());
+    }
+    check_.emplace(std::make_shared<BranchForms>(branches), baskets_of(tree(), branches),
+                   tree().GetName(), file(), input_.check());
   }
+  return *check_;
 }
 
 }  // namespace forkrun::root_io

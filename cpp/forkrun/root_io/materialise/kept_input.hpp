@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
@@ -28,44 +30,64 @@ struct KeptBranch {
 /// else in another place, or in another file.
 [[nodiscard]] bool is_written_anew(TBranch& top, const InputFile& file);
 
-/// The input of an output, file after file: one of them is open at a time.
-class KeptInput {
+/// The input of the outputs that are made together, file after file: one of them is open at a time.
+class SharedInput {
  public:
   /// `on_open` gets the number of each file just before it is opened.
-  KeptInput(const TreeSourceConfig& source, BasketCheck::Depth check,
-            std::function<void(std::size_t)> on_open);
+  SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+              std::function<void(std::size_t)> on_open);
 
+  [[nodiscard]] const TreeSourceConfig& config() const { return source_; }
+  [[nodiscard]] BasketCheck::Depth check() const { return check_; }
   /// The first file, which gives the structure of outputs.
   [[nodiscard]] TreeLane& first_file();
+  /// \throws InputError
+  void open(std::uint32_t file);
+  /// Changes whenever another file is opened.
+  [[nodiscard]] std::uint64_t generation() const { return lane_.generation(); }
+  [[nodiscard]] const TreeLane& lane() const { return lane_; }
+  /// Those of the branches with baskets within a top-level branch of the file that is open.
+  /// \throws InputError
+  [[nodiscard]] std::span<const std::unique_ptr<BranchReader>> readers(const std::string& branch);
+  /// Gives back the memory of baskets that were read.
+  void forget();
+
+ private:
+  const TreeSourceConfig& source_;
+  BasketCheck::Depth check_;
+  std::function<void(std::size_t)> on_open_;
+  TreeLane lane_;
+  TreeLane first_file_;  ///< opened if `lane_` has another file
+  std::uint32_t file_{};
+  std::unordered_map<std::string, std::vector<std::unique_ptr<BranchReader>>> readers_;
+};
+
+/// What one output keeps of it.
+class KeptInput {
+ public:
+  explicit KeptInput(SharedInput& input) : input_{input} {}
+
+  [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
   /// `compares_forms`: branches of objects are among them, which must have one form in all files.
   void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
 
   /// \throws InputError
   void open(std::uint32_t file);
-  /// Changes whenever another file is opened.
-  [[nodiscard]] std::uint64_t generation() const { return lane_.generation(); }
-  [[nodiscard]] TTree& tree() const { return lane_.tree(); }
-  [[nodiscard]] InputFile& file() const { return lane_.file(); }
+  [[nodiscard]] std::uint64_t generation() const { return input_.generation(); }
+  [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
+  [[nodiscard]] InputFile& file() const { return input_.lane().file(); }
   /// Of a kept branch, in the file that is open.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]; }
   /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
-  [[nodiscard]] const BasketCheck& check() const { return *check_; }
-  /// Gives back the memory of baskets that were read.
-  void forget();
+  [[nodiscard]] const BasketCheck& check();
 
  private:
-  void open_lane(std::uint32_t file);
-
-  TreeLane lane_;
-  TreeLane first_file_;  ///< opened if `lane_` has another file
-  std::uint32_t file_{};
+  SharedInput& input_;
   std::vector<KeptBranch> kept_;
   bool compares_forms_{};
-  std::uint64_t readers_generation_{};
-  std::vector<std::unique_ptr<BranchReader>> readers_;
-  BasketCheck::Depth depth_;
-  std::function<void(std::size_t)> on_open_;
-  std::optional<BasketCheck> check_;
+  std::uint64_t generation_{};
+  std::vector<BranchReader*> readers_;
+  std::optional<BasketCheck> check_;  ///< made when it is first asked for
 };
 
 }  // namespace forkrun::root_io

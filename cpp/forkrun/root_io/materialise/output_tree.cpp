@@ -134,8 +134,6 @@ double OutputTree::n_pending_bytes() {
   return n_bytes;
 }
 
-void OutputTree::leave_input_cluster() { input_.forget(); }
-
 void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
   open(entries.file);
   const EntryRun run{entries.first, entries.last};

@@ -51,8 +51,6 @@ class OutputTree {
 
   /// Events of the present cluster; all of one file. `values`: of all of them, one after the other.
   void add(std::span<const EntryRange> entries, std::span<const NewValues> values);
-  /// No more events come of the cluster of the input that these were of.
-  void leave_input_cluster();
   /// All events of a cluster of the input, and nothing else.
   void add_whole(const EntryRange& entries, std::span<const NewValues> values);
   /// Uncompressed bytes of the present cluster that are not written yet.

@@ -1,0 +1,189 @@
+#include <forkrun/root_io/materialise/output_files.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <TFile.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/materialise/entry_ranges.hpp>
+#include <forkrun/root_io/materialise/value_queue.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Uncompressed bytes of a cluster: enough for each branch, and no more than a child has room for.
+constexpr double cluster_bytes = 32 << 20;
+constexpr double branch_bytes = 64 << 10;
+
+double wanted_bytes(const OutputTree& tree) {
+  return std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
+}
+
+/// Writes the clusters of a tree, with the new columns of their events.
+class TreeSink final : public ClusterSink {
+ public:
+  TreeSink(OutputTree& tree, std::function<void(std::int64_t)> progress)
+      : tree_{tree}, progress_{std::move(progress)} {}
+
+  void push(const Selected& selected) { values_.push(selected); }
+  void add(std::span<const EntryRange> entries) override {
+    const auto n = n_events_of(entries);
+    tree_.add(entries, values_.next(n));
+    values_.drop(n);
+  }
+  void add_whole(const EntryRange& entries) override {
+    const auto n = entries.last - entries.first;
+    tree_.add_whole(entries, values_.next(n));
+    values_.drop(n);
+  }
+  [[nodiscard]] double n_bytes() const override { return tree_.n_pending_bytes(); }
+  void end_cluster(std::int64_t n_events) override {
+    tree_.end_cluster(n_events);
+    n_events_ += n_events;
+    if (progress_) {
+      progress_(n_events_);
+    }
+  }
+  [[nodiscard]] std::int64_t n_events() const { return n_events_; }
+
+ private:
+  OutputTree& tree_;
+  std::function<void(std::int64_t)> progress_;
+  ValueQueue values_;
+  std::int64_t n_events_{};
+};
+
+}  // namespace
+
+/// One file, while it is made.
+class FileMaker {
+ public:
+  FileMaker(const OutputContent& content, const FileToMake& output, const TreeSourceConfig& source,
+            KeptInput& input, std::size_t n_threads, std::function<void(std::int64_t)> progress)
+      : output_{output},
+        file_{output.path, content.compression},
+        tree_{file_, source.tree, input, content, n_threads},
+        sink_{tree_, std::move(progress)},
+        cutter_{wanted_bytes(tree_), tree_.keeps_baskets(), inputs(source, tree_), sink_} {}
+
+  /// The first of these entries that are to be in this file, which are taken away from them; none
+  /// if the first one is not.
+  [[nodiscard]] std::optional<Selected> take(Selected& from) const {
+    auto last = from.entries.last;
+    if (!output_.entries.empty()) {
+      const auto range = std::ranges::find_if(output_.entries, [&](const auto& mine) {
+        return mine.file == from.entries.file && mine.first <= from.entries.first &&
+               from.entries.first < mine.last;
+      });
+      if (range == output_.entries.end()) {
+        return {};
+      }
+      last = std::min(last, range->last);
+    }
+    auto taken = from;
+    taken.entries.last = last;
+    from.first_event += last - from.entries.first;
+    from.entries.first = last;
+    return taken;
+  }
+  void add(const Selected& selected) {
+    sink_.push(selected);
+    cutter_.add(selected.entries);
+  }
+  void end_input_cluster() { cutter_.end_input_cluster(); }
+  std::int64_t finish() {
+    cutter_.finish();
+    tree_.finish();
+    file_.close();
+    return sink_.n_events();
+  }
+  [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
+    const auto all = static_cast<double>(n_events) * tree_.bytes_per_event(0);
+    return std::min(all, wanted_bytes(tree_));
+  }
+
+ private:
+  static ClusterCutter::InputOf inputs(const TreeSourceConfig& source, OutputTree& tree) {
+    return [&](std::uint32_t number) -> InputClusters {
+      return {source.clusters.at(number), tree.bytes_per_event(number)};
+    };
+  }
+
+  const FileToMake& output_;
+  OutputFile file_;
+  OutputTree tree_;
+  TreeSink sink_;
+  ClusterCutter cutter_;
+};
+
+OutputMaker::OutputMaker(const OutputToMake& output, SharedInput& input, std::size_t n_threads)
+    : output_{output},
+      input_{input},
+      kept_{input},
+      n_threads_{n_threads},
+      events_{output.fragments, output.content.products, output.before_group} {
+  open();
+}
+
+OutputMaker::~OutputMaker() = default;
+
+void OutputMaker::add(const EntryRange& cluster) {
+  bool has_some = false;
+  for (const auto* next = events_.front();
+       next != nullptr && next->entries.file == cluster.file &&
+       cluster.first <= next->entries.first && next->entries.first < cluster.last;
+       next = events_.front()) {
+    add(events_.take_before(cluster.last));
+    has_some = true;
+  }
+  if (has_some) {
+    file_->end_input_cluster();
+  }
+}
+
+void OutputMaker::add(Selected selected) {
+  while (selected.entries.first < selected.entries.last) {
+    if (const auto taken = file_->take(selected)) {
+      file_->add(*taken);
+    } else {
+      close();
+      open();
+    }
+  }
+}
+
+std::vector<std::int64_t> OutputMaker::finish() {
+  close();
+  while (n_events_.size() < output_.files.size()) {
+    open();
+    close();
+  }
+  return n_events_;
+}
+
+double OutputMaker::most_pending_bytes() { return file_->most_pending_bytes(output_.n_events); }
+
+void OutputMaker::open() {
+  if (n_events_.size() == output_.files.size()) {
+    throw Error("an event is in none of the output's files");
+  }
+  file_ =
+      std::make_unique<FileMaker>(output_.content, output_.files[n_events_.size()], input_.config(),
+                                  kept_, n_threads_, [this](std::int64_t n_events) {
+                                    if (output_.progress) {
+                                      output_.progress(n_before_ + n_events);
+                                    }
+                                  });
+}
+
+void OutputMaker::close() {
+  n_events_.push_back(file_->finish());
+  n_before_ += n_events_.back();
+  file_.reset();
+}
+
+}  // namespace forkrun::root_io
