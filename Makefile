@@ -14,7 +14,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint style tidy format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -100,11 +100,15 @@ bench-sampling: build ## how much memory is shared, what looking at it costs, an
 bench-recovery: build ## what killed children and a killed parent cost beyond lost work: a quarter of an hour
 	$(BIN)/python tests/benchmarks/recovery.py $(BENCH_ARGS)
 
-lint: build ## linters of Python and C++; clang-tidy looks only at what it has not found clean before
+lint: style tidy ## linters of Python and C++
+
+style: build ## those that take seconds
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
+
+tidy: build ## clang-tidy, for sources that it has not found clean before: minutes for all
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/tidy.py $(BUILD)
 
 format: $(VENV)/environment
