@@ -13,7 +13,7 @@ import uproot
 
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, jets_job, module, write_job
+from tests.support.jobs import forkrun, jets_job, module, sha256, write_job
 
 LUMIS = [(1, 1, 40), (1, 2, 3), (1, 3, 40), (2, 1, 60)]
 
@@ -105,6 +105,32 @@ def test_a_run_with_files_by_lumi_is_done_until_one_is_gone(tmp_path: Path, even
     assert again.code == 0
     assert f"{gone} is missing: the run is merged again" in again.err
     assert gone.read_bytes() == content
+
+
+def test_outputs_that_are_made_together_have_the_bytes_of_each_alone(tmp_path: Path) -> None:
+    files = write_sample(tmp_path / "in.root", SampleSettings(n_events=600, cluster=50, n_files=2))
+    outputs: list[dict[str, Any]] = [
+        {"label": "all"},
+        {"label": "skim", "paths": ["skim"]},
+        {"label": "few", "paths": ["skim"], "keep": ["Jet_*"], "compression": "lz4:4"},
+        {"label": "new", "mode": "friend"},
+        {"label": "lumis", "paths": ["skim"], "per_lumi": True},
+    ]
+    together = made(tmp_path / "together", files, outputs)
+    alone = [made(tmp_path / str(o["label"]), files, [o]) for o in outputs]
+    assert len(together) > len(outputs)
+    assert together == {name: digest for one in alone for name, digest in one.items()}
+
+
+def made(folder: Path, files: list[Path], outputs: list[dict[str, Any]]) -> dict[str, str]:
+    """Names of the files of these outputs, made by a job, and their digests."""
+    folder.mkdir()
+    job = jets_job(files, forking={"children": 2})
+    job["outputs"] = outputs
+    ended = forkrun("run", write_job(folder, job), "-o", folder / "run", cwd=folder)
+    assert ended.code == 0, ended.err
+    found = (folder / "run" / "output").rglob("*.root")
+    return {file.name: sha256(file) for file in found if file.name != "histograms.root"}
 
 
 def test_whole_baskets_stay_as_they_are_unless_a_compression_is_asked_for(

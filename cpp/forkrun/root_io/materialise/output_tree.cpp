@@ -5,6 +5,7 @@
 
 #include <TBranch.h>
 #include <TFile.h>
+#include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -43,7 +44,11 @@ OutputTree::OutputTree(OutputFile& file, const std::string& tree_path, KeptInput
   add_products();
 }
 
-OutputTree::~OutputTree() = default;
+OutputTree::~OutputTree() {
+  if (!objects_.empty() && generation_ == input_.generation()) {
+    input_.tree().GetListOfClones()->Remove(tree_.get());
+  }
+}
 
 void OutputTree::keep_branches(TreeLane& input) {
   std::vector<KeptBranch> kept;

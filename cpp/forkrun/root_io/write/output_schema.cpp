@@ -6,6 +6,7 @@
 #include <TBranch.h>
 #include <TDirectory.h>
 #include <TLeaf.h>
+#include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -85,6 +86,8 @@ TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDi
                       "\" cannot be made");
   }
   copy->SetDirectory(&folder);
+  tree.CopyAddresses(copy, true);  // they are not to outlive each other in any order
+  tree.GetListOfClones()->Remove(copy);
   return *copy;
 }
 
