@@ -23,7 +23,7 @@ FLOORS = (
     ("schedule",),
     ("child",),
     ("parent",),
-    ("api", "studies"),
+    ("api", "studies", "batch"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -19,12 +19,18 @@ from forkrun.base.durable import (
 )
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import is_on_nodes
 
 
 def check_place(folder: RunDirectory) -> None:
     """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
     than a run, or one that can be made."""
     path = folder.path
+    if is_on_nodes(folder):
+        raise OutputError(
+            f"{path}: this job was submitted to many nodes; forkrun status {path} says how it is,"
+            " resubmit and collect bring it to its end. Choose another folder with -o"
+        )
     with output_errors(path):
         if not path.exists():
             return
