@@ -61,8 +61,8 @@ def _words(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
     shown += ["…"] if len(missing) > _SHOWN else []
     return (
         f"{folder.path}: {len(missing)} of {n_nodes} nodes are not done ({'; '.join(shown)});"
-        f" forkrun status {folder.path} says why, forkrun resubmit submits them again,"
-        " --partial merges what is there"
+        f" forkrun status {folder.path} says why, forkrun resubmit {folder.path} submits"
+        " them again, --partial merges what is there"
     )
 
 

@@ -24,8 +24,8 @@ class State(StrEnum):
     DONE = "done"
     RUNNING = "running"
     WAITING = "waiting"
-    OUT_OF_TIME = "out of time"
-    """Its job is over and was not requeued."""
+    ENDED_EARLY = "ended early"
+    """Out of time, evicted or asked to end, and not requeued: exit code 9."""
     FAILED = "failed"
     LOST = "lost"
     """Its job is over and has not said why."""
@@ -34,7 +34,7 @@ class State(StrEnum):
     """Not done; the batch system does not answer."""
 
 
-MISSING = (State.OUT_OF_TIME, State.FAILED, State.LOST, State.NOT_SUBMITTED)
+MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
 """States of nodes that nobody will bring to their end."""
 
 
@@ -167,7 +167,7 @@ def _ended(course: NodeCourse, submission: Submission) -> State:
     if not begun_since or course.last_code is None:
         return State.LOST
     is_late = course.last_code == OutOfTimeError.exit_code
-    return State.OUT_OF_TIME if is_late else State.FAILED
+    return State.ENDED_EARLY if is_late else State.FAILED
 
 
 def _rate(progress: RunProgress, since_s: float) -> float:
