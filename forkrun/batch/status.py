@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from forkrun.batch.course import NodeCourse, Submission, read_course, read_submissions
+from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.logs import last_words
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.system import Life
@@ -15,7 +16,7 @@ from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges
-from forkrun.rundir.progress import RunProgress, read_progress
+from forkrun.rundir.progress import RunProgress
 
 
 class State(StrEnum):
@@ -92,9 +93,12 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     submissions = read_submissions(folder)
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
+    known = KnownProgress(folder)
     nodes = tuple(
-        _node(folder, ranges, number, last.get(number), lives) for number in range(len(ranges))
+        _node(folder, ranges, number, last.get(number), lives, known)
+        for number in range(len(ranges))
     )
+    known.keep()
     return JobStatus(nodes, lives is not None, folder.is_finished())
 
 
@@ -116,10 +120,11 @@ def _node(
     number: int,
     submission: Submission | None,
     lives: Mapping[int, Life] | None,
+    known: KnownProgress,
 ) -> NodeStatus:
     course, node = read_course(folder, number), folder.node(number)
     since_s = course.starts[-1] if course.starts else 0.0
-    progress = read_progress(node, since_s)
+    progress = known.read(number, since_s)
     n_planned = ranges.n_units(number)
     is_alive = progress.n_units < n_planned and is_held(node.lock)
     state = _state(progress.n_units >= n_planned, is_alive, number, submission, lives, course)

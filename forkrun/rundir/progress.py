@@ -1,5 +1,5 @@
-"""How far a run is, from its ledgers, quickly: a million lines per second. A line that is complete
-counts; whether it is damaged, the merge and a resumed job find out by its checksum."""
+"""How far a run is, from its ledgers, quickly: a million lines in some two seconds. A line that is
+complete counts; whether it is damaged, the merge and a resumed job find out by its checksum."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from forkrun.base.json_lines import complete_lines
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
 
-_HEAD = re.compile(rb'\{"unit":(\d+),"child":\d+,"pid":\d+,"run":\d+,"lumi":\d+,"n_events":(\d+),')
-_NONE_SKIPPED = b'"skipped":[],'
-_N_UNITS = re.compile(rb'"n_units":(\d+),"block_size":\d+,"crc32":"[0-9a-f]{8}"\}$')
+_LINE = re.compile(
+    rb'^\{"unit":(\d+),"child":\d+,"pid":\d+,"run":\d+,"lumi":\d+,"n_events":(\d+),"digest":"\w+",'
+    rb'"skipped":\[\],.*"n_units":(\d+),"block_size":\d+,"crc32":"[0-9a-f]{8}"\}$',
+    re.MULTILINE,
+)
+"""A whole file is searched at once, which is five times as fast as line by line."""
 _END = re.compile(rb'"end_s":([\d.]+),')
 _START = re.compile(rb'"start_s":([\d.]+),')
-_N_HEAD, _N_TAIL = 160, 100
-"""Bytes of a line in which the first and the last values are."""
 
 
 @dataclass(frozen=True)
@@ -33,66 +33,58 @@ class RunProgress:
     last_s: float = 0.0
 
 
-_Line = tuple[int, int, int, int]
-"""Unit, units, events and events that were left out."""
+_Counts = dict[int, tuple[int, int, int]]
+"""By first unit: units, events, and events that were left out."""
 
 
 def read_progress(folder: RunDirectory, since_s: float = 0.0) -> RunProgress:
     """Adds up the ledgers of one run directory. What is there twice counts once."""
-    seen: dict[int, _Line] = {}
+    seen: _Counts = {}
     n_since, last_s = 0, 0.0
-    revoked = _revoked(folder)
+    revoked = read_revoked(folder.ledger, [])
     for file in ledger_files(folder.ledger):
-        lines = _read(file)
-        if not lines:
+        data = _complete(file)
+        if not data:
             continue
-        found = dict(map(_counts, lines)) if not revoked else _that_hold(lines, revoked)
-        last_s = max(last_s, _time(_END, lines[-1]))
-        if _time(_START, lines[0]) >= since_s:
-            n_since += sum(n_events for _, n_events, _ in found.values())
-        seen.update({unit: (unit, *rest) for unit, rest in found.items()})
-    seen.pop(-1, None)
-    n_units, n_events, n_skipped = (sum(line[k] for line in seen.values()) for k in (1, 2, 3))
+        counts = _line_by_line(data, revoked) if revoked else _counts(data)
+        last_s = max(last_s, _time(_END, data[data.rfind(b"\n", 0, -1) + 1 :]))
+        if _time(_START, data) >= since_s:
+            n_since += sum(n_events for _, n_events, _ in counts.values())
+        seen.update(counts)
+    n_units, n_events, n_skipped = (sum(line[k] for line in seen.values()) for k in range(3))
     return RunProgress(n_units, n_events, n_skipped, n_since, last_s)
 
 
-def _revoked(folder: RunDirectory) -> set[tuple[int, float]]:
-    damaged: list[str] = []
-    return read_revoked(folder.ledger, damaged)
-
-
-def _read(file: Path) -> list[bytes]:
+def _complete(file: Path) -> bytes:
+    """Its complete lines."""
     try:
-        return [line for line in complete_lines(file.read_bytes()) if line]
+        data = file.read_bytes()
     except OSError:
-        return []
+        return b""
+    return data[: data.rfind(b"\n") + 1]
 
 
-def _that_hold(
-    lines: list[bytes], revoked: set[tuple[int, float]]
-) -> dict[int, tuple[int, int, int]]:
-    """Slower, and seldom needed: some commits of this run are revoked."""
-    units = {unit for unit, _ in revoked}
-    counts = ((line, *_counts(line)) for line in lines)
-    return {
-        unit: rest
-        for line, unit, rest in counts
-        if unit not in units or (unit, _time(_END, line)) not in revoked
-    }
+def _counts(data: bytes) -> _Counts:
+    found = _LINE.findall(data)
+    if len(found) != data.count(b"\n"):
+        return _line_by_line(data, set())
+    return {int(unit): (int(n_units), int(n), 0) for unit, n, n_units in found}
 
 
-def _counts(line: bytes) -> tuple[int, tuple[int, int, int]]:
-    """Unit, and its numbers of units, events and events left out; -1 for a line that is none."""
-    head, tail = _HEAD.match(line), _N_UNITS.search(line, max(len(line) - _N_TAIL, 0))
-    if head and tail and _NONE_SKIPPED in line[: _N_HEAD + 80]:
-        return int(head[1]), (int(tail[1]), int(head[2]), 0)
-    try:
-        commit = Commit.from_line(line)
-    except (ValueError, RecursionError):
-        return -1, (0, 0, 0)
-    return commit.unit, (commit.n_units, commit.n_events, len(commit.skipped))
+def _line_by_line(data: bytes, revoked: set[tuple[int, float]]) -> _Counts:
+    """Slower, and seldom needed: events were left out, commits revoked, or lines are damaged."""
+    counts: _Counts = {}
+    for line in data.splitlines():
+        try:
+            commit = Commit.from_line(line)
+        except (ValueError, RecursionError):
+            continue
+        if (commit.unit, commit.end_s) not in revoked:
+            counts[commit.unit] = (commit.n_units, commit.n_events, len(commit.skipped))
+    return counts
 
 
-def _time(pattern: re.Pattern[bytes], line: bytes) -> float:
-    found = pattern.search(line)
+def _time(pattern: re.Pattern[bytes], data: bytes) -> float:
+    """The first one in the data."""
+    found = pattern.search(data)
     return float(found[1]) if found else 0.0

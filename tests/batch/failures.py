@@ -1,5 +1,5 @@
 """Rounds of failures: nodes of jobs on this machine are killed at random points, whole process
-groups at once, until a number of failures is reached; each job has the bytes of one node in the end.
+groups at once, until a number of failures is reached; each job has the bytes of one node.
 
 python tests/batch/failures.py --failures 1000
 """
@@ -93,9 +93,10 @@ def _running(folder: RunDirectory) -> list[int]:
 def _kill_a_queue(folder: RunDirectory) -> bool:
     for submission in read_submissions(folder):
         lock = folder.batch / f"queue-{submission.number}.lock"
-        if is_held(lock):
+        pid = read_json(lock).get("pid")
+        if pid and is_held(lock):
             with suppress(ProcessLookupError):
-                os.kill(read_json(lock)["pid"], signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
                 return True
     return False
 
@@ -125,7 +126,8 @@ def _say(rounds: list[Round], n_wanted: int) -> None:
     n_queues = sum(r.n_queues_killed for r in rounds)
     print(
         f"{n} of {n_wanted} failures, {n_queues} queues killed, in {len(rounds)} jobs; seed"
-        f" {last.seed}: {last.problem or 'the bytes of one node'}, {last.n_resubmitted} resubmitted",
+        f" {last.seed}: {last.problem or 'the bytes of one node'},"
+        f" {last.n_resubmitted} resubmitted",
         flush=True,
     )
 

@@ -1,4 +1,4 @@
-"""Jobs on many nodes, for tests: small, slow enough to be disturbed, and checked against one node."""
+"""Jobs on many nodes, for tests: small, and compared with the same job on one node."""
 
 from __future__ import annotations
 

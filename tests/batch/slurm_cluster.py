@@ -1,5 +1,5 @@
-"""A real Slurm cluster of three nodes on this machine: munged, slurmctld and three slurmd, as root and
-without systemd."""
+"""A real Slurm cluster of three nodes on this machine: munged, slurmctld and three slurmd, as root
+and without systemd."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -190,10 +190,8 @@ class Cluster:
 
 
 def _kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 @contextmanager
