@@ -26,15 +26,18 @@ _CHILDREN = 8
 _EVENTS = 20
 
 
-def write_run(path: Path, n_nodes: int, n_units: int) -> None:
-    """Every node has committed all its units but one, each by itself."""
+def write_run(path: Path, n_nodes: int, n_units: int, together: int = 1) -> None:
+    """Every node has committed all its units but one, some together."""
     folder = RunDirectory(path)
     folder.batch.mkdir(parents=True)
     (folder.batch / "ends").mkdir()
     first = tuple(range(0, n_nodes * n_units + 1, n_units))
     NodeRanges(first, (n_units * _EVENTS,) * n_nodes, _CHILDREN).write(folder)
     write_json(folder.fingerprint, {"units of work": ""})
-    lines = [commit(unit).to_line() for unit in range(n_units - 1)]
+    lines = [
+        commit(unit, n_units=min(together, n_units - 1 - unit)).to_line()
+        for unit in range(0, n_units - 1, together)
+    ]
     for number in range(n_nodes):
         note_start(folder, number, 0, "host", "")
         node = folder.node(number)
@@ -65,10 +68,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--units", type=int, default=1000, help="of each node")
+    parser.add_argument("--together", type=int, default=10, help="units of a commit")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forkrun-status-") as folder:
         run = Path(folder, "run")
-        write_run(run, options.nodes, options.units)
+        write_run(run, options.nodes, options.units, options.together)
         command = [sys.executable, "-m", "forkrun", "status", str(run)]
         for _ in range(3):
             begin_s, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
