@@ -95,6 +95,7 @@ test-batch: build ## jobs on many nodes: a Slurm cluster on this machine (instal
 	@command -v sbatch >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] \
 		|| DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge \
 		|| echo "Slurm cannot be installed here: its tests are skipped"
+	$(BIN)/python -m pip install --quiet "distributed>=2024.1" || echo "Dask cannot be installed here: its tests are skipped"
 	$(BIN)/python -m pytest --numprocesses 0 --timeout 1800 tests/batch
 	$(BIN)/python tests/batch/failures.py --failures $(FAILURES)
 

@@ -22,7 +22,7 @@ from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.nodes import NodeRanges, open_nodes
 from forkrun.rundir.progress import read_progress
-from forkrun.rundir.start import remove_results
+from forkrun.rundir.start import check_owner, remove_results
 
 _SHOWN = 10
 
@@ -31,6 +31,7 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
     """Merges, verifies and reports. `partial`: what is there, if something is missing. Raises
     JobError that says what is missing."""
     folder, ranges = open_nodes(path, "collect")
+    check_owner(folder.path)
     config = read_config(folder.config)
     with RunLock.held(folder.lock) as lock:
         if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:

@@ -18,6 +18,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import open_nodes
 from forkrun.rundir.progress import read_progress
+from forkrun.rundir.start import check_owner
 
 _WAIT_FOR_LOCK_S = 150.0
 """A little longer than the lock of a parent counts that died on another machine."""
@@ -37,6 +38,7 @@ def run_node(
     the batch system ends the job by SIGTERM: then it is to be started again."""
     end_s = None if time_left_s is None else time.monotonic() + time_left_s
     folder, ranges = open_nodes(path, "node")
+    check_owner(folder.path)
     if not 0 <= number < len(ranges):
         raise ConfigError(f"node {number}: the job has nodes 0 to {len(ranges) - 1}")
     part = _read_part(folder, number)

@@ -89,11 +89,13 @@ def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
     """Units that keep the children of each node busy, and children that fit its cores."""
     forking, batch = config.forking, config.batch
     most = max(ceil(n_events / (n_nodes * _UNITS_OF_NODE)), forking.min_unit_events or LEAST)
-    changes: dict[str, object] = {"max_unit_events": min(most, forking.max_unit_events or most)}
-    if batch.cores and forking.children:
-        changes["children"] = max(batch.cores // config.threads.per_child, 1)
+    threads, children = config.threads.per_child, forking.children
+    if batch.cores and children:
+        children = max(batch.cores // threads, 1)
     raw = config.model_dump(mode="json")
-    raw["forking"] |= changes
+    raw["forking"]["max_unit_events"] = min(most, forking.max_unit_events or most)
+    raw["forking"]["children"] = children
+    raw["batch"]["cores"] = batch.cores or max(children, 1) * threads
     limits = [size for size in (config.limits.memory, batch.memory) if size]
     raw["limits"]["memory"] = min(limits, default=None)
     return validate(raw, "submit")

@@ -35,6 +35,8 @@ class State(StrEnum):
     """Not done; the batch system does not answer."""
 
 
+_CLOCKS_S = 30.0
+"""By which clocks of machines may differ."""
 MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
 """States of nodes that nobody will bring to their end."""
 
@@ -168,7 +170,7 @@ def _state(
 
 
 def _ended(course: NodeCourse, submission: Submission) -> State:
-    begun_since = course.starts and course.starts[-1] >= submission.time_s - 1.0
+    begun_since = course.starts and course.starts[-1] >= submission.time_s - _CLOCKS_S
     if not begun_since or course.last_code is None:
         return State.LOST
     is_late = course.last_code == OutOfTimeError.exit_code

@@ -24,7 +24,7 @@ from forkrun.batch.logs import speaks_of_memory
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
 from forkrun.batch.systems.choose import system_of
 from forkrun.config import BatchSystem, JobConfig
-from forkrun.errors import BatchError, ConfigError, JobError, OutOfTimeError
+from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 
 _KILLED = 128 + 9
@@ -97,30 +97,32 @@ def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> 
 
 
 def missing_needs(
-    folder: RunDirectory,
-    config: JobConfig,
-    status: JobStatus,
-    named: Sequence[int] | None = None,
-) -> dict[int, Need]:
-    """The nodes to be submitted again, with what each needs: those `named`, else all that nobody
-    will bring to their end. Raises BatchError if that is not known, JobError if one has had all its
-    retries."""
-    if named is not None:
-        return {n: _need(folder, config, status.nodes[n]) for n in _checked(status, named)}
+    folder: RunDirectory, config: JobConfig, status: JobStatus
+) -> tuple[dict[int, Need], str]:
+    """The nodes that nobody will bring to their end, with what each needs; and what to say of those
+    that have had all their retries, "" if there are none. Raises BatchError if it is not known."""
     if status.count(State.UNKNOWN):
         raise BatchError(
             f"{folder.path}: the batch system does not answer, so which nodes live is not known;"
             " try again later, or name nodes with --nodes"
         )
     missing = [node for node in status.nodes if node.state in MISSING]
-    tired = [node.number for node in missing if _n_retries(folder, node) >= config.batch.retries]
-    if tired:
-        raise JobError(
-            f"nodes {', '.join(map(str, tired))} have had all their retries (batch.retries ="
-            f" {config.batch.retries}): {status.nodes[tired[0]].reason or 'no reason is known'};"
-            f" forkrun logs {folder.path} shows more; --nodes submits them all the same"
-        )
-    return {node.number: _need(folder, config, node) for node in missing}
+    tired = [node for node in missing if _n_retries(folder, node) >= config.batch.retries]
+    needs = {node.number: _need(folder, config, node) for node in missing if node not in tired}
+    if not tired:
+        return needs, ""
+    return needs, (
+        f"nodes {', '.join(str(node.number) for node in tired)} have had all their retries"
+        f" (batch.retries = {config.batch.retries}): {tired[0].reason or 'no reason is known'};"
+        f" forkrun logs {folder.path} shows more; --nodes submits them all the same"
+    )
+
+
+def named_needs(
+    folder: RunDirectory, config: JobConfig, status: JobStatus, named: Sequence[int]
+) -> dict[int, Need]:
+    """These nodes, with what each needs. Raises ConfigError if one is at work."""
+    return {n: _need(folder, config, status.nodes[n]) for n in _checked(status, named)}
 
 
 def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:

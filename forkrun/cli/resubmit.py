@@ -7,12 +7,13 @@ from pathlib import Path
 
 from forkrun.base.quantities import plural
 from forkrun.batch.status import read_status
-from forkrun.batch.submit import keep_config, missing_needs, note_on, submit_nodes
+from forkrun.batch.submit import keep_config, missing_needs, named_needs, note_on, submit_nodes
 from forkrun.config import BatchSystem, read_config
 from forkrun.config.settings import parse_setting
-from forkrun.errors import ConfigError
+from forkrun.errors import ConfigError, JobError
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.start import check_owner
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,8 +37,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints what the batch system says."""
+    """Prints what the batch system says. Raises JobError if nodes have had all their retries."""
     folder, ranges = open_nodes(options.run_directory, "resubmit")
+    check_owner(folder.path)  # its scripts and its [batch] are run
     settings = [parse_setting(text) for text in options.settings]
     wrong = [key for key, _ in settings if not key.startswith("batch.")]
     if wrong:
@@ -48,14 +50,22 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("resubmit: name a batch system with --on")
     with RunLock.held(folder.lock):
         status = read_status(folder, ranges)
-        needs = missing_needs(folder, config, status, numbers_of(options.nodes))
+        named, problem = numbers_of(options.nodes), ""
+        if named is None:
+            needs, problem = missing_needs(folder, config, status)
+        else:
+            needs = named_needs(folder, config, status, named)
         if settings or options.on:
             config = note_on(config, on)
             keep_config(folder, config)
         said = list(submit_nodes(folder, config, on, needs))
     if not options.quiet:
         print(*said, sep="\n", end="\n" if said else "")
-        print(f"{plural(len(needs), 'node')} submitted" if needs else "no node is missing")
+        print(
+            f"{plural(len(needs), 'node')} submitted" if needs or problem else "no node is missing"
+        )
+    if problem:
+        raise JobError(problem)
     return 0
 
 

@@ -36,7 +36,7 @@ def check_place(folder: RunDirectory) -> None:
             return
         if not path.is_dir():
             raise OutputError(f"{path}: this is a file; choose another folder with -o")
-        _check_owner(path)
+        check_owner(path)
         strangers = sorted(_entries(folder) - folder.entries)
     if strangers or not _is_ours(folder):
         strange = ", ".join(strangers[:3]) or f"no {folder.config.name}"
@@ -103,8 +103,8 @@ def _remove_temporary(place: Path, lock: str) -> None:
             remove(path)
 
 
-def _check_owner(path: Path) -> None:
-    """Refuses another user's folder: its owner can put anything into it at any time."""
+def check_owner(path: Path) -> None:
+    """Raises OutputError for another user's folder: its owner can put anything into it at any time."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
