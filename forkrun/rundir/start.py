@@ -104,7 +104,7 @@ def _remove_temporary(place: Path, lock: str) -> None:
 
 
 def check_owner(path: Path) -> None:
-    """Raises OutputError for another user's folder: its owner can put anything into it at any time."""
+    """Raises OutputError for another user's folder: its owner can put anything into it."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
