@@ -74,7 +74,7 @@ class OutOfTimeError(ForkrunError):
 
 
 class BatchError(ForkrunError):
-    """The batch system refused a job, or cannot be reached."""
+    """The batch system refused a job, cannot be reached, or a node could not be set up."""
 
     exit_code = 10
 

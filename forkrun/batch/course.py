@@ -86,7 +86,7 @@ def read_course(folder: RunDirectory, number: int) -> NodeCourse:
         if line.get("event") == "start":
             starts.append(line)
             codes.append(None)
-        elif starts:
+        elif codes and codes[-1] is None:
             codes[-1] = line.get("code")
         else:  # it ended before it could begin
             starts.append({**line, "n_units": 0})

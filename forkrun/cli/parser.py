@@ -31,8 +31,8 @@ _COMMANDS = {
 }
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
-events that crash every child that processes them; 9 out of time, to be resumed;
-10 the batch system refused a job or cannot be reached; 128+n signal n"""
+events that crash every child that processes them; 9 out of time, to be resumed; 10 the batch system
+refused a job, cannot be reached, or a node could not be set up; 128+n signal n"""
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

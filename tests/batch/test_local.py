@@ -168,6 +168,19 @@ def test_nodes_of_a_batch_system_that_does_not_answer_are_unknown(tmp_path: Path
     assert "which nodes live is not known" in again.err
 
 
+def test_a_node_that_cannot_be_set_up_says_which_line_failed(tmp_path: Path, job: Job) -> None:
+    run = tmp_path / "run"
+    lines = 'batch.setup=["export IS_SET_UP=yes", "test -e /nowhere/proxy"]'
+    assert job.submit(run, "--nodes", 1, "--set", lines, "--set", "batch.retries=0").code == 0
+    wait_for(lambda: status_of(run)["states"]["failed"] == 1)
+    (node,) = status_of(run)["nodes"]
+    assert node["code"] == 10
+    assert node["reason"] == "batch.setup: exit code 1 of: test -e /nowhere/proxy"
+    again = forkrun("resubmit", run, cwd=tmp_path)
+    assert again.code == 5
+    assert "nodes 0 have had all their retries (batch.retries = 0): batch.setup" in again.err
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -8,18 +8,26 @@ from pathlib import Path
 
 from forkrun.batch.course import Submission
 from forkrun.config import BatchConfig
+from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
 
 _NODE = """#!/bin/bash
 # What a node does; $1: its number. Written by forkrun submit.
 began=$(date +%s)
+number=$1
+end() {{
+    printf '{{"event":"end","time_s":%d,"code":%d}}\\n' "$(date +%s)" "$1" \\
+        >> {ends}/"$(printf %04d "$number")".jsonl
+    exit "$1"
+}}
 trap : TERM  # the parent gets the signal as well: it commits and ends with exit code 9
-{setup}cd {folder} || exit 4
-{command} node {run} "$1"{options} --quiet
-code=$?
-printf '{{"event":"end","time_s":%d,"code":%d}}\\n' "$(date +%s)" "$code" \\
-    >> {ends}/"$(printf %04d "$1")".jsonl
-exit $code
+not_set_up() {{
+    echo "forkrun: batch.setup: exit code $1 of: $2" >&2
+    end {not_set_up}
+}}
+cd {folder} || not_set_up $? "cd"
+{setup}{command} node {run} "$number"{options} --quiet
+end $?
 """
 
 
@@ -37,10 +45,16 @@ def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchC
     if submission.memory_bytes is not None:
         options += f" --max-memory {submission.memory_bytes}"
     return _NODE.format(
-        setup="".join(f"{line}\n" for line in batch.setup),
+        not_set_up=BatchError.exit_code,
+        setup="".join(map(_checked, batch.setup)),
         folder=shlex.quote(str(folder.path.parent)),
         command=batch.command or f"{shlex.quote(sys.executable)} -m forkrun",
         run=shlex.quote(str(folder.path)),
         options=options,
         ends=shlex.quote(str(folder.node_ends(0).parent)),
     )
+
+
+def _checked(line: str) -> str:
+    """A line of the set-up, whose exit code counts, not those of commands in what it sources."""
+    return f"{line}\ncode=$?; [ $code = 0 ] || not_set_up $code {shlex.quote(line)}\n"
