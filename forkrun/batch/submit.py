@@ -126,9 +126,6 @@ def named_needs(
 
 
 def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
-    wrong = [n for n in named if not 0 <= n < len(status.nodes)]
-    if wrong:
-        raise ConfigError(f"resubmit: the job has nodes 0 to {len(status.nodes) - 1}")
     alive = [n for n in named if status.nodes[n].state in (State.RUNNING, State.WAITING)]
     if alive:
         raise ConfigError(f"resubmit: nodes {', '.join(map(str, alive))} run or wait already")

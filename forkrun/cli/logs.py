@@ -10,7 +10,6 @@ from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import logs_of, tail
 from forkrun.batch.status import MISSING, read_status
 from forkrun.cli.resubmit import numbers_of
-from forkrun.errors import ConfigError
 from forkrun.rundir.nodes import open_nodes
 
 
@@ -30,12 +29,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Names each log before its lines."""
     folder, ranges = open_nodes(options.run_directory, "logs")
-    numbers = numbers_of(options.nodes)
-    if numbers is None:
+    if options.nodes is None:
         status = read_status(folder, ranges)
         numbers = [node.number for node in status.nodes if node.state in MISSING]
-    elif numbers and max(numbers) >= len(ranges):
-        raise ConfigError(f"logs --nodes: the job has nodes 0 to {len(ranges) - 1}")
+    else:
+        numbers = numbers_of(options.nodes, len(ranges))
     last = {node: s for s in read_submissions(folder) for node in s.nodes}
     for number in numbers:
         own = folder.node(number).parent_log

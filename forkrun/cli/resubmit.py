@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.quantities import plural
+from forkrun.base.user_text import short
 from forkrun.batch.status import read_status
 from forkrun.batch.submit import keep_config, missing_needs, named_needs, note_on, submit_nodes
 from forkrun.config import BatchSystem, read_config
@@ -50,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("resubmit: name a batch system with --on")
     with RunLock.held(folder.lock):
         status = read_status(folder, ranges)
-        named, problem = numbers_of(options.nodes), ""
-        if named is None:
+        if options.nodes is None:
             needs, problem = missing_needs(folder, config, status)
         else:
-            needs = named_needs(folder, config, status, named)
+            named = numbers_of(options.nodes, len(ranges))
+            needs, problem = named_needs(folder, config, status, named), ""
         if settings or options.on:
             config = note_on(config, on)
             keep_config(folder, config)
@@ -69,14 +70,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def numbers_of(text: str | None) -> list[int] | None:
-    """Numbers of `3,7-9`."""
-    if text is None:
-        return None
+def numbers_of(text: str, n_nodes: int) -> list[int]:
+    """Numbers of nodes, of a text `3,7-9`. Raises ConfigError."""
     numbers: list[int] = []
     for word in text.split(","):
         first, _, last = word.strip().partition("-")
-        if not first.isdecimal() or not (last or first).isdecimal():
-            raise ConfigError(f"--nodes {text}: write numbers and ranges, as 3,7-9")
+        if not _is_node(first, n_nodes) or not _is_node(last or first, n_nodes):
+            raise ConfigError(
+                f"--nodes {short(text)}: write numbers and ranges, as 3,7-9; the job has nodes 0 to"
+                f" {n_nodes - 1}"
+            )
         numbers += range(int(first), int(last or first) + 1)
-    return numbers
+    return sorted(set(numbers))
+
+
+def _is_node(text: str, n_nodes: int) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < n_nodes

@@ -111,7 +111,7 @@ def _events_in(text: str, config: JobConfig) -> int:
     cores = config.batch.cores
     children = max(cores // threads, 1) if cores else max(config.forking.children, 1)
     rate = probe.events_per_s * children
-    _note(f"{rate:,.0f} events per second of a node with {plural(children, 'child')}")
+    _note(f"{rate:,.0f} events per second of a node of {children} × {threads} threads")
     return max(int(rate * time_s * _FULL), 1)
 
 
