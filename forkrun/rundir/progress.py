@@ -1,4 +1,4 @@
-"""How far a run is, from its ledgers, quickly: a million lines in some two seconds. A line that is
+"""How far a run is, from its ledgers, quickly: a million lines in some four seconds. A line that is
 complete counts; whether it is damaged, the merge and a resumed job find out by its checksum."""
 
 from __future__ import annotations
