@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 BUILD  ?= build/dev
 WORKERS ?= auto
 PYTEST_ARGS ?= -m "not slow"
+FAILURES ?= 100
 SHELL  := /bin/bash
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
@@ -14,7 +15,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos faults fuzz lint style tidy format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -89,6 +90,14 @@ fuzz: build ## damaged input files through index, reading, skim and merge: make 
 
 faults: build ## a job whose system calls fail, one after the other, and what becomes of it
 	$(BIN)/python tests/faults/faults.py $(FAULTS_ARGS)
+
+test-batch: build ## jobs on many nodes: a Slurm cluster on this machine (installed with apt where that is allowed), nodes killed at random
+	@command -v sbatch >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] \
+		|| DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge \
+		|| echo "Slurm cannot be installed here: its tests are skipped"
+	$(BIN)/python -m pip install --quiet "distributed>=2024.1" || echo "Dask cannot be installed here: its tests are skipped"
+	$(BIN)/python -m pytest --numprocesses 0 --timeout 1800 tests/batch
+	$(BIN)/python tests/batch/failures.py --failures $(FAILURES)
 
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
 	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)

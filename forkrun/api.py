@@ -38,12 +38,20 @@ class Job:
         force: bool = False,
         quiet: bool = False,
         plots: bool | None = None,
+        cluster: Any = None,
+        nodes: int | None = None,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
         `output`: the run directory, NAME-run if not given. `plots`: None draws the report's plots
-        if the job took a minute or more. Raises the same errors as the command stops with."""
+        if the job took a minute or more. `cluster`: a `distributed.Client`, on whose workers' nodes
+        the job runs, in so many parts as `nodes` says, else as it has workers; they have to see the
+        run directory. Raises the same errors as the command stops with."""
         config = self._with(children, threads)
         folder = Path(output) if output is not None else default_run_directory(config)
+        if cluster is not None:
+            from forkrun.batch.dask_nodes import run_on_cluster  # for few users
+
+            return run_on_cluster(config, cluster, folder, nodes, quiet)
         if config.forking.children == 0:
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 

@@ -36,6 +36,10 @@ class OutputError(ForkrunError):
     exit_code = 4
 
 
+class LockedError(OutputError):
+    """Another parent works in the run directory."""
+
+
 class JobError(ForkrunError):
     """Processing failed: a module raised, or a child died."""
 
@@ -67,6 +71,12 @@ class OutOfTimeError(ForkrunError):
     """The job ended early because its time was over; running the same command again resumes it."""
 
     exit_code = 9
+
+
+class BatchError(ForkrunError):
+    """The batch system refused a job, cannot be reached, or a node could not be set up."""
+
+    exit_code = 10
 
 
 class StoppedError(ForkrunError):

@@ -10,7 +10,8 @@ from forkrun import _core
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.merge.histograms import sum_histograms
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, HistogramPart, OutputPart, revoke
+from forkrun.rundir.ledger import Commit, HistogramPart, OutputPart
+from forkrun.rundir.nodes import revoke_commits
 
 _SHOWN = 5
 
@@ -36,7 +37,7 @@ def revoke_damaged(folder: RunDirectory, commits: Sequence[Commit], error: Excep
     found = [(c, why) for c in commits if (why := _damage(folder, c)) is not None]
     if not found:
         return
-    revoke(folder.ledger, found)
+    revoke_commits(folder, found)
     shown = [f"unit {commit.unit}: {why}" for commit, why in found[:_SHOWN]]
     if len(found) > _SHOWN:
         shown.append(f"and {len(found) - _SHOWN} more units")

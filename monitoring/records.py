@@ -13,7 +13,8 @@ from forkrun.base.json_lines import read_json_lines
 from forkrun.errors import InputError
 from forkrun.monitoring.process_reading import ProcessReading
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, read_ledgers
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.nodes import read_commits
 
 Line = TypeVar("Line")
 
@@ -139,7 +140,7 @@ def read_records(run_dir: Path) -> RunRecords:
 
 def _read_records(folder: RunDirectory) -> RunRecords:
     damaged: list[str] = []
-    commits = read_ledgers(folder.ledger, damaged)
+    commits = read_commits(folder, damaged)
     samples = _read_lines(folder.samples, Sample.from_json, damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config

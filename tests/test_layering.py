@@ -23,7 +23,8 @@ FLOORS = (
     ("schedule",),
     ("child",),
     ("parent",),
-    ("api", "studies"),
+    ("studies", "batch"),
+    ("api",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from forkrun.base.progress import make_progress
 from forkrun.errors import ConfigError, InputError, VerificationError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import is_on_nodes
 
 if TYPE_CHECKING:
     from forkrun.plan import Plan
@@ -71,6 +72,8 @@ def _merge_run(options: argparse.Namespace) -> int:
             f"merge: {options.output} is not a run directory; for files write"
             " forkrun merge OUT.root IN1.root IN2.root …"
         )
+    if is_on_nodes(folder):
+        raise ConfigError(f"merge: of a job on many nodes: forkrun collect {options.output}")
     from forkrun.config import read_config  # all this takes longer to load than files to merge
     from forkrun.monitoring import Timeline
     from forkrun.parent.merging import merge

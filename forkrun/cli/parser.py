@@ -16,6 +16,13 @@ _COMMANDS = {
     "plan": "show the units of work without running them",
     "merge": "merge a run, or any ROOT files",
     "report": "print a job's report",
+    "submit": "run a job on many nodes",
+    "status": "how a job on many nodes is",
+    "resubmit": "submit what is missing of it",
+    "collect": "merge what its nodes have done",
+    "kill": "end its nodes",
+    "logs": "what its nodes have said",
+    "node": "process one node's part: what batch jobs run",
     "sample": "write a NanoAOD-like sample",
     "replay": "run measured modules that only take their time",
     "estimate": "critical path, parallelism and speed-up of a job",
@@ -24,7 +31,8 @@ _COMMANDS = {
 }
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
-events that crash every child that processes them; 9 out of time, to be resumed; 128+n signal n"""
+events that crash every child that processes them; 9 out of time, to be resumed; 10 the batch system
+refused a job, cannot be reached, or a node could not be set up; 128+n signal n"""
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

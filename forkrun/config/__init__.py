@@ -1,5 +1,6 @@
 """The job's description: one validated, frozen value."""
 
+from forkrun.config.batch import BatchConfig, BatchSystem
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
     CheckConditions,
@@ -25,6 +26,8 @@ from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
     "ArrayConfig",
+    "BatchConfig",
+    "BatchSystem",
     "CheckConditions",
     "ConditionConfig",
     "Distribution",

@@ -5,12 +5,22 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.config.auto_children import with_children
+from forkrun.config.batch import BatchConfig
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
-from forkrun.config.section import Count, Flag, Label, Positive, Section, Texts, at_most
+from forkrun.config.section import (
+    Count,
+    Duration,
+    Flag,
+    Label,
+    Positive,
+    Section,
+    Size,
+    Texts,
+    at_most,
+)
 
 
 class Distribution(StrEnum):
@@ -63,8 +73,6 @@ class CheckConditions(StrEnum):
 
 # Upper bounds, each some times what the largest machine or the longest job needs: what is beyond
 # them is a slip of the pen that would cost minutes, or all memory, before it is noticed.
-_SIZE = at_most((1 << 63) - 1, "addresses have 63 bits")
-_TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out, or 0 where 0 is none")
 _PROCESSES = at_most(10_000, "each child is a process of this one machine")
 _THREADS = at_most(4096, "each is a thread of one process, with blocks and a stack of its own")
 _IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
@@ -72,10 +80,6 @@ _BLOCK = at_most(1_000_000_000, "the columns of a block lie in memory as a whole
 _CALLS = at_most(100_000_000, "each child keeps them in its memory")
 _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of memory")
 
-Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
-Duration = Annotated[
-    float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
-]
 InFlight = Annotated[Count, _IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 ModuleType = Annotated[str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+)$")]
@@ -289,6 +293,7 @@ class JobConfig(Section):
     outputs: tuple[OutputConfig, ...] = ()
     merge: MergeConfig = MergeConfig()
     monitoring: MonitoringConfig = MonitoringConfig()
+    batch: BatchConfig = BatchConfig()
 
     @model_validator(mode="before")
     @classmethod

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from forkrun.base.quantities import parse_duration, parse_size
+
 
 def _one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
@@ -25,6 +27,12 @@ def at_most(most: float, why: str) -> AfterValidator:
 _ENTRIES = at_most((1 << 63) - 1, "entries of files are counted in 63 bits")
 Count = Annotated[int, Field(strict=True, ge=0), _ENTRIES]
 Positive = Annotated[int, Field(strict=True, ge=1), _ENTRIES]
+_SIZE = at_most((1 << 63) - 1, "addresses have 63 bits")
+_TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out, or 0 where 0 is none")
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
+Duration = Annotated[
+    float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
+]
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 # Labels become names of files and of folders in ROOT files.

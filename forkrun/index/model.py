@@ -66,3 +66,7 @@ class FileIndex:
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
         )
+
+
+NO_FILE = FileIndex("", "", 0, (0,), (), ())
+"""In the place of a file that this job does not open."""

@@ -19,7 +19,7 @@ from forkrun.config.anchor import is_url
 from forkrun.errors import InputError
 from forkrun.fork.contained import FROM_OUTSIDE, TRIES, describe_death
 from forkrun.index.cache import IndexCache, cache_folder
-from forkrun.index.model import FileIndex
+from forkrun.index.model import NO_FILE, FileIndex
 
 _FILES_PER_WORKER = 4  # a helper takes about a second to start; a file some milliseconds
 
@@ -44,11 +44,13 @@ class IdBranches(NamedTuple):
 def index_files(
     files: Sequence[str], ids: IdBranches, cache: IndexCache | None = None
 ) -> list[FileIndex]:
-    """One index per file, in the same order. Raises InputError with every file that cannot be
-    indexed and why."""
+    """One index per file, in the same order; of a file "", which another node reads, an empty one.
+    Raises InputError with every file that cannot be indexed and why."""
     cache = cache or IndexCache(cache_folder())
     requests: list[dict[str, Any]] = [
-        {**ids._asdict(), "path": file, "file_number": number} for number, file in enumerate(files)
+        {**ids._asdict(), "path": file, "file_number": number}
+        for number, file in enumerate(files)
+        if file
     ]
     answers: dict[str, dict[str, Any]] = {
         r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None
@@ -58,10 +60,12 @@ def index_files(
         answers[request["path"]] = answer
         if "index" in answer:
             cache.keep(request, answer["index"])
-    problems = [_explain(a["error"], f, ids) for f in files if "error" in (a := answers[f])]
+    problems = [_explain(a["error"], f, ids) for f in files if f and "error" in (a := answers[f])]
     if problems:
         raise InputError("\n".join(problems))
-    return [FileIndex.from_json(file, answers[file]["index"]) for file in files]
+    return [
+        FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in files
+    ]
 
 
 def _explain(message: str, file: str, ids: IdBranches) -> str:

@@ -30,12 +30,13 @@ from forkrun.parent.messages import Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
+from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.output_content import OutputContents
-from forkrun.rundir.resume import check_same_job, valid_commits
+from forkrun.rundir.resume import check_part_of, check_same_job, valid_commits
 from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
 
 _ROUNDS = 3
@@ -50,9 +51,12 @@ def run_job(
     force: bool = False,
     quiet: bool = False,
     plots: bool | None = None,
+    part: Part | None = None,
+    whole: RunDirectory | None = None,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
-    holds its beginning. Raises a ForkrunError that says what went wrong; then nothing is under a
+    holds its beginning. `part`: only these units of the plan of a job on many nodes, whose run
+    directory is `whole`. Raises a ForkrunError that says what went wrong; then nothing is under a
     final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
@@ -61,7 +65,9 @@ def run_job(
     if config.forking.children:
         check_safe_to_fork()
     expect_objects(config.memory)
-    job = prepare(config, quiet)
+    job = prepare(config, quiet, part)
+    if whole is not None:
+        check_part_of(whole, job.fingerprint)
     with output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     with RunLock.held(folder.lock) as lock, output_errors(folder.path), _keeping(lock, config):
@@ -116,7 +122,7 @@ def _already_done(
 
 def _begin(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
     clear(folder)
-    _describe(folder, job)
+    describe_job(folder, job)
     return []
 
 
@@ -124,12 +130,12 @@ def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Com
     n_events = job.plan.units.n_events
     remove_results(folder)
     commits, problems = valid_commits(folder, n_events, thorough=True, tick=lock.keep)
-    _describe(folder, job)
+    describe_job(folder, job)
     _report_redone(Messages(folder, quiet=False), problems)
     return commits
 
 
-def _describe(folder: RunDirectory, job: PreparedJob) -> None:
+def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_json(folder.config, job.config.model_dump(mode="json"))
     make_folders(folder)

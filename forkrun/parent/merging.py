@@ -30,7 +30,7 @@ from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import read_ledgers
+from forkrun.rundir.nodes import read_commits
 from forkrun.rundir.output_content import read_contents
 from forkrun.rundir.start import remove_unfinished_results
 
@@ -143,7 +143,7 @@ def _merge_here(
 
     try:
         remove_unfinished_results(folder)
-        commits = read_ledgers(folder.ledger)
+        commits = read_commits(folder)
         planned = Planned(
             plan.units, plan.files, plan.n_events, plan.digest, plan.identities,
             read_contents(folder), is_whole,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig
@@ -20,6 +20,7 @@ from forkrun.index import (
 from forkrun.index.digests import input_digests
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
+from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import JobSchedule, build_schedule, in_flight, plugin_paths
 
@@ -46,13 +47,25 @@ class PreparedJob:
         return n_bytes / max(sum(of_file[-1] for of_file in self.clusters if of_file), 1)
 
 
-def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
-    """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""
+def prepare(
+    config: JobConfig,
+    quiet: bool = True,
+    part: Part | None = None,
+    index: Sequence[FileIndex] | None = None,
+) -> PreparedJob:
+    """Prepares a job, or a part of its plan. `index`: of its input, where it is known. Raises
+    ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
-    index = index_input(config)
-    given = JobInput.of(config, index)
-    input_lumis = count_lumis(given.ranges, given.mask)
-    plan = plan_of(config, given)
+    if index is None:
+        ids = IdBranches.of(config.source)
+        index = index_files(part.plan.files, ids) if part else index_input(config)
+    own = [file for file in index if file.path]
+    if part is None:
+        given = JobInput.of(config, index)
+        input_lumis, plan = count_lumis(given.ranges, given.mask), plan_of(config, given)
+    else:
+        input_lumis = part.input_lumis
+        plan = replace(part.plan, children=config.forking.children)
     index_done_s = time.time()
     *_, n_iovs = in_flight(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
@@ -63,7 +76,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
         schedule,
         fingerprint(
             config,
-            input_digests(index, given.ranges),
+            input_digests(own, LumiRanges.of(own) if part else given.ranges),
             plan.borders_digest(),
             plugin_paths(config),
             conditions.files(),

@@ -65,7 +65,8 @@ class Run:
 def process(run: Run, before: Sequence[Commit]) -> None:
     """Processes all units that are not committed yet. Raises the error that ended the job."""
     plan, config = run.job.plan, run.job.config
-    commits = Commits(run.folder, len(plan.units), run.job.event_bytes, before)
+    merged_bytes = run.job.event_bytes if config.merge.enabled else 0.0
+    commits = Commits(run.folder, len(plan.units), merged_bytes, before)
     if commits.is_done.all():
         return
     hand_out = _hand_out(run.job, ~commits.is_done)

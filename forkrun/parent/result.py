@@ -9,7 +9,7 @@ from typing import Any
 
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import read_ledgers
+from forkrun.rundir.nodes import read_commits
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Result:
         """Events that crash the child (recovery.on_bad_event = "skip")."""
         if "events" in self.report:
             return int(self.report["events"]["n_events_left_out"])
-        commits = read_ledgers(RunDirectory(self.run_directory).ledger)
+        commits = read_commits(RunDirectory(self.run_directory))
         return sum(len(commit.skipped) for commit in commits)
 
     @classmethod

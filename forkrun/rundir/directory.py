@@ -12,7 +12,7 @@ _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
-    "notFinishedLumis.json", "lock",
+    "notFinishedLumis.json", "lock", "batch", "nodes",
 ))  # fmt: skip
 
 
@@ -94,6 +94,44 @@ class RunDirectory:
     @property
     def not_finished_lumis(self) -> Path:
         return self.path / "notFinishedLumis.json"
+
+    # --- a job on many nodes ----------------------------------------------------------------------
+
+    @property
+    def batch(self) -> Path:
+        """Folder of what was given to a batch system; only of a job on many nodes."""
+        return self.path / "batch"
+
+    @property
+    def node_ranges(self) -> Path:
+        """Which units of the plan each node has."""
+        return self.batch / "nodes.json"
+
+    def node_part(self, number: int) -> Path:
+        """A node's part of the plan."""
+        return self.batch / "parts" / f"{number:04d}.json"
+
+    @property
+    def submissions(self) -> Path:
+        """What was submitted, a line each."""
+        return self.batch / "submitted.jsonl"
+
+    def node_ends(self, number: int) -> Path:
+        """How the processes of a node ended, a line each."""
+        return self.batch / "ends" / f"{number:04d}.jsonl"
+
+    def batch_log(self, number: int) -> Path:
+        """What the processes of a node said."""
+        return self.batch / "logs" / f"{number:04d}.log"
+
+    @property
+    def nodes(self) -> Path:
+        """Folder of the nodes' run directories; only of a job on many nodes."""
+        return self.path / "nodes"
+
+    def node(self, number: int) -> RunDirectory:
+        """The run directory of a node."""
+        return RunDirectory(self.nodes / f"{number:04d}")
 
     # --- what comes out ---------------------------------------------------------------------------
 

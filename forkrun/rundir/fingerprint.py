@@ -17,7 +17,7 @@ from forkrun.base.nested import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 
-_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch"}
+_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
 
 Fingerprint = dict[str, Any]

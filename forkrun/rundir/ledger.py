@@ -147,8 +147,13 @@ def _check_types(data: Mapping[str, Any]) -> None:
 
 
 def ledger_files(folder: Path) -> list[Path]:
-    """Ledgers of all processes, in order of children."""
-    return sorted(folder.glob("child-*.jsonl"))
+    """Ledgers of all processes, in order of children. A job may have thousands of folders."""
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    own = (name for name in names if name.startswith("child-") and name.endswith(".jsonl"))
+    return [folder / name for name in sorted(own)]
 
 
 def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]:

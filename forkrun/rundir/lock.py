@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.durable import open_new, output_errors, read_json, temporary_name
-from forkrun.errors import OutputError
+from forkrun.errors import LockedError, OutputError
 
 _STALE_S = 120.0
 _TOUCH_EVERY_S = 20.0
@@ -108,7 +108,7 @@ class RunLock:
         holder = read_json(self._path)
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
-            raise OutputError(
+            raise LockedError(
                 f"{self._path.parent}: another forkrun works in this run directory ({where});"
                 f" wait for it, or, if it is gone, for {_STALE_S:.0f} s"
             )
@@ -119,6 +119,12 @@ class RunLock:
                 with contextlib.suppress(FileExistsError):
                     os.link(dead, self._path)
             dead.unlink()
+
+
+def is_held(path: Path) -> bool:
+    """Whether the holder of a lock lives; not if there is no lock."""
+    holder = read_json(path)
+    return bool(holder) and _is_alive(holder, path)
 
 
 def _this_process() -> dict[str, Any]:

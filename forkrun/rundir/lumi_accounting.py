@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from forkrun.base.durable import write_json
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, read_ledgers
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.nodes import read_commits
 
 Lumi = tuple[int, int]
 """Run and lumi."""
@@ -82,7 +83,7 @@ def write_lumi_accounting(folder: RunDirectory, units: PlannedUnits) -> None:
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
-    accounting = account(in_input, read_ledgers(folder.ledger), units)
+    accounting = account(in_input, read_commits(folder), units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
     write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)

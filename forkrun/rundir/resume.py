@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,31 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
         f"{folder.path}: this run directory belongs to another job; what has changed:"
         f" {'; '.join(changed[:5])}{more}. Choose another one with -o, or replace it with --force"
     )
+
+
+def check_part_of(whole: RunDirectory, now: Fingerprint) -> None:
+    """Raises OutputError that says what has changed since a job on many nodes was submitted. A node
+    knows its own files, lumis and code; of these none may be another one."""
+    before = read_json(whole.fingerprint)
+    if not before:
+        raise OutputError(f"{whole.fingerprint}: cannot be read: submit the job to another folder")
+    changed = [
+        text
+        for part in now.keys() - {"units of work"}
+        for text in _differences_of_part(part, before.get(part), now[part])
+    ]
+    if changed:
+        raise OutputError(
+            f"{whole.path}: since the job was submitted these have changed:"
+            f" {'; '.join(changed[:5])}. Put them back and resubmit, or submit to another folder"
+        )
+
+
+def _differences_of_part(part: str, before: Any, now: Any) -> list[str]:
+    if isinstance(before, dict) and isinstance(now, dict):
+        before = {name: before[name] for name in now if name in before}
+        now = {name: now[name] for name in before}
+    return differences({part: before}, {part: now})
 
 
 def valid_commits(

@@ -19,18 +19,24 @@ from forkrun.base.durable import (
 )
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import is_on_nodes
 
 
 def check_place(folder: RunDirectory) -> None:
     """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
     than a run, or one that can be made."""
     path = folder.path
+    if is_on_nodes(folder):
+        raise OutputError(
+            f"{path}: this job was submitted to many nodes; forkrun status {path} says how it is,"
+            " resubmit and collect bring it to its end. Choose another folder with -o"
+        )
     with output_errors(path):
         if not path.exists():
             return
         if not path.is_dir():
             raise OutputError(f"{path}: this is a file; choose another folder with -o")
-        _check_owner(path)
+        check_owner(path)
         strangers = sorted(_entries(folder) - folder.entries)
     if strangers or not _is_ours(folder):
         strange = ", ".join(strangers[:3]) or f"no {folder.config.name}"
@@ -97,8 +103,8 @@ def _remove_temporary(place: Path, lock: str) -> None:
             remove(path)
 
 
-def _check_owner(path: Path) -> None:
-    """Refuses another user's folder: its owner can put anything into it at any time."""
+def check_owner(path: Path) -> None:
+    """Raises OutputError for another user's folder: its owner can put anything into it."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(

@@ -1,0 +1,109 @@
+"""Merges what all nodes have committed: the same merge as of one node, with the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+from forkrun.batch.course import read_course
+from forkrun.config import JobConfig, read_config
+from forkrun.errors import DamagedFilesError, InputError, JobError
+from forkrun.monitoring import Timeline
+from forkrun.parent.merging import merge, problem_of_merge
+from forkrun.parent.reporting import write_report
+from forkrun.parent.result import Result
+from forkrun.plan import Plan
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import RunLock
+from forkrun.rundir.lumi_accounting import write_lumi_accounting
+from forkrun.rundir.nodes import NodeRanges, open_nodes
+from forkrun.rundir.progress import read_progress
+from forkrun.rundir.start import check_owner, remove_results
+
+_SHOWN = 10
+
+
+def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result:
+    """Merges, verifies and reports. `partial`: what is there, if something is missing. Raises
+    JobError that says what is missing."""
+    folder, ranges = open_nodes(path, "collect")
+    check_owner(folder.path)
+    config = read_config(folder.config)
+    with RunLock.held(folder.lock) as lock:
+        if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
+            return Result.read(folder.path)
+        missing = _missing(folder, ranges)
+        if missing and not partial:
+            raise JobError(_words(folder, missing, len(ranges)))
+        _merge(folder, config, lock, len(ranges), is_whole=not missing, quiet=quiet)
+    if not missing and not config.merge.keep_temporary:
+        _remove_fragments(folder, len(ranges))
+    return Result.read(folder.path)
+
+
+def _first_start(folder: RunDirectory, n_nodes: int) -> float:
+    starts = [start for n in range(n_nodes) for start in read_course(folder, n).starts[:1]]
+    return min(starts, default=time.time())
+
+
+def _missing(folder: RunDirectory, ranges: NodeRanges) -> dict[int, int]:
+    """Units that are missing, by node."""
+    n_done = {n: read_progress(folder.node(n)).n_units for n in range(len(ranges))}
+    left = {n: ranges.n_units(n) - done for n, done in n_done.items()}
+    return {n: n_left for n, n_left in left.items() if n_left > 0}
+
+
+def _words(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
+    shown = [f"node {n}: {left:,} units" for n, left in list(missing.items())[:_SHOWN]]
+    shown += ["…"] if len(missing) > _SHOWN else []
+    return (
+        f"{folder.path}: {len(missing)} of {n_nodes} nodes are not done ({'; '.join(shown)});"
+        f" forkrun status {folder.path} says why, forkrun resubmit {folder.path} submits"
+        " them again, --partial merges what is there"
+    )
+
+
+def _merge(
+    folder: RunDirectory,
+    config: JobConfig,
+    lock: RunLock,
+    n_nodes: int,
+    *,
+    is_whole: bool,
+    quiet: bool,
+) -> None:
+    plan = _read_plan(folder)
+    remove_results(folder)
+    timeline = Timeline(folder.path)
+    timeline.record("job_start", pid=os.getpid(), time_s=_first_start(folder, n_nodes))
+    keeping = contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
+    try:
+        with keeping:
+            merge(folder, config, plan, timeline, quiet, is_whole=is_whole, tick_also=lock.keep)
+    except DamagedFilesError as error:
+        remedy = f"forkrun resubmit {folder.path} processes what is missing"
+        raise DamagedFilesError(f"{error}\n{remedy}") from None
+    outcome = "ok" if is_whole else "collected in part"
+    timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)
+    timeline.close()
+    write_lumi_accounting(folder, plan.units)
+    with lock.kept_by_thread():
+        write_report(folder.path, plots=False)
+
+
+def _read_plan(folder: RunDirectory) -> Plan:
+    try:
+        return Plan.from_json(json.loads(folder.plan.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
+
+
+def _remove_fragments(folder: RunDirectory, n_nodes: int) -> None:
+    for number in range(n_nodes):
+        units = folder.node(number).units
+        if not units.is_symlink():
+            shutil.rmtree(units, ignore_errors=True)

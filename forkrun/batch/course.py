@@ -1,0 +1,106 @@
+"""What has happened to nodes: what was submitted, when their parents began, how they ended. Lines
+of JSON, each appended by one write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from forkrun.base.durable import output_errors
+from forkrun.base.json_lines import JsonLines, read_json_lines
+from forkrun.rundir.directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Jobs that were given to a batch system together. `name`: of them, there; `problem`: why they
+    were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives."""
+
+    number: int
+    on: str
+    name: str
+    nodes: tuple[int, ...]
+    time_limit_s: float | None
+    memory_bytes: int | None
+    time_s: float
+    host: str
+    problem: str = ""
+
+
+def read_submissions(folder: RunDirectory) -> list[Submission]:
+    """All of them, in order. One that was not answered counts as accepted."""
+    known: dict[int, dict[str, Any]] = {}
+    for line in read_json_lines(folder.submissions, []):
+        known.setdefault(int(line["number"]), {}).update(line)
+    names = {field.name for field in fields(Submission)}
+    given = [{k: v for k, v in line.items() if k in names} for line in known.values()]
+    return [Submission(**{**line, "nodes": tuple(line["nodes"])}) for line in given]
+
+
+def note_submission(folder: RunDirectory, submission: Submission) -> None:
+    """Notes what is about to be submitted."""
+    _append(folder.submissions, asdict(submission), folder)
+
+
+def note_refusal(folder: RunDirectory, submission: Submission, problem: str) -> None:
+    """Notes that none of these jobs exists."""
+    _append(folder.submissions, {"number": submission.number, "problem": problem}, folder)
+
+
+def _append(place: Any, line: dict[str, Any], folder: RunDirectory) -> None:
+    with output_errors(folder.path), JsonLines(place) as lines:
+        lines.append([line])
+
+
+@dataclass(frozen=True)
+class NodeCourse:
+    """`starts`: when its parents began [s since the epoch]; `n_units`: committed by then; `codes`:
+    exit codes by the place of the start, None of one that did not say how it ended; `host`, `job`:
+    of the last."""
+
+    starts: tuple[float, ...] = ()
+    n_units: tuple[int, ...] = ()
+    codes: tuple[int | None, ...] = ()
+    host: str = ""
+    job: str = ""
+
+    @property
+    def last_code(self) -> int | None:
+        """Exit code of the last parent; None if it is at work, or died without a word."""
+        return self.codes[-1] if self.codes else None
+
+
+def note_start(folder: RunDirectory, number: int, n_units: int, host: str, job: str) -> None:
+    """Notes that a parent begins, with so many units committed before."""
+    line = {"event": "start", "time_s": time.time(), "n_units": n_units, "host": host, "job": job}
+    _append(folder.node_ends(number), line, folder)
+
+
+def read_course(folder: RunDirectory, number: int) -> NodeCourse:
+    """What has happened to a node."""
+    starts: list[dict[str, Any]] = []
+    codes: list[int | None] = []
+    for line in read_json_lines(folder.node_ends(number), []):
+        if line.get("event") == "start":
+            starts.append(line)
+            codes.append(None)
+        elif codes and codes[-1] is None:
+            codes[-1] = line.get("code")
+        else:  # it ended before it could begin
+            starts.append({**line, "n_units": 0})
+            codes.append(line.get("code"))
+    last = starts[-1] if starts else {}
+    return NodeCourse(
+        tuple(float(s.get("time_s", 0)) for s in starts),
+        tuple(int(s.get("n_units", 0)) for s in starts),
+        tuple(codes),
+        str(last.get("host", "")),
+        str(last.get("job", "")),
+    )
+
+
+def next_number(submissions: Sequence[Submission]) -> int:
+    """Number of the next submission."""
+    return max((s.number for s in submissions), default=-1) + 1

@@ -1,0 +1,54 @@
+"""How far nodes are, read anew only where a ledger has grown since the last look."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import Any
+
+from forkrun.base.durable import read_json, write_bytes
+from forkrun.errors import OutputError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.progress import RunProgress, read_progress
+
+_FORM = 1
+
+
+class KnownProgress:
+    """What the last look at a run directory found. It is kept there, where that is allowed, and
+    nothing depends on it but time."""
+
+    def __init__(self, folder: RunDirectory) -> None:
+        self._folder = folder
+        kept = read_json(folder.batch / "progress.json")
+        self._known: dict[str, Any] = kept.get("nodes", {}) if kept.get("form") == _FORM else {}
+        self._has_changed = False
+
+    def read(self, number: int, since_s: float) -> RunProgress:
+        """As `read_progress` of a node."""
+        node = self._folder.node(number)
+        state = [since_s, *_sizes(node)]
+        known = self._known.get(node.path.name)
+        if known and known[0] == state:
+            return RunProgress(*known[1])
+        progress = read_progress(node, since_s)
+        self._known[node.path.name] = [state, list(vars(progress).values())]
+        self._has_changed = True
+        return progress
+
+    def keep(self) -> None:
+        """For the next look."""
+        if self._has_changed:
+            data = json.dumps({"form": _FORM, "nodes": self._known}, separators=(",", ":"))
+            with suppress(OutputError):
+                write_bytes(self._folder.batch / "progress.json", data.encode(), durable=False)
+
+
+def _sizes(node: RunDirectory) -> list[str]:
+    """Name and size of each ledger: they only grow."""
+    try:
+        with os.scandir(node.ledger) as entries:
+            return sorted(f"{entry.name} {entry.stat().st_size}" for entry in entries)
+    except OSError:
+        return []

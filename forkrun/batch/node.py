@@ -1,0 +1,98 @@
+"""Runs one node's part of a job: a parent as of any other job, without a merge."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+from forkrun.batch.course import NodeCourse, note_start, read_course
+from forkrun.config import JobConfig, read_config
+from forkrun.errors import ConfigError, JobError, OutOfTimeError, OutputError, StoppedError
+from forkrun.parent.job import run_job
+from forkrun.plan.part import Part
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
+from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.progress import read_progress
+from forkrun.rundir.start import check_owner
+
+_WAIT_FOR_LOCK_S = 150.0
+"""A little longer than the lock of a parent counts that died on another machine."""
+_NO_PROGRESS = 3
+"""Times that a node may run out of time without a commit."""
+
+
+def run_node(
+    path: Path,
+    number: int,
+    *,
+    time_left_s: float | None = None,
+    memory_bytes: int | None = None,
+    quiet: bool = False,
+) -> None:
+    """Processes what is left of a node's units. Raises OutOfTimeError if the time is over, or when
+    the batch system ends the job by SIGTERM: then it is to be started again."""
+    end_s = None if time_left_s is None else time.monotonic() + time_left_s
+    folder, ranges = open_nodes(path, "node")
+    check_owner(folder.path)
+    if not 0 <= number < len(ranges):
+        raise ConfigError(f"node {number}: the job has nodes 0 to {len(ranges) - 1}")
+    part = _read_part(folder, number)
+    node = folder.node(number)
+    _note_start(folder, number, node)
+    _wait_for_lock(node)
+    left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
+    config = _config(folder, left_s, memory_bytes)
+    try:
+        run_job(config, node.path, quiet=quiet, plots=False, part=part, whole=folder)
+    except StoppedError as error:
+        if error.signal_number != signal.SIGTERM:
+            raise
+        raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:
+    settings: list[tuple[str, object]] = [("merge.enabled", False)]
+    if time_left_s is not None:
+        settings.append(("limits.walltime", time_left_s))
+    if memory_bytes is not None:
+        settings.append(("limits.memory", memory_bytes))
+    return read_config(folder.config, settings)
+
+
+def _read_part(folder: RunDirectory, number: int) -> Part:
+    place = folder.node_part(number)
+    try:
+        return Part.from_json(json.loads(place.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
+
+
+def _note_start(folder: RunDirectory, number: int, node: RunDirectory) -> None:
+    course, n_units = read_course(folder, number), read_progress(node).n_units
+    if _is_stuck(course, n_units):
+        raise JobError(
+            f"node {number} was out of time {_NO_PROGRESS} times without a commit: give it more"
+            f" time: forkrun resubmit {folder.path} --set batch.time=…, with shorter units"
+            " (forking.max_unit_events) if one takes that long"
+        )
+    job = os.environ.get("SLURM_JOB_ID", "")
+    note_start(folder, number, n_units, socket.gethostname(), job)
+
+
+def _is_stuck(course: NodeCourse, n_units: int) -> bool:
+    """Whether the last parents were all out of time, and committed nothing."""
+    codes, before = course.codes[-_NO_PROGRESS:], course.n_units[-_NO_PROGRESS:]
+    all_late = len(codes) == _NO_PROGRESS and set(codes) == {OutOfTimeError.exit_code}
+    return all_late and {*before, n_units} == {n_units}
+
+
+def _wait_for_lock(node: RunDirectory) -> None:
+    """Waits for an earlier parent of this node, on a machine that was lost perhaps."""
+    until_s = time.monotonic() + _WAIT_FOR_LOCK_S
+    while is_held(node.lock) and time.monotonic() < until_s:
+        time.sleep(1.0)

@@ -1,0 +1,137 @@
+"""Prepares a job for many nodes: one plan, and a part of it for each node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+
+from forkrun.base.durable import output_errors, remove, write_bytes
+from forkrun.config import Distribution, JobConfig, validate
+from forkrun.errors import ConfigError, OutputError
+from forkrun.index import FileIndex
+from forkrun.parent.job import describe_job
+from forkrun.parent.preparation import JobInput, PreparedJob, index_input, prepare
+from forkrun.plan import select_events
+from forkrun.plan.guided import LEAST
+from forkrun.plan.part import node_borders, parts_of
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import RunLock
+from forkrun.rundir.nodes import NodeRanges, is_on_nodes
+from forkrun.rundir.start import check_place, clear
+
+_UNITS_OF_NODE = 256
+"""Units of a node, about: 12 for each of 20 children. Lumis that are smaller are not joined."""
+_MOST_NODES = 100_000
+
+
+@dataclass(frozen=True)
+class Split:
+    """How many nodes: a number, or what follows from the events of one."""
+
+    n_nodes: int | None = None
+    events_per_node: int | None = None
+
+    def count(self, n_events: int) -> int:
+        """Nodes of a job of so many events."""
+        n = self.n_nodes or ceil(n_events / (self.events_per_node or max(n_events, 1))) or 1
+        if n > _MOST_NODES:
+            raise ConfigError(f"submit: {n:,} nodes are more than {_MOST_NODES:,}; give each more")
+        return n
+
+
+@dataclass(frozen=True)
+class NodesJob:
+    """A job that was checked and planned for nodes. `borders` : first unit of each, and the end."""
+
+    job: PreparedJob
+    borders: Sequence[int]
+
+    @property
+    def ranges(self) -> NodeRanges:
+        """Units and events of the nodes."""
+        n_events = self.job.plan.units.n_events
+        sums = [int(n_events[first:end].sum()) for first, end in pairwise(self.borders)]
+        return NodeRanges(tuple(self.borders), tuple(sums), max(self.job.plan.children, 1))
+
+
+def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
+    """Checks the job as `run` does, and plans it. Raises ConfigError or InputError with all
+    problems."""
+    _check_can_be_split(config)
+    index = index_input(config)
+    n_nodes = split.count(_n_events(config, index))
+    job = prepare(_for_nodes(config, n_nodes, _n_events(config, index)), index=index)
+    return NodesJob(job, node_borders(job.plan.units, n_nodes))
+
+
+def _check_can_be_split(config: JobConfig) -> None:
+    problems = []
+    if config.forking.distribution is not Distribution.GUIDED:
+        problems.append(
+            f'forking.distribution: "{config.forking.distribution}" is for one node;'
+            ' many nodes need "guided", the default'
+        )
+    if config.source.only:
+        problems.append("source.only: some events alone are a job for one node: forkrun run")
+    if problems:
+        raise ConfigError([f"submit: {problem}" for problem in problems])
+
+
+def _n_events(config: JobConfig, index: Sequence[FileIndex]) -> int:
+    given = JobInput.of(config, index)
+    return select_events(config, given.ranges, given.mask).n_events
+
+
+def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
+    """Units that keep the children of each node busy, and children that fit its cores."""
+    forking, batch = config.forking, config.batch
+    most = max(ceil(n_events / (n_nodes * _UNITS_OF_NODE)), forking.min_unit_events or LEAST)
+    threads, children = config.threads.per_child, forking.children
+    if batch.cores and children:
+        children = max(batch.cores // threads, 1)
+    raw = config.model_dump(mode="json")
+    raw["forking"]["max_unit_events"] = min(most, forking.max_unit_events or most)
+    raw["forking"]["children"] = children
+    raw["batch"]["cores"] = batch.cores or max(children, 1) * threads
+    limits = [size for size in (config.limits.memory, batch.memory) if size]
+    raw["limits"]["memory"] = min(limits, default=None)
+    return validate(raw, "submit")
+
+
+def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
+    """Begins the run directory, its fingerprint last. Raises OutputError if it has been begun."""
+    with output_errors(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    with RunLock.held(folder.lock), output_errors(folder.path):
+        check_not_submitted(folder)
+        clear(folder)
+        _write_parts(folder, planned)
+        describe_job(folder, planned.job)
+
+
+def check_not_submitted(folder: RunDirectory) -> None:
+    """Raises OutputError unless a job may be prepared here. What a submission that was killed left
+    is removed."""
+    if not is_on_nodes(folder):
+        check_place(folder)
+        if folder.fingerprint.exists():
+            what = "this folder holds a run; choose another one with -o"
+            raise OutputError(f"{folder.path}: {what}")
+        return
+    if folder.fingerprint.exists():
+        raise OutputError(
+            f"{folder.path}: this job has been submitted already; forkrun status {folder.path} says"
+            " how it is, forkrun resubmit submits what is missing"
+        )
+    remove(folder.batch)
+
+
+def _write_parts(folder: RunDirectory, planned: NodesJob) -> None:
+    job = planned.job
+    for number, part in enumerate(parts_of(job.plan, job.input_lumis, planned.borders)):
+        data = json.dumps(part.to_json(), separators=(",", ":")).encode()
+        write_bytes(folder.node_part(number), data, durable=False)
+    planned.ranges.write(folder)

@@ -1,0 +1,68 @@
+"""Profiles of sites: what [batch] holds where a job says nothing, in a file of the user's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from forkrun.base.nearest import suggestion
+from forkrun.base.user_text import parse_toml
+from forkrun.config import BatchConfig, JobConfig
+from forkrun.config.problems import schema_problems
+from forkrun.errors import ConfigError
+
+_DEFAULT = "default"
+
+
+def profiles_file() -> Path:
+    """`forkrun/batch.toml` in $XDG_CONFIG_HOME, else in ~/.config."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "forkrun" / "batch.toml"
+
+
+def with_profile(config: JobConfig, name: str | None) -> JobConfig:
+    """The configuration with a profile's values where its own [batch] has none; the profile
+    `default`, if there is one, where none is named. Raises ConfigError."""
+    given = {**_values(name), **_own(config.batch)}
+    return config.model_copy(update={"batch": _batch_of(given)})
+
+
+def _own(batch: BatchConfig) -> dict[str, Any]:
+    return {key: getattr(batch, key) for key in batch.model_fields_set}
+
+
+def _values(name: str | None) -> dict[str, Any]:
+    place = profiles_file()
+    try:
+        profiles = parse_toml(place.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        profiles = {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{place}: cannot be read: {error}") from None
+    if name is None:
+        name = _DEFAULT
+        profiles.setdefault(name, {})
+    if not isinstance(profiles.get(name), dict):
+        known = suggestion(name, profiles)
+        raise ConfigError(f'{place}: there is no profile "{name}"{known}')
+    values: dict[str, Any] = profiles[name]
+    _check(place, name, values)
+    return values
+
+
+def _check(place: Path, name: str, values: dict[str, Any]) -> None:
+    try:
+        BatchConfig.model_validate(values)
+    except ValidationError as error:
+        lines = [
+            f"{place}: [{name}] {'.'.join(map(str, location))}: {what}"
+            for location, what in schema_problems(error, BatchConfig)
+        ]
+        raise ConfigError(lines) from None
+
+
+def _batch_of(values: dict[str, Any]) -> BatchConfig:
+    return BatchConfig.model_validate(values)

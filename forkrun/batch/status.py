@@ -1,0 +1,192 @@
+"""How each node of a job stands: from ledgers and files; a batch system only says who lives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forkrun.batch.course import NodeCourse, Submission, read_course, read_submissions
+from forkrun.batch.known_progress import KnownProgress
+from forkrun.batch.logs import last_words
+from forkrun.batch.systems.choose import system_of
+from forkrun.batch.systems.system import Life
+from forkrun.errors import OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
+from forkrun.rundir.nodes import NodeRanges
+from forkrun.rundir.progress import RunProgress
+
+
+class State(StrEnum):
+    """How a node stands."""
+
+    DONE = "done"
+    RUNNING = "running"
+    WAITING = "waiting"
+    ENDED_EARLY = "ended early"
+    """Out of time, evicted or asked to end, and not requeued: exit code 9."""
+    FAILED = "failed"
+    LOST = "lost"
+    """Its job is over and has not said why."""
+    NOT_SUBMITTED = "not submitted"
+    UNKNOWN = "unknown"
+    """Not done; the batch system does not answer."""
+
+
+_CLOCKS_S = 30.0
+"""By which clocks of machines may differ."""
+MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
+"""States of nodes that nobody will bring to their end."""
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """`rate`: events per second of its present parent, 0 if it has none; `n_starts`: parents so
+    far; `reason`: why it failed."""
+
+    number: int
+    state: State
+    n_units: int
+    n_units_planned: int
+    n_events: int
+    n_events_planned: int
+    n_left_out: int
+    rate: float
+    n_starts: int
+    host: str
+    code: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """`answers`: whether all batch systems did; `is_collected`: its outputs were merged."""
+
+    nodes: tuple[NodeStatus, ...]
+    answers: bool
+    is_collected: bool
+
+    def total(self, column: str) -> float:
+        """Sum of a number over the nodes."""
+        return float(sum(getattr(node, column) for node in self.nodes))
+
+    def count(self, *states: State) -> int:
+        """Nodes in these states."""
+        return sum(node.state in states for node in self.nodes)
+
+    @property
+    def time_left_s(self) -> float | None:
+        """Until all nodes are done, if those at work keep their speed; None: not known."""
+        rate = self.total("rate")
+        left = self.total("n_events_planned") - self.total("n_events") - self.total("n_left_out")
+        if not left:
+            return 0.0
+        if not rate:
+            return None
+        at_work = [node for node in self.nodes if node.rate]
+        slowest = max((n.n_events_planned - n.n_events) / n.rate for n in at_work)
+        return max(left / rate, slowest)
+
+
+def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
+    """How the job stands now. A batch system that does not answer is waited for some seconds."""
+    submissions = read_submissions(folder)
+    lives = _lives(folder, submissions)
+    last = {node: s for s in submissions if not s.problem for node in s.nodes}
+    known = KnownProgress(folder)
+    nodes = tuple(
+        _node(folder, ranges, number, last.get(number), lives, known)
+        for number in range(len(ranges))
+    )
+    known.keep()
+    return JobStatus(nodes, lives is not None, folder.is_finished())
+
+
+def _lives(folder: RunDirectory, submissions: Sequence[Submission]) -> Mapping[int, Life] | None:
+    """Of all nodes that some batch system knows; None if one does not answer."""
+    lives: dict[int, Life] = {}
+    for on in sorted({submission.on for submission in submissions}):
+        own = [s for s in submissions if s.on == on and not s.problem]
+        known = system_of(on).lives(folder, own)
+        if known is None:
+            return None
+        lives |= known
+    return lives
+
+
+def _node(
+    folder: RunDirectory,
+    ranges: NodeRanges,
+    number: int,
+    submission: Submission | None,
+    lives: Mapping[int, Life] | None,
+    known: KnownProgress,
+) -> NodeStatus:
+    course, node = read_course(folder, number), folder.node(number)
+    since_s = course.starts[-1] if course.starts else 0.0
+    progress = known.read(number, since_s)
+    n_planned = ranges.n_units(number)
+    is_alive = progress.n_units < n_planned and is_held(node.lock)
+    state = _state(progress.n_units >= n_planned, is_alive, number, submission, lives, course)
+    is_missing = state in MISSING and submission is not None
+    return NodeStatus(
+        number,
+        state,
+        progress.n_units,
+        n_planned,
+        progress.n_events,
+        ranges.n_events[number],
+        progress.n_skipped,
+        _rate(progress, since_s) if state is State.RUNNING else 0.0,
+        len(course.starts),
+        course.host,
+        course.last_code,
+        last_words(folder, number, submission) if is_missing else "",
+    )
+
+
+def _state(
+    is_done: bool,
+    is_alive: bool,
+    number: int,
+    submission: Submission | None,
+    lives: Mapping[int, Life] | None,
+    course: NodeCourse,
+) -> State:
+    """Pure. What files say comes first, then what the batch system says."""
+    if is_done:
+        return State.DONE
+    if is_alive:
+        return State.RUNNING
+    if submission is None:
+        return State.NOT_SUBMITTED
+    if lives is None:
+        return State.UNKNOWN
+    if number in lives:
+        return State.RUNNING if lives[number] is Life.RUNNING else State.WAITING
+    return _ended(course, submission)
+
+
+def _ended(course: NodeCourse, submission: Submission) -> State:
+    begun_since = course.starts and course.starts[-1] >= submission.time_s - _CLOCKS_S
+    if not begun_since or course.last_code is None:
+        return State.LOST
+    is_late = course.last_code == OutOfTimeError.exit_code
+    return State.ENDED_EARLY if is_late else State.FAILED
+
+
+def _rate(progress: RunProgress, since_s: float) -> float:
+    """Events per second since the parent began."""
+    elapsed_s = time.time() - since_s
+    return progress.n_events_since / elapsed_s if since_s and elapsed_s > 0 else 0.0
+
+
+def missing_words(status: JobStatus) -> Iterator[str]:
+    """A line for each state in which nodes are not done."""
+    for state in State:
+        numbers = [node.number for node in status.nodes if node.state is state]
+        if numbers and state is not State.DONE:
+            shown = ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+            yield f"{state}: {len(numbers)} ({shown})"

@@ -1,0 +1,70 @@
+"""The status of a job on many nodes, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forkrun.base.quantities import bar, count, percent, plural
+from forkrun.batch.course import read_submissions
+from forkrun.batch.logs import logs_of, tail
+from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State, missing_words
+from forkrun.rundir.directory import RunDirectory
+
+_SHOWN = 5
+_LINES = 3
+
+
+def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
+    """Progress, the states of nodes, and why the first of them failed."""
+    done, planned = status.total("n_events"), status.total("n_events_planned")
+    fraction = done / planned if planned else 1.0
+    yield f"{folder.path}"
+    yield f"{bar(fraction, 30)} {count(done)} of {count(planned)} events ({percent(fraction)})"
+    yield (
+        f"{count(status.count(State.DONE))} of {plural(len(status.nodes), 'node')} done;"
+        f" {count(status.total('n_units'))} of {count(status.total('n_units_planned'))} units"
+    )
+    if status.total("rate"):
+        yield f"{count(status.total('rate'))} events per second; {_left(status)} left"
+    if status.total("n_left_out"):
+        yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
+    yield from missing_words(status)
+    if not status.answers:
+        yield "the batch system does not answer: who waits and who has ended is not known"
+    yield from _failures(folder, status)
+    yield from _what_next(folder, status)
+
+
+def _left(status: JobStatus) -> str:
+    left_s = status.time_left_s
+    if left_s is None:
+        return "an unknown time"
+    minutes, seconds = divmod(round(left_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"
+
+
+def _failures(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
+    failed = [n for n in status.nodes if n.state in (State.FAILED, State.LOST)]
+    for node in failed[:_SHOWN]:
+        yield from _failure(folder, node)
+    if len(failed) > _SHOWN:
+        yield f"and {len(failed) - _SHOWN} more: --json"
+
+
+def _failure(folder: RunDirectory, node: NodeStatus) -> Iterator[str]:
+    code = "" if node.code is None else f", exit code {node.code}"
+    yield f"node {node.number} {node.state}{code}: {node.reason or 'its log says nothing'}"
+    last = {n: s for s in read_submissions(folder) for n in s.nodes}
+    for log in logs_of(folder, node.number, last.get(node.number)):
+        yield f"  {log}:"
+        yield from (f"    {line}" for line in tail(log, _LINES))
+
+
+def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
+    if status.is_collected:
+        yield f"collected: its outputs are in {folder.output}"
+    elif status.count(State.DONE) == len(status.nodes):
+        yield f"all nodes are done: forkrun collect {folder.path}"
+    elif status.count(*MISSING):
+        yield f"forkrun resubmit {folder.path} submits what is missing"

@@ -1,0 +1,169 @@
+"""Submits nodes of a job: at first all, later those that are missing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from forkrun.base.durable import output_errors, write_json, write_text
+from forkrun.batch.course import (
+    Submission,
+    next_number,
+    note_refusal,
+    note_submission,
+    read_course,
+    read_submissions,
+)
+from forkrun.batch.logs import speaks_of_memory
+from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
+from forkrun.batch.systems.choose import system_of
+from forkrun.config import BatchSystem, JobConfig
+from forkrun.errors import BatchError, ConfigError, OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
+
+_KILLED = 128 + 9
+Need = tuple[float | None, int | None]
+"""Time limit [s] and memory [bytes] of a node's job; None: as the batch system gives."""
+
+
+def submit_nodes(
+    folder: RunDirectory, config: JobConfig, on: BatchSystem, needs: dict[int, Need]
+) -> Iterator[str]:
+    """Submits these nodes; gives what the batch system says. Raises BatchError."""
+    system = system_of(on)
+    for submission in _submissions(folder, config, on, needs, system.most_nodes()):
+        write_scripts(folder, config, submission)
+        note_submission(folder, submission)
+        try:
+            yield system.submit(folder, submission)
+        except BatchError as error:
+            note_refusal(folder, submission, str(error))
+            raise BatchError(
+                f"{error}\nthe job is prepared; forkrun resubmit {folder.path} submits it, with"
+                " --set batch.KEY=VALUE where [batch] has to be another one"
+            ) from None
+
+
+def _submissions(
+    folder: RunDirectory,
+    config: JobConfig,
+    on: BatchSystem,
+    needs: dict[int, Need],
+    most: int,
+) -> Iterator[Submission]:
+    """One for all nodes that need the same, as far as the batch system takes so many."""
+    number = next_number(read_submissions(folder))
+    by_need = sorted(needs, key=lambda node: (str(needs[node]), node))
+    for need, group in groupby(by_need, key=lambda node: needs[node]):
+        nodes = list(group)
+        for first in range(0, len(nodes), most):
+            name = f"forkrun-{config.job.name}-{secrets.token_hex(4)}"
+            yield Submission(
+                number, on.value, name, tuple(nodes[first : first + most]), *need, time.time(),
+                socket.gethostname(),
+            )  # fmt: skip
+            number += 1
+
+
+def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submission) -> list[Path]:
+    """Writes what a submission needs; gives the places."""
+    with output_errors(folder.batch):
+        for place in (folder.batch_log(0), folder.node_ends(0)):
+            place.parent.mkdir(parents=True, exist_ok=True)
+    files = system_of(submission.on).scripts(folder, submission, config.batch)
+    for place, text in files.items():
+        write_text(place, text)
+        place.chmod(place.stat().st_mode | stat.S_IXUSR)
+    return list(files)
+
+
+def first_needs(config: JobConfig, n_nodes: int) -> dict[int, Need]:
+    """What the configuration says, for all nodes."""
+    return dict.fromkeys(range(n_nodes), (config.batch.time, config.batch.memory))
+
+
+def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> list[Path]:
+    """Writes the scripts that would be submitted; gives their places."""
+    n_nodes = len(os.listdir(folder.node_part(0).parent))
+    needs, most = first_needs(config, n_nodes), system_of(on).most_nodes()
+    submissions = list(_submissions(folder, config, on, needs, most))
+    return [place for s in submissions for place in write_scripts(folder, config, s)]
+
+
+def missing_needs(
+    folder: RunDirectory, config: JobConfig, status: JobStatus
+) -> tuple[dict[int, Need], str]:
+    """The nodes that nobody will bring to their end, with what each needs; and what to say of those
+    that have had all their retries, "" if there are none. Raises BatchError if it is not known."""
+    if status.count(State.UNKNOWN):
+        raise BatchError(
+            f"{folder.path}: the batch system does not answer, so which nodes live is not known;"
+            " try again later, or name nodes with --nodes"
+        )
+    missing = [node for node in status.nodes if node.state in MISSING]
+    tired = [node for node in missing if _n_retries(folder, node) >= config.batch.retries]
+    needs = {node.number: _need(folder, config, node) for node in missing if node not in tired}
+    if not tired:
+        return needs, ""
+    return needs, (
+        f"nodes {', '.join(str(node.number) for node in tired)} have had all their retries"
+        f" (batch.retries = {config.batch.retries}): {tired[0].reason or 'no reason is known'};"
+        f" forkrun logs {folder.path} shows more; --nodes submits them all the same"
+    )
+
+
+def named_needs(
+    folder: RunDirectory, config: JobConfig, status: JobStatus, named: Sequence[int]
+) -> dict[int, Need]:
+    """These nodes, with what each needs. Raises ConfigError if one is at work."""
+    return {n: _need(folder, config, status.nodes[n]) for n in _checked(status, named)}
+
+
+def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
+    alive = [n for n in named if status.nodes[n].state in (State.RUNNING, State.WAITING)]
+    if alive:
+        raise ConfigError(f"resubmit: nodes {', '.join(map(str, alive))} run or wait already")
+    return list(named)
+
+
+def _n_retries(folder: RunDirectory, node: NodeStatus) -> int:
+    """Submissions of a node after the first."""
+    submissions = [s for s in read_submissions(folder) if not s.problem and node.number in s.nodes]
+    return max(len(submissions) - 1, 0)
+
+
+def _need(folder: RunDirectory, config: JobConfig, node: NodeStatus) -> Need:
+    """What the node had, and more of what it lacked; at least what the configuration says."""
+    submissions = [s for s in read_submissions(folder) if not s.problem and node.number in s.nodes]
+    batch, last = config.batch, submissions[-1] if submissions else None
+    time_s, memory = batch.time, batch.memory
+    if last and last.time_limit_s and time_s:
+        factor = batch.more_time if _lacks_time(folder, node) else 1
+        time_s = max(time_s, last.time_limit_s * factor)
+    if last and last.memory_bytes and memory:
+        lacks = node.code == _KILLED or speaks_of_memory(folder, node.number, last)
+        memory = max(memory, round(last.memory_bytes * (batch.more_memory if lacks else 1)))
+    return time_s, memory
+
+
+def _lacks_time(folder: RunDirectory, node: NodeStatus) -> bool:
+    """Whether the last parent that worked was out of time and committed nothing."""
+    course = read_course(folder, node.number)
+    late = [n for n, code in enumerate(course.codes) if code == OutOfTimeError.exit_code]
+    return bool(late) and course.n_units[late[-1]] == node.n_units
+
+
+def keep_config(folder: RunDirectory, config: JobConfig) -> None:
+    """Keeps what [batch] is now, for the next time."""
+    write_json(folder.config, config.model_dump(mode="json"))
+
+
+def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
+    """The configuration with the batch system that was chosen."""
+    return config.model_copy(update={"batch": config.batch.model_copy(update={"on": on})})

@@ -1,0 +1,1 @@
+"""What starts the parents of nodes: this machine, or a batch system."""

@@ -1,0 +1,117 @@
+"""This machine as a batch system: a queue in a process that outlives whoever submits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from forkrun.base.durable import read_json, write_bytes
+from forkrun.batch.course import Submission
+from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.system import Life
+from forkrun.config import BatchConfig
+from forkrun.errors import BatchError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
+
+_BEGINS_S = 30.0
+"""Time in which the queue's process has to begin."""
+
+
+class Local:
+    """Each submission has a queue; each node is a process group of its own."""
+
+    def most_nodes(self) -> int:
+        """Any number."""
+        return 1 << 30
+
+    def scripts(
+        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+    ) -> Mapping[Path, str]:
+        """The script of its nodes, and how many run at the same time."""
+        return {
+            node_script(folder, submission): node_script_text(folder, submission, batch),
+            at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
+        }
+
+    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+        """Starts the queue."""
+        command = [sys.executable, "-m", "forkrun.batch.systems.local_queue"]
+        arguments = [str(folder.path), str(submission.number)]
+        log = folder.batch / f"queue-{submission.number}.log"
+        with log.open("ab") as said:
+            queue = subprocess.Popen(
+                [*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True, cwd=folder.path.parent,
+            )  # fmt: skip
+        until_s = time.monotonic() + _BEGINS_S
+        while queue.poll() is None and time.monotonic() < until_s:
+            if state_file(folder, submission.number).exists():
+                return f"queue of {len(submission.nodes)} nodes: process {queue.pid}"
+            time.sleep(0.02)
+        if queue.poll() == 0:
+            return f"queue of {len(submission.nodes)} nodes: done"
+        raise BatchError(f"local: the queue did not begin; its log: {log}")
+
+    def lives(
+        self, folder: RunDirectory, submissions: Sequence[Submission]
+    ) -> Mapping[int, Life] | None:
+        """What the queues have noted that still live."""
+        lives: dict[int, Life] = {}
+        for submission in submissions:
+            if is_held(lock_file(folder, submission.number)):
+                state = read_json(state_file(folder, submission.number))
+                lives |= dict.fromkeys(state.get("waiting", ()), Life.WAITING)
+                lives |= dict.fromkeys(map(int, state.get("running", ())), Life.RUNNING)
+        return lives
+
+    def kill(
+        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+    ) -> None:
+        """Asks the queues to end these nodes; where a queue is dead, its nodes."""
+        for submission in submissions:
+            own = sorted(set(nodes) & set(submission.nodes))
+            if is_held(lock_file(folder, submission.number)):
+                text = " ".join(map(str, own)).encode()
+                write_bytes(kill_file(folder, submission.number), text)
+            else:
+                _end_without_queue(folder, own)
+
+
+def _end_without_queue(folder: RunDirectory, nodes: Sequence[int]) -> None:
+    for node in nodes:
+        lock = folder.node(node).lock
+        if is_held(lock) and isinstance(pid := _holder(lock).get("pid"), int):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGTERM)
+
+
+def _holder(lock: Path) -> dict[str, Any]:
+    return read_json(lock)
+
+
+def lock_file(folder: RunDirectory, number: int) -> Path:
+    """Held by the queue of a submission."""
+    return folder.batch / f"queue-{number}.lock"
+
+
+def state_file(folder: RunDirectory, number: int) -> Path:
+    """Which nodes of a queue wait and run."""
+    return folder.batch / f"queue-{number}.json"
+
+
+def kill_file(folder: RunDirectory, number: int) -> Path:
+    """Nodes that a queue is to end."""
+    return folder.batch / f"queue-{number}.kill"
+
+
+def at_once_file(folder: RunDirectory, number: int) -> Path:
+    """How many nodes a queue runs at the same time."""
+    return folder.batch / f"queue-{number}.at-once"

@@ -1,0 +1,119 @@
+"""The process that runs the nodes of a submission on this machine, some at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from forkrun.base.durable import write_bytes
+from forkrun.batch.course import Submission, read_submissions
+from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
+from forkrun.batch.systems.script import node_script
+from forkrun.errors import OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import RunLock
+
+_LOOK_EVERY_S = 0.05
+_GRACE_S = 30.0
+"""Between SIGTERM and SIGKILL of a node's process group."""
+
+
+class Queue:
+    """Nodes of one submission. One that is out of time is put at the end of the queue."""
+
+    def __init__(self, folder: RunDirectory, submission: Submission) -> None:
+        self._folder, self._submission = folder, submission
+        self._at_once = int(at_once_file(folder, submission.number).read_text())
+        self._waiting = list(submission.nodes)
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._kill_at_s: dict[int, float] = {}
+        self._is_stopped = False
+
+    def run(self) -> None:
+        """Until no node waits or runs."""
+        with RunLock.held(lock_file(self._folder, self._submission.number)) as lock:
+            self._note()
+            while self._waiting or self._running:
+                lock.keep()
+                if self._is_stopped:
+                    self._end_nodes([*self._waiting, *self._running])
+                if self._start() + self._end() + self._obey():
+                    self._note()
+                time.sleep(_LOOK_EVERY_S)
+
+    def stop(self) -> None:
+        """Asks it to end all nodes; in a handler of a signal."""
+        self._is_stopped = True
+
+    def _start(self) -> int:
+        n_started = 0
+        while self._waiting and len(self._running) < self._at_once:
+            node = self._waiting.pop(0)
+            self._running[node] = self._process(node)
+            n_started += 1
+        return n_started
+
+    def _process(self, node: int) -> subprocess.Popen[bytes]:
+        script = node_script(self._folder, self._submission)
+        with self._folder.batch_log(node).open("ab") as log:
+            return subprocess.Popen(
+                ["bash", str(script), str(node)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def _end(self) -> int:
+        ended = [node for node, process in self._running.items() if process.poll() is not None]
+        for node in ended:
+            code = self._running.pop(node).returncode
+            was_killed = self._kill_at_s.pop(node, None) is not None
+            if code == OutOfTimeError.exit_code and not was_killed:
+                self._waiting.append(node)
+        return len(ended)
+
+    def _obey(self) -> int:
+        """Ends the nodes that are to be ended, those with SIGKILL that do not end."""
+        for node, at_s in self._kill_at_s.items():
+            if time.monotonic() > at_s:
+                self._signal(node, signal.SIGKILL)
+        place = kill_file(self._folder, self._submission.number)
+        if not place.exists():
+            return 0
+        nodes = [int(word) for word in place.read_text().split()]
+        place.unlink()
+        self._end_nodes(nodes)
+        return 1
+
+    def _end_nodes(self, nodes: list[int]) -> None:
+        self._waiting = [node for node in self._waiting if node not in nodes]
+        for node in set(nodes) & self._running.keys() - self._kill_at_s.keys():
+            self._kill_at_s[node] = time.monotonic() + _GRACE_S
+            self._signal(node, signal.SIGTERM)
+
+    def _signal(self, node: int, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._running[node].pid, number)
+
+    def _note(self) -> None:
+        running = {node: process.pid for node, process in self._running.items()}
+        state = {"waiting": self._waiting, "running": running}
+        place = state_file(self._folder, self._submission.number)
+        write_bytes(place, json.dumps(state).encode(), durable=False)
+
+
+def main() -> None:
+    """`python -m forkrun.batch.systems.local_queue RUNDIR NUMBER`."""
+    folder, number = RunDirectory(Path(sys.argv[1])), int(sys.argv[2])
+    submissions = {submission.number: submission for submission in read_submissions(folder)}
+    queue = Queue(folder, submissions[number])
+    signal.signal(signal.SIGTERM, lambda *_: queue.stop())
+    queue.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The script of the shell that all batch systems run for a node."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from forkrun.batch.course import Submission
+from forkrun.config import BatchConfig
+from forkrun.errors import BatchError
+from forkrun.rundir.directory import RunDirectory
+
+_NODE = """#!/bin/bash
+# What a node does; $1: its number. Written by forkrun submit.
+began=$(date +%s)
+number=$1
+end() {{
+    printf '{{"event":"end","time_s":%d,"code":%d}}\\n' "$(date +%s)" "$1" \\
+        >> {ends}/"$(printf %04d "$number")".jsonl
+    exit "$1"
+}}
+trap : TERM  # the parent gets the signal as well: it commits and ends with exit code 9
+not_set_up() {{
+    echo "forkrun: batch.setup: exit code $1 of: $2" >&2
+    end {not_set_up}
+}}
+cd {folder} || not_set_up $? "cd"
+{setup}{command} node {run} "$number"{options} --quiet
+end $?
+"""
+
+
+def node_script(folder: RunDirectory, submission: Submission) -> Path:
+    """Its place."""
+    return folder.batch / f"node-{submission.number}.sh"
+
+
+def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> str:
+    """Its content: set-up, the parent, and how it ended."""
+    options = ""
+    if submission.time_limit_s is not None:
+        limit = int(submission.time_limit_s)
+        options += f' --time-left "$(({limit} + began - $(date +%s)))"'
+    if submission.memory_bytes is not None:
+        options += f" --max-memory {submission.memory_bytes}"
+    return _NODE.format(
+        not_set_up=BatchError.exit_code,
+        setup="".join(map(_checked, batch.setup)),
+        folder=shlex.quote(str(folder.path.parent)),
+        command=batch.command or f"{shlex.quote(sys.executable)} -m forkrun",
+        run=shlex.quote(str(folder.path)),
+        options=options,
+        ends=shlex.quote(str(folder.node_ends(0).parent)),
+    )
+
+
+def _checked(line: str) -> str:
+    """A line of the set-up, whose exit code counts, not those of commands in what it sources."""
+    return f"{line}\ncode=$?; [ $code = 0 ] || not_set_up $code {shlex.quote(line)}\n"

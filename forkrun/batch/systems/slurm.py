@@ -1,0 +1,148 @@
+"""Slurm: an array of jobs for the nodes of a submission. A job that is out of time requeues
+itself."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+
+from forkrun.batch.course import Submission
+from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.system import Life
+from forkrun.config import BatchConfig
+from forkrun.errors import BatchError, OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
+
+_MOST_IN_ARRAY = 1000
+"""Slurm's default for MaxArraySize is 1001."""
+_ASK_S, _SUBMIT_S = 20.0, 120.0
+_MB = 1 << 20
+_WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+_OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY"}
+
+_ARRAY = """#!/bin/bash
+{directives}
+nodes=({nodes})
+node=${{nodes[$SLURM_ARRAY_TASK_ID]}}
+bash {script} "$node" >> {logs}/"$(printf %04d "$node")".log 2>&1
+code=$?
+job="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
+if [ $code = {again} ] && ! scontrol show job --oneliner "$job" | grep -q JobState=CANCELLED; then
+    scontrol requeue "$job"  # it goes on where it was
+fi
+exit $code
+"""
+
+
+class Slurm:
+    """By its commands, which SLURM_CONF or the site configures."""
+
+    def most_nodes(self) -> int:
+        """Nodes of one array."""
+        return _MOST_IN_ARRAY
+
+    def scripts(
+        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+    ) -> Mapping[Path, str]:
+        """The script of the array, and that of its nodes."""
+        directives = [f"#SBATCH {text}" for text in _directives(folder, submission, batch)]
+        array = _ARRAY.format(
+            directives="\n".join(directives),
+            nodes=" ".join(map(str, submission.nodes)),
+            script=shlex.quote(str(node_script(folder, submission))),
+            logs=shlex.quote(str(folder.batch_log(0).parent)),
+            again=OutOfTimeError.exit_code,
+        )
+        return {
+            _script(folder, submission): array,
+            node_script(folder, submission): node_script_text(folder, submission, batch),
+        }
+
+    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+        """Gives the array to sbatch."""
+        script = str(_script(folder, submission))
+        return _call(["sbatch", script], _SUBMIT_S).strip()
+
+    def lives(
+        self, folder: RunDirectory, submissions: Sequence[Submission]
+    ) -> Mapping[int, Life] | None:
+        """What squeue says of the jobs of these names."""
+        by_name = {submission.name: submission for submission in submissions}
+        if not by_name:
+            return {}
+        names = f"--name={','.join(by_name)}"
+        command = ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T"]
+        try:
+            lines = _call(command, _ASK_S).splitlines()
+        except BatchError:
+            return None
+        return dict(_lives(lines, by_name))
+
+    def kill(
+        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+    ) -> None:
+        """Cancels them: Slurm sends SIGTERM, later SIGKILL."""
+        wanted = set(nodes)
+        for submission in submissions:
+            places = [p for p, node in enumerate(submission.nodes) if node in wanted]
+            command = ["squeue", "--noheader", f"--name={submission.name}", "--format=%F"]
+            for array in sorted(set(_call(command, _ASK_S).split())):
+                ids = [f"{array}_{place}" for place in places]
+                _call(["scancel", *ids], _SUBMIT_S)
+
+
+def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Life]]:
+    """Node and state of each line `name|place in the array|state`."""
+    for line in lines:
+        name, place, state = (*line.strip().split("|"), "", "")[:3]
+        submission = by_name.get(name)
+        if submission and place.isdigit() and state not in _OVER:
+            life = Life.WAITING if state in _WAITING else Life.RUNNING
+            yield submission.nodes[int(place)], life
+
+
+def _script(folder: RunDirectory, submission: Submission) -> Path:
+    return folder.batch / f"slurm-{submission.number}.sh"
+
+
+def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
+    logs = str(folder.batch_log(0).parent / "slurm-%A_%a.log")
+    running = f"%{batch.at_once}" if batch.at_once else ""
+    yield f"--job-name={submission.name}"
+    yield f"--array=0-{len(submission.nodes) - 1}{running}"
+    yield "--requeue"
+    yield "--open-mode=append"
+    yield f"--output={shlex.quote(logs)}"
+    yield "--nodes=1"
+    yield "--ntasks=1"
+    if batch.cores:
+        yield f"--cpus-per-task={batch.cores}"
+    if batch.partition:
+        yield f"--partition={batch.partition}"
+    if batch.account:
+        yield f"--account={batch.account}"
+    if submission.time_limit_s is not None:
+        yield f"--time={max(ceil(submission.time_limit_s / 60), 1)}"
+    if submission.memory_bytes is not None:
+        yield f"--mem={ceil(submission.memory_bytes / _MB)}M"
+    yield from batch.directives
+
+
+def _call(command: Sequence[str], limit_s: float) -> str:
+    """What a command of Slurm prints. Raises BatchError."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
+    except FileNotFoundError:
+        what = f"there is no {command[0]} here: submit from a machine that has Slurm's commands"
+        raise BatchError(f"slurm: {what}, or use --on local") from None
+    except subprocess.TimeoutExpired:
+        raise BatchError(f"slurm: {command[0]} did not answer within {limit_s:.0f} s") from None
+    except OSError as error:
+        raise BatchError(f"slurm: {command[0]} cannot be started: {error.strerror}") from None
+    if done.returncode:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise BatchError(f"slurm: {command[0]}: {said}")
+    return done.stdout

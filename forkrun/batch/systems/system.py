@@ -1,0 +1,44 @@
+"""What every batch system does for a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from forkrun.batch.course import Submission
+from forkrun.config import BatchConfig
+from forkrun.rundir.directory import RunDirectory
+
+
+class Life(StrEnum):
+    """How a job stands in a batch system that knows it."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+
+
+class System(Protocol):
+    """`submit` raises BatchError if the jobs do not exist afterwards."""
+
+    def most_nodes(self) -> int:
+        """Nodes of one submission, at most."""
+
+    def scripts(
+        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+    ) -> Mapping[Path, str]:
+        """The files that a submission needs, by path."""
+
+    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+        """Submits; returns what the batch system says."""
+
+    def lives(
+        self, folder: RunDirectory, submissions: Sequence[Submission]
+    ) -> Mapping[int, Life] | None:
+        """The nodes that it knows; None if it does not answer."""
+
+    def kill(
+        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+    ) -> None:
+        """Ends the jobs of these nodes, as if they were evicted; they do not start again."""

@@ -1,0 +1,39 @@
+"""`forkrun kill`: ends the nodes of a job."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from forkrun.base.quantities import plural
+from forkrun.batch.course import read_submissions
+from forkrun.batch.systems.choose import system_of
+from forkrun.cli.resubmit import numbers_of
+from forkrun.errors import ConfigError
+from forkrun.rundir.nodes import open_nodes
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "kill",
+        description="End the nodes of a job. What they have committed is kept; forkrun resubmit"
+        " lets them go on.",
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument("--nodes", metavar="N,N-M", help="these alone")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Asks each batch system that has jobs of this run."""
+    folder, ranges = open_nodes(options.run_directory, "kill")
+    submissions = [s for s in read_submissions(folder) if not s.problem]
+    submitted = {node for submission in submissions for node in submission.nodes}
+    nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
+    if not submitted.issuperset(nodes):
+        raise ConfigError(f"kill --nodes {options.nodes}: not all of these were submitted")
+    for on in sorted({submission.on for submission in submissions}):
+        system_of(on).kill(folder, [s for s in submissions if s.on == on], nodes)
+    print(f"{plural(len(nodes), 'node')} asked to end")
+    return 0

@@ -1,0 +1,42 @@
+"""`forkrun logs`: what nodes of a job have said."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from forkrun.base.quantities import whole_number
+from forkrun.batch.course import read_submissions
+from forkrun.batch.logs import logs_of, tail
+from forkrun.batch.status import MISSING, read_status
+from forkrun.cli.resubmit import numbers_of
+from forkrun.rundir.nodes import open_nodes
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "logs", description="Print the last lines of nodes' logs: of those that are missing."
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument("--nodes", metavar="N,N-M", help="of these, whatever their state")
+    parser.add_argument(
+        "--lines", type=whole_number, default=20, metavar="N", help="of each log (20)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Names each log before its lines."""
+    folder, ranges = open_nodes(options.run_directory, "logs")
+    if options.nodes is None:
+        status = read_status(folder, ranges)
+        numbers = [node.number for node in status.nodes if node.state in MISSING]
+    else:
+        numbers = numbers_of(options.nodes, len(ranges))
+    last = {node: s for s in read_submissions(folder) for node in s.nodes}
+    for number in numbers:
+        own = folder.node(number).parent_log
+        for log in [*logs_of(folder, number, last.get(number)), *([own] if own.exists() else [])]:
+            print(f"==> {log} <==", *tail(log, options.lines), sep="\n")
+    return 0

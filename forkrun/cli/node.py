@@ -1,0 +1,42 @@
+"""`forkrun node`: what a batch job runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from forkrun.base.quantities import parse_duration, parse_size, whole_number
+from forkrun.batch.node import run_node
+from forkrun.errors import ConfigError
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "node",
+        description="Process what is left of one node's part of a submitted job. Scripts that"
+        " forkrun submit writes run this; it may be run by hand as well.",
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument("number", metavar="NODE", type=whole_number)
+    parser.add_argument("--time-left", metavar="TIME", help="until the batch job ends")
+    parser.add_argument("--max-memory", metavar="SIZE", help="of all processes")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 9: out of time or evicted, to be started again."""
+    try:
+        time_left = None if options.time_left is None else parse_duration(options.time_left)
+        memory = None if options.max_memory is None else parse_size(options.max_memory)
+    except ValueError as error:
+        raise ConfigError(f"node: {error}") from None
+    run_node(
+        options.run_directory,
+        options.number,
+        time_left_s=None if time_left is None else float(str(time_left)),
+        memory_bytes=None if memory is None else int(str(memory)),
+        quiet=options.quiet,
+    )
+    return 0

@@ -1,0 +1,88 @@
+"""`forkrun resubmit`: submits what is missing of a job on many nodes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from forkrun.base.quantities import plural
+from forkrun.base.user_text import short
+from forkrun.batch.status import read_status
+from forkrun.batch.submit import keep_config, missing_needs, named_needs, note_on, submit_nodes
+from forkrun.config import BatchSystem, read_config
+from forkrun.config.settings import parse_setting
+from forkrun.errors import ConfigError, JobError
+from forkrun.rundir.lock import RunLock
+from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.start import check_owner
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "resubmit",
+        description="Submit the nodes of a job that are not done and that nobody will bring to"
+        " their end. They go on where they were.",
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="the batch system")
+    parser.add_argument(
+        "--nodes", metavar="N,N-M", help="these, whatever their state and their retries"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="batch.KEY=VALUE", dest="settings",
+        help="another value of [batch], from now on",
+    )  # fmt: skip
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints what the batch system says. Raises JobError if nodes have had all their retries."""
+    folder, ranges = open_nodes(options.run_directory, "resubmit")
+    check_owner(folder.path)  # its scripts and its [batch] are run
+    settings = [parse_setting(text) for text in options.settings]
+    wrong = [key for key, _ in settings if not key.startswith("batch.")]
+    if wrong:
+        raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit anew")
+    config = read_config(folder.config, settings)
+    on = BatchSystem(options.on) if options.on else config.batch.on
+    if on is None:
+        raise ConfigError("resubmit: name a batch system with --on")
+    with RunLock.held(folder.lock):
+        status = read_status(folder, ranges)
+        if options.nodes is None:
+            needs, problem = missing_needs(folder, config, status)
+        else:
+            named = numbers_of(options.nodes, len(ranges))
+            needs, problem = named_needs(folder, config, status, named), ""
+        if settings or options.on:
+            config = note_on(config, on)
+            keep_config(folder, config)
+        said = list(submit_nodes(folder, config, on, needs))
+    if not options.quiet:
+        print(*said, sep="\n", end="\n" if said else "")
+        print(
+            f"{plural(len(needs), 'node')} submitted" if needs or problem else "no node is missing"
+        )
+    if problem:
+        raise JobError(problem)
+    return 0
+
+
+def numbers_of(text: str, n_nodes: int) -> list[int]:
+    """Numbers of nodes, of a text `3,7-9`. Raises ConfigError."""
+    numbers: list[int] = []
+    for word in text.split(","):
+        first, _, last = word.strip().partition("-")
+        if not _is_node(first, n_nodes) or not _is_node(last or first, n_nodes):
+            raise ConfigError(
+                f"--nodes {short(text)}: write numbers and ranges, as 3,7-9; the job has nodes 0 to"
+                f" {n_nodes - 1}"
+            )
+        numbers += range(int(first), int(last or first) + 1)
+    return sorted(set(numbers))
+
+
+def _is_node(text: str, n_nodes: int) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) < n_nodes

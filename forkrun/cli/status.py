@@ -1,0 +1,67 @@
+"""`forkrun status`: how a job on many nodes is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from forkrun.batch.status import MISSING, JobStatus, State, read_status
+from forkrun.batch.status_text import status_lines
+from forkrun.errors import JobError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import open_nodes
+
+_FOLLOW_EVERY_S = 5.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "status",
+        description="Say how far a job on many nodes is, from ledgers and files alone. The batch"
+        " system is asked who lives; where it does not answer, that is unknown.",
+    )
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument("--follow", action="store_true", help="until no node runs or waits")
+    parser.add_argument("--json", action="store_true", help="everything, of each node")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 0; with --follow that of a failed job if nodes are missing at the end."""
+    folder, ranges = open_nodes(options.run_directory, "status")
+    while True:
+        status = read_status(folder, ranges)
+        _print(options, folder, status)
+        if not options.follow:
+            return 0
+        if not status.count(State.RUNNING, State.WAITING, State.UNKNOWN):
+            return JobError.exit_code if status.count(*MISSING) else 0
+        time.sleep(_FOLLOW_EVERY_S)
+
+
+def _print(options: argparse.Namespace, folder: RunDirectory, status: JobStatus) -> None:
+    if options.json:
+        print(json.dumps(to_json(status)), flush=True)
+        return
+    if options.follow and sys.stdout.isatty():
+        print("\033[H\033[2J", end="")
+    print(*status_lines(folder, status), sep="\n", flush=True)
+
+
+def to_json(status: JobStatus) -> dict[str, object]:
+    """What `--json` prints: sums, then the nodes."""
+    sums = ("n_units", "n_units_planned", "n_events", "n_events_planned", "n_left_out")
+    return {
+        **{name: int(status.total(name)) for name in sums},
+        "events_per_s": status.total("rate"),
+        "time_left_s": status.time_left_s,
+        "batch_system_answers": status.answers,
+        "collected": status.is_collected,
+        "states": {state.value: status.count(state) for state in State},
+        "nodes": [asdict(node) for node in status.nodes],
+    }

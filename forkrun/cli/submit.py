@@ -1,0 +1,119 @@
+"""`forkrun submit`: one job over many nodes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forkrun.api import default_run_directory
+from forkrun.base.quantities import parse_duration, plural, whole_number
+from forkrun.batch.preparing import Split, check_not_submitted, prepare_nodes, write_nodes
+from forkrun.batch.profiles import with_profile
+from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
+from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.config import BatchSystem, JobConfig
+from forkrun.errors import ConfigError
+from forkrun.rundir.directory import RunDirectory
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_FULL = 0.8
+"""Part of a node's time that its events should take, as a probe of some of them says."""
+_PROBE_EVENTS = 2000
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "submit",
+        description="Check and plan a job, and give each node a part of the plan. What the batch"
+        " system needs is in [batch] of the job, or in a profile in ~/.config/forkrun/batch.toml.",
+    )
+    add_config_options(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
+    )
+    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="the batch system")
+    parser.add_argument("--profile", metavar="NAME", help="of the user's profiles (default)")
+    how_many = parser.add_mutually_exclusive_group()
+    how_many.add_argument("--nodes", type=whole_number, metavar="N")
+    how_many.add_argument("--events-per-node", type=whole_number, metavar="N")
+    how_many.add_argument(
+        "--time-per-node", metavar="TIME", help='"2h"; some events are tried here first'
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="write and show the scripts; submit nothing"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prepares, then submits all nodes."""
+    config = with_profile(config_of(options), options.profile)
+    on = BatchSystem(options.on) if options.on else config.batch.on
+    if on is None:
+        raise ConfigError(f"{options.config}: batch.on: name a batch system, or give --on")
+    config = note_on(config, on)
+    folder = RunDirectory((options.output or default_run_directory(config)).absolute())
+    check_not_submitted(folder)
+    with naming(options.config):
+        planned = prepare_nodes(config, _split(options, config))
+    write_nodes(folder, planned)
+    ranges = planned.ranges
+    _say(options, f"{folder.path}: {sum(ranges.n_events):,} events for {_nodes(len(ranges))}")
+    if options.dry_run:
+        for place in dry_submission(folder, planned.job.config, on):
+            _say(options, f"\n{place}:\n{place.read_text()}")
+        _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
+        return 0
+    for said in submit_nodes(folder, planned.job.config, on, first_needs(config, len(ranges))):
+        _say(options, said)
+    _say(options, f"how it is: forkrun status {folder.path}")
+    return 0
+
+
+def _nodes(n: int) -> str:
+    return plural(n, "node")
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    if not options.quiet:
+        print(text)
+
+
+def _split(options: argparse.Namespace, config: JobConfig) -> Split:
+    for flag, value in (("nodes", options.nodes), ("events-per-node", options.events_per_node)):
+        if value is not None and value < 1:
+            raise ConfigError(f"submit --{flag} {value}: must be at least 1")
+    if options.time_per_node:
+        return Split(events_per_node=_events_in(options.time_per_node, config))
+    if options.nodes is None and options.events_per_node is None:
+        raise ConfigError("submit: give --nodes, --events-per-node or --time-per-node")
+    return Split(options.nodes, options.events_per_node)
+
+
+def _events_in(text: str, config: JobConfig) -> int:
+    """Events that a node processes in this time, as tried here with some of them."""
+    from forkrun.studies.measure.probe import probe_job
+
+    try:
+        time_s = float(str(parse_duration(text)))
+    except ValueError as error:
+        raise ConfigError(f"submit --time-per-node {text}: {error}") from None
+    threads = config.threads.per_child
+    with tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
+        (probe,) = probe_job(config, _PROBE_EVENTS, [threads], Path(folder), _note)
+    cores = config.batch.cores
+    children = max(cores // threads, 1) if cores else max(config.forking.children, 1)
+    rate = probe.events_per_s * children
+    _note(f"{rate:,.0f} events per second of a node of {children} × {threads} threads")
+    return max(int(rate * time_s * _FULL), 1)
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)

@@ -1,0 +1,57 @@
+"""[batch]: how a job runs on many nodes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from forkrun.config.section import Count, Duration, Positive, Section, Size, Texts, at_most
+
+
+class BatchSystem(StrEnum):
+    """What starts the parents of nodes."""
+
+    LOCAL = "local"
+    SLURM = "slurm"
+
+
+def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:
+    if any("\n" in value for value in values):
+        raise ValueError("write one line in each text")
+    return values
+
+
+Word = Annotated[str, Field(pattern=r"^[^\s\"'\\]+$")]
+Lines = Annotated[Texts, AfterValidator(_one_line_each)]
+Factor = Annotated[float, Field(ge=1), at_most(100, "a hundred times what was asked for")]
+
+
+class BatchConfig(Section):
+    """[batch]: what a node is given, and how it is set up."""
+
+    on: BatchSystem | None = None
+    """What runs the nodes, where the command line says nothing."""
+    partition: Word | None = None
+    account: Word | None = None
+    time: Duration | None = None
+    """Of a node's job ("8h"); units are committed and the job requeued when it is over."""
+    memory: Size | None = None
+    """Of a node's job ("16 GB")."""
+    cores: Positive | None = None
+    """Of a node's job; it then has as many children as fit."""
+    at_once: Positive | None = None
+    """Nodes that run at the same time, at most; not given: all, on this machine one."""
+    directives: Lines = ()
+    """More options of the batch system, such as "--constraint=avx2"."""
+    setup: Lines = ()
+    """Lines of the shell before forkrun starts on a node."""
+    command: str | None = None
+    """How forkrun is started on a node; not given: by the Python that submits."""
+    retries: Count = 3
+    """Times that `forkrun resubmit` submits a node that failed."""
+    more_memory: Factor = 1.5
+    """A node that was killed, perhaps for its memory, gets so many times more of it."""
+    more_time: Factor = 2.0
+    """A node that committed nothing in its time gets so many times more of it."""

@@ -1,0 +1,110 @@
+"""Parts of a plan, one for each node: consecutive units of it, as a plan of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from forkrun.index.ranges import Integers, lumi_keys
+from forkrun.plan.lumi_counts import LumiCounts
+from forkrun.plan.model import ANY_CHILD, Plan, Units
+
+_NEAR = 0.1
+"""Part of a node's events by which its border may move to that of a lumi."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
+    paths of others are "". `input_lumis`: events in the whole input of the lumis of these units."""
+
+    plan: Plan
+    input_lumis: LumiCounts
+
+    @property
+    def own_files(self) -> list[int]:
+        """Numbers of the files of its units."""
+        return [number for number, path in enumerate(self.plan.files) if path]
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the files of others."""
+        plan, own = self.plan.to_json(), self.own_files
+        plan["files"] = {n: self.plan.files[n] for n in own}
+        plan["identities"] = {n: self.plan.identities[n] for n in own}
+        n_files = len(self.plan.files)
+        return {"n_files": n_files, "plan": plan, "lumis": self.input_lumis.to_json()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Part:
+        """Inverse of `to_json`. Raises LookupError, TypeError or ValueError."""
+        plan, numbers = data["plan"], range(data["n_files"])
+        files = [plan["files"].get(str(n), "") for n in numbers]
+        identities = [plan["identities"].get(str(n), ("", 0, 0)) for n in numbers]
+        lumis = {name: np.asarray(column, np.int64) for name, column in data["lumis"].items()}
+        whole = Plan.from_json({**plan, "files": files, "identities": identities})
+        return cls(whole, LumiCounts(**lumis))
+
+
+def node_borders(units: Units, n_nodes: int) -> list[int]:
+    """First unit of each node, and the number of units: equal numbers of events, up to a border of
+    lumis where one is near. No more nodes than units."""
+    before = np.concatenate(([0], np.cumsum(units.n_events)))
+    wanted = before[-1] * np.arange(1, n_nodes) / n_nodes
+    near = _NEAR * before[-1] / n_nodes
+    key = units.lumi_key
+    lumis = np.flatnonzero(key[1:] != key[:-1]) + 1
+    ends = [_nearest(before, lumis, at, near) for at in wanted.tolist()]
+    return sorted({0, *ends, len(units)})
+
+
+def _nearest(before: Integers, lumis: Integers, at: float, near: float) -> int:
+    """The border of lumis nearest to so many events, if it is near; else that of units."""
+    for places, most in ((lumis, near), (np.arange(len(before)), np.inf)):
+        if len(places):
+            place = int(places[np.argmin(np.abs(before[places] - at))])
+            if abs(float(before[place]) - at) <= most:
+                return place
+    raise AssertionError("there is a border of units")
+
+
+def parts_of(plan: Plan, lumis: LumiCounts, borders: Sequence[int]) -> Iterator[Part]:
+    """A part for each pair of neighbouring borders. `lumis`: of the whole input."""
+    keys = lumi_keys(lumis.run, lumis.lumi)
+    order = np.argsort(keys)
+    for first, end in pairwise(borders):
+        units = _units(plan.units, first, end)
+        own = np.unique(units.lumi_key)
+        places = order[np.searchsorted(keys, own, sorter=order)] if len(keys) else order
+        counts = LumiCounts(*(column[np.sort(places)] for column in vars(lumis).values()))
+        yield Part(_plan(plan, units), counts)
+
+
+def _plan(plan: Plan, units: Units) -> Plan:
+    own = set(units.file.tolist())
+    return replace(
+        plan,
+        n_events=int(units.n_events.sum()),
+        n_lumis=len(np.unique(units.lumi_key)),
+        files=tuple(path if n in own else "" for n, path in enumerate(plan.files)),
+        identities=tuple(i if n in own else ("", 0, 0) for n, i in enumerate(plan.identities)),
+        units=units,
+        digest=None,
+    )
+
+
+def _units(units: Units, first: int, end: int) -> Units:
+    ranges = slice(units.first_range[first], units.first_range[end])
+    own = slice(first, end)
+    return Units(
+        child=np.full(end - first, ANY_CHILD, dtype=np.int64),
+        run=units.run[own],
+        lumi=units.lumi[own],
+        first_range=units.first_range[first : end + 1] - units.first_range[first],
+        file=units.file[ranges],
+        first=units.first[ranges],
+        last=units.last[ranges],
+    )

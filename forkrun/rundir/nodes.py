@@ -1,0 +1,134 @@
+"""A job on many nodes: which units each has, and what all of them have committed as the commits of
+one run.
+
+Each node has a run directory of its own, in which units are counted from 0. So no two nodes write
+the same file, and no lock is shared among them.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from forkrun.base.durable import write_json
+from forkrun.errors import ConfigError, OutputError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers, revoke
+
+VERSION = 1
+"""Of what is in the folder batch/ and how units are counted."""
+
+
+@dataclass(frozen=True)
+class NodeRanges:
+    """`first_unit` : (n_nodes + 1,) of the plan, the last is the number of units; `n_events`:
+    (n_nodes,); `children`: of each node, which are counted on from node to node."""
+
+    first_unit: tuple[int, ...]
+    n_events: tuple[int, ...]
+    children: int = 1
+
+    def __len__(self) -> int:
+        return len(self.n_events)
+
+    def n_units(self, number: int) -> int:
+        """Units of a node."""
+        return self.first_unit[number + 1] - self.first_unit[number]
+
+    def node_of(self, unit: int) -> int:
+        """The node that has a unit of the plan."""
+        return bisect_right(self.first_unit, unit) - 1
+
+    def write(self, folder: RunDirectory) -> None:
+        """Writes them into the run directory."""
+        write_json(folder.node_ranges, {"version": VERSION, **vars(self)}, indent=None)
+
+    @classmethod
+    def read(cls, folder: RunDirectory) -> NodeRanges:
+        """Raises OutputError if the directory is of another version, or damaged."""
+        place = folder.node_ranges
+        try:
+            data: dict[str, Any] = json.loads(place.read_bytes())
+            version = data.get("version")
+            if version != VERSION:
+                raise OutputError(
+                    f"{folder.path}: this run directory is of version {version} and this forkrun"
+                    f" works with version {VERSION}: use the forkrun that submitted it"
+                )
+            first, n_events = tuple(data["first_unit"]), tuple(data["n_events"])
+            if len(first) != len(n_events) + 1 or any(a > b for a, b in pairwise(first)):
+                raise ValueError("its numbers are not in order")
+            return cls(first, n_events, int(data["children"]))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise OutputError(f"{place}: cannot be read: {error}") from None
+
+
+def is_on_nodes(folder: RunDirectory) -> bool:
+    """Whether the job was prepared for many nodes."""
+    return folder.batch.exists()
+
+
+def open_nodes(path: Path, command: str) -> tuple[RunDirectory, NodeRanges]:
+    """The run directory of a job that was submitted. Raises ConfigError if it is none, OutputError
+    if it is of another version."""
+    folder = RunDirectory(path.absolute())
+    if not is_on_nodes(folder) or not folder.fingerprint.exists():
+        raise ConfigError(f"{command}: {path} is not the run directory of a submitted job")
+    return folder, NodeRanges.read(folder)
+
+
+def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list[Commit]:
+    """Every commit that holds of a run, of all nodes if it has some, with units as in the plan and
+    files relative to the run directory. `damaged` gets a text for each line that is no commit."""
+    if not is_on_nodes(folder):
+        return read_ledgers(folder.ledger, damaged)
+    ranges = NodeRanges.read(folder)
+    problems = [] if damaged is None else damaged
+    return [c for n in range(len(ranges)) for c in _of_node(folder, ranges, n, problems)]
+
+
+def _of_node(
+    folder: RunDirectory, ranges: NodeRanges, number: int, damaged: list[str]
+) -> Iterator[Commit]:
+    node, own = folder.node(number), range(ranges.n_units(number))
+    prefix = f"{node.path.relative_to(folder.path)}/"
+    for commit in read_ledgers(node.ledger, damaged):
+        if commit.unit in own and commit.units.stop <= own.stop:
+            yield _moved(commit, ranges, number, prefix)
+        else:
+            damaged.append(f"{node.path.name}: unit {commit.unit} is not one of this node's")
+
+
+def _moved(commit: Commit, ranges: NodeRanges, number: int, prefix: str) -> Commit:
+    outputs: dict[str, OutputPart] = {
+        label: replace(part, file=prefix + part.file) for label, part in commit.outputs.items()
+    }
+    parts = commit.histograms
+    histograms = replace(parts, file=prefix + parts.file) if parts else None
+    return replace(
+        commit,
+        unit=commit.unit + ranges.first_unit[number],
+        child=commit.child + ranges.children * number,
+        outputs=outputs,
+        histograms=histograms,
+    )
+
+
+def revoke_commits(folder: RunDirectory, commits: Iterable[tuple[Commit, str]]) -> None:
+    """Revokes commits as `read_commits` gives them, each with the reason why."""
+    if not is_on_nodes(folder):
+        revoke(folder.ledger, commits)
+        return
+    ranges = NodeRanges.read(folder)
+    by_node: dict[int, list[tuple[Commit, str]]] = {}
+    for commit, why in commits:
+        number = ranges.node_of(commit.unit)
+        own = replace(commit, unit=commit.unit - ranges.first_unit[number])
+        by_node.setdefault(number, []).append((own, why))
+    for number, found in by_node.items():
+        revoke(folder.node(number).ledger, found)

@@ -1,0 +1,136 @@
+"""Rounds of failures: nodes of jobs on this machine are killed at random points, whole process
+groups at once, until a number of failures is reached; each job has the bytes of one node.
+
+python tests/batch/failures.py --failures 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from forkrun.base.durable import read_json
+from forkrun.batch.course import read_submissions
+from forkrun.batch.status import MISSING, JobStatus, State, read_status
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
+from forkrun.rundir.nodes import NodeRanges
+from tests.batch.jobs import Job, problem_of
+from tests.support.jobs import forkrun
+
+_TIME_LIMIT_S = 900.0
+
+
+@dataclass
+class Round:
+    """How a job went that was disturbed. `problem`: "" if it has the bytes it should have."""
+
+    seed: int
+    n_failures: int = 0
+    n_queues_killed: int = 0
+    n_resubmitted: int = 0
+    problem: str = ""
+
+
+def run_round(job: Job, seed: int, n_failures: int, n_nodes: int = 6, at_once: int = 6) -> Round:
+    """One job, of which so many nodes are killed."""
+    dice, this = random.Random(seed), Round(seed)
+    run = job.folder / f"round-{seed}"
+    shape = ("--nodes", n_nodes, "--set", f"batch.at_once={at_once}")
+    ended = job.submit(run, *shape, "--set", "batch.retries=1000000")
+    assert ended.code == 0, ended.err
+    folder = RunDirectory(run)
+    until_s = time.monotonic() + _TIME_LIMIT_S
+    while not this.problem:
+        status = _disturb(folder, this, dice, n_failures)
+        if status.count(State.DONE) == n_nodes:
+            break
+        if status.count(*MISSING) and not status.count(State.RUNNING, State.WAITING):
+            again = forkrun("resubmit", run, cwd=job.folder)
+            this.n_resubmitted += 1
+            this.problem = again.err if again.code else ""
+        if time.monotonic() > until_s:
+            this.problem = f"it did not end within {_TIME_LIMIT_S:.0f} s"
+    if not this.problem:
+        collected = forkrun("collect", run, "-q", cwd=job.folder)
+        this.problem = collected.err if collected.code else problem_of(run, job.truth)
+    return this
+
+
+def _disturb(folder: RunDirectory, this: Round, dice: random.Random, most: int) -> JobStatus:
+    """Waits a random time, then perhaps kills a node, seldom a queue."""
+    time.sleep(dice.uniform(0.0, 0.6))
+    running = _running(folder)
+    if running and this.n_failures < most:
+        with suppress(ProcessLookupError):
+            os.killpg(dice.choice(running), signal.SIGKILL)
+            this.n_failures += 1
+    if this.n_failures < most and dice.random() < 0.05:
+        this.n_queues_killed += _kill_a_queue(folder)
+    return read_status(folder, NodeRanges.read(folder))
+
+
+def _running(folder: RunDirectory) -> list[int]:
+    """Process groups of the nodes that run."""
+    groups: list[int] = []
+    for submission in read_submissions(folder):
+        if is_held(folder.batch / f"queue-{submission.number}.lock"):
+            state = read_json(folder.batch / f"queue-{submission.number}.json")
+            groups += state.get("running", {}).values()
+    return groups
+
+
+def _kill_a_queue(folder: RunDirectory) -> bool:
+    for submission in read_submissions(folder):
+        lock = folder.batch / f"queue-{submission.number}.lock"
+        pid = read_json(lock).get("pid")
+        if pid and is_held(lock):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+    return False
+
+
+def main() -> int:
+    """Exit code 1 if a job lost or doubled an event."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--failures", type=int, default=100, metavar="N")
+    parser.add_argument("--per-job", type=int, default=40, metavar="N")
+    parser.add_argument("--first-seed", type=int, default=1, metavar="N")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="forkrun-failures-") as folder:
+        job = Job.make(Path(folder), time_s=0.01)
+        rounds: list[Round] = []
+        while sum(r.n_failures for r in rounds) < options.failures:
+            left = options.failures - sum(r.n_failures for r in rounds)
+            seed = options.first_seed + len(rounds)
+            rounds.append(run_round(job, seed, min(options.per_job, left)))
+            _say(rounds, options.failures)
+            if rounds[-1].problem:
+                return 1
+    return 0
+
+
+def _say(rounds: list[Round], n_wanted: int) -> None:
+    n, last = sum(r.n_failures for r in rounds), rounds[-1]
+    n_queues = sum(r.n_queues_killed for r in rounds)
+    print(
+        f"{n} of {n_wanted} failures, {n_queues} queues killed, in {len(rounds)} jobs; seed"
+        f" {last.seed}: {last.problem or 'the bytes of one node'},"
+        f" {last.n_resubmitted} resubmitted",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

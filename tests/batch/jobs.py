@@ -1,0 +1,81 @@
+"""Jobs on many nodes, for tests: small, and compared with the same job on one node."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.jobs import (
+    ROOT,
+    Ended,
+    forkrun,
+    jets_job,
+    module,
+    output_digests,
+    write_job,
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in a folder. `truth`: digests of what it gives on one node."""
+
+    folder: Path
+    file: Path
+    truth: dict[str, str]
+
+    @classmethod
+    def make(cls, folder: Path, n_lumis: int = 60, time_s: float = 0.0, **sections: Any) -> Job:
+        """Two files, two outputs and histograms; each event takes some time."""
+        files = [folder / f"{name}.root" for name in ("a", "b")]
+        for number, sample in enumerate(files):
+            shape = ("--events", 10 * n_lumis, "--lumis", n_lumis, "--seed", number + 1)
+            made = forkrun("sample", sample, *shape, cwd=folder)
+            assert made.code == 0, made.err
+        job = jets_job(
+            files,
+            outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
+            forking={"children": 2},
+            **sections,
+        )
+        if time_s:
+            job["modules"].append(module("slow", "Sleep", n_first=0, factor=1.0, time_s=time_s))
+            job["paths"]["slow"] = ["slow"]
+        file = write_job(folder, job)
+        fast = ("--set", "modules.slow.params.time_s=0.0") if time_s else ()
+        ended = forkrun("run", file, "-o", folder / "one", "-q", *fast, cwd=folder)
+        assert ended.code == 0, ended.err
+        return cls(folder, file, output_digests(folder / "one"))
+
+    def submit(self, run: Path, *options: object, on: str = "local") -> Ended:
+        """Submits it, with a command that finds this forkrun."""
+        command = f"env PYTHONPATH={shlex.quote(str(ROOT))} {sys.executable} -m forkrun"
+        given = ("--set", f"batch.command={json.dumps(command)}", *options)
+        return forkrun("submit", self.file, "--on", on, "-o", run, *given, cwd=self.folder)
+
+
+def status_of(run: Path) -> dict[str, Any]:
+    """What `status --json` says."""
+    ended = forkrun("status", run, "--json", cwd=run.parent)
+    assert ended.code == 0, ended.err
+    said: dict[str, Any] = json.loads(ended.out)
+    return said
+
+
+def problem_of(run: Path, truth: dict[str, str]) -> str:
+    """ "" if the run was collected whole, with the bytes of one node and complete accounting."""
+    report = json.loads((run / "report.json").read_bytes())["events"]
+    if not report["digests_agree"] or report["n_events_read"] != report["n_events_planned"]:
+        return f"{report['n_events_read']} of {report['n_events_planned']} events were read"
+    for name in ("notFinishedLumis.json", "failedLumis.json"):
+        if json.loads((run / name).read_bytes()):
+            return f"{name} is not empty"
+    one = (run.parent / "one" / "processedLumis.json").read_bytes()
+    if (run / "processedLumis.json").read_bytes() != one:
+        return "other lumis were processed than on one node"
+    digests = output_digests(run)
+    return "" if digests == truth else f"other bytes than on one node: {digests}"

@@ -1,0 +1,69 @@
+"""Jobs on a Dask cluster, of which a worker is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+import forkrun
+from forkrun.base.durable import read_json
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.progress import read_progress
+from tests.batch.jobs import Job, problem_of
+from tests.support.jobs import environment, wait_for
+
+distributed = pytest.importorskip("distributed", reason="pip install forkrun[dask]")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of Dask's own, when workers are killed
+]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=40, time_s=0.02)
+
+
+def test_a_job_on_a_cluster_survives_a_worker_that_is_killed(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    run = job.folder / "dask"
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        pids = [worker["pid"] for worker in client.run(_about).values()]
+        killer = threading.Thread(target=_kill_first_that_works, args=(run, pids))
+        killer.start()
+        result = forkrun.load(job.file).run(cluster=client, nodes=3, output=run, quiet=True)
+        killer.join()
+    assert sorted(result.outputs) == ["all", "skim"]
+    assert problem_of(run, job.truth) == ""
+    starts = [file.read_text().count('"start"') for file in (run / "batch/ends").iterdir()]
+    assert sum(starts) > 3
+
+
+def _about() -> dict[str, int]:
+    return {"pid": os.getpid()}
+
+
+def _kill_first_that_works(run: Path, pids: list[int]) -> None:
+    """Kills the worker that runs the first node with a commit."""
+    folder = RunDirectory(run)
+    wait_for(lambda: any(read_progress(folder.node(n)).n_units for n in range(3)))
+    lock = next(lock for lock in run.glob("nodes/*/lock"))
+    parent = _parent_of(read_json(lock)["pid"])
+    assert parent in pids
+    os.kill(parent, signal.SIGKILL)
+
+
+def _parent_of(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[1])

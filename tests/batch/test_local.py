@@ -1,0 +1,216 @@
+"""Jobs on many nodes of this machine: the same bytes as on one, whatever happens to nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forkrun.batch.course import Submission, note_submission
+from forkrun.batch.profiles import with_profile
+from forkrun.config import read_config
+from forkrun.errors import ConfigError
+from forkrun.rundir.directory import RunDirectory
+from tests.batch.failures import run_round
+from tests.batch.jobs import Job, problem_of, status_of
+from tests.support.jobs import environment, forkrun, wait_for, write_job
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=20)
+
+
+@pytest.fixture(scope="module")
+def prepared(job: Job) -> Path:
+    """Two nodes of which nothing was submitted."""
+    run = job.folder / "prepared"
+    ended = job.submit(run, "--nodes", 2, "--dry-run")
+    assert ended.code == 0, ended.err
+    return run
+
+
+def test_a_job_on_many_nodes_has_the_bytes_of_one_node(job: Job) -> None:
+    run = job.folder / "three"
+    ended = job.submit(run, "--nodes", 3, "--set", "batch.at_once=3")
+    assert ended.code == 0, ended.err
+    wait_for(lambda: status_of(run)["states"]["done"] == 3)
+    status = status_of(run)
+    assert (status["n_events"], status["n_events_planned"]) == (400, 400)
+    assert [node["n_starts"] for node in status["nodes"]] == [1, 1, 1]
+    collected = forkrun("collect", run, cwd=job.folder)
+    assert collected.code == 0, collected.err
+    assert problem_of(run, job.truth) == ""
+    assert not list(run.glob("nodes/*/units"))
+    assert status_of(run)["collected"]
+    again = forkrun("collect", run, "-q", cwd=job.folder)
+    assert again.code == 0, again.err
+
+
+def test_nodes_that_are_killed_lose_and_double_nothing(job: Job) -> None:
+    assert run_round(job, seed=1, n_failures=2, n_nodes=2).problem == ""
+
+
+def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None:
+    run = job.folder / "partial"
+    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
+    assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
+    ended = forkrun("collect", run, cwd=job.folder)
+    assert ended.code == 5
+    assert "1 of 2 nodes are not done (node 0: " in ended.err
+    assert f"forkrun resubmit {run}" in ended.err
+    partial = forkrun("collect", run, "--partial", "-q", cwd=job.folder)
+    assert partial.code == 0, partial.err
+    events = json.loads((run / "report.json").read_bytes())["events"]
+    assert events["n_events_read"] == status_of(run)["n_events"]
+    assert not status_of(run)["collected"]
+    assert forkrun("node", run, 0, "-q", cwd=job.folder).code == 0
+    assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+    assert problem_of(run, job.truth) == ""
+
+
+def test_a_fragment_that_is_damaged_is_revoked_and_processed_again(job: Job) -> None:
+    run = job.folder / "damaged"
+    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
+    for node in (0, 1):
+        assert forkrun("node", run, node, "-q", cwd=job.folder).code == 0
+    fragment = next((run / "nodes/0001/units").glob("*/all.fragment"))
+    fragment.write_bytes(fragment.read_bytes()[:-1] + b"?")
+    ended = forkrun("collect", run, "-q", cwd=job.folder)
+    assert ended.code == 6
+    assert f"forkrun resubmit {run}" in ended.err
+    assert [n["state"] == "done" for n in status_of(run)["nodes"]] == [True, False]
+    assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
+    assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+    assert problem_of(run, job.truth) == ""
+
+
+def test_a_run_directory_is_submitted_once(job: Job, prepared: Path) -> None:
+    ended = job.submit(prepared, "--nodes", 2)
+    assert ended.code == 4
+    assert "has been submitted already" in ended.err
+
+
+@pytest.mark.parametrize("command", ["run", "resume", "merge"])
+def test_other_commands_leave_the_run_directory_alone(
+    job: Job, prepared: Path, command: str
+) -> None:
+    arguments = ["run", job.file, "-o", prepared] if command == "run" else [command, prepared]
+    ended = forkrun(*arguments, cwd=job.folder)
+    assert ended.code == (2 if command == "merge" else 4)
+    assert "forkrun collect" in ended.err or "resubmit and collect" in ended.err
+
+
+def test_a_node_that_runs_other_code_is_refused(tmp_path: Path, job: Job) -> None:
+    module = tmp_path / "cut.py"
+    module.write_text(_MODULE.format(pt=20))
+    described = json.loads(job.file.read_bytes())
+    described["modules"] = [{"label": "cut", "type": f"python:{module}:Cut"}]
+    described |= {"paths": {"p": ["cut"]}, "outputs": [{"label": "all", "paths": ["p"]}]}
+    file, run = write_job(tmp_path, described), tmp_path / "run"
+    submitted = forkrun(
+        "submit", file, "--on", "local", "--nodes", 2, "--dry-run", "-o", run, cwd=tmp_path
+    )
+    assert submitted.code == 0, submitted.err
+    module.write_text(_MODULE.format(pt=30))
+    ended = forkrun("node", run, 0, "-q", cwd=tmp_path)
+    assert ended.code == 4
+    assert f"since the job was submitted these have changed: code: {module}" in ended.err
+
+
+_MODULE = """
+import forkrun
+import numpy as np
+
+class Cut(forkrun.Filter):
+    consumes = ("MET_pt",)
+
+    def filter(self, block):
+        return np.asarray(block["MET_pt"]) > {pt}
+"""
+
+
+def test_a_run_directory_of_another_version_is_refused(tmp_path: Path, job: Job) -> None:
+    run = tmp_path / "run"
+    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
+    ranges = run / "batch/nodes.json"
+    ranges.write_text(ranges.read_text().replace('"version": 1', '"version": 2'))
+    for command in ("status", "resubmit", "collect", "kill", "logs"):
+        ended = forkrun(command, run, cwd=tmp_path)
+        assert ended.code == 4
+        assert "is of version 2 and this forkrun works with version 1" in ended.err
+
+
+def test_a_batch_system_that_is_not_there_is_an_error_and_nothing_is_lost(
+    tmp_path: Path, job: Job
+) -> None:
+    run = tmp_path / "run"
+    ended = job.submit(run, "--nodes", 2, "--set", "batch.partition=none", on="slurm")
+    assert ended.code == 10
+    assert ended.err.startswith("forkrun: slurm: ")
+    assert f"forkrun resubmit {run} submits it" in ended.err
+    assert status_of(run)["states"]["not submitted"] == 2
+
+
+def test_nodes_of_a_batch_system_that_does_not_answer_are_unknown(tmp_path: Path, job: Job) -> None:
+    run = tmp_path / "run"
+    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
+    submission = Submission(0, "slurm", "name", (0, 1), None, None, 0.0, "host")
+    note_submission(RunDirectory(run), submission)
+    without = environment(PATH="/nowhere")  # where squeue is not
+    ended = forkrun("status", run, "--json", cwd=tmp_path, env=without)
+    status = json.loads(ended.out)
+    assert status["states"]["unknown"] == 2
+    assert not status["batch_system_answers"]
+    again = forkrun("resubmit", run, cwd=tmp_path, env=without)
+    assert again.code == 10
+    assert "which nodes live is not known" in again.err
+
+
+def test_a_node_that_cannot_be_set_up_says_which_line_failed(tmp_path: Path, job: Job) -> None:
+    run = tmp_path / "run"
+    lines = 'batch.setup=["export IS_SET_UP=yes", "test -e /nowhere/proxy"]'
+    assert job.submit(run, "--nodes", 1, "--set", lines, "--set", "batch.retries=0").code == 0
+    wait_for(lambda: status_of(run)["states"]["failed"] == 1)
+    (node,) = status_of(run)["nodes"]
+    assert node["code"] == 10
+    assert node["reason"] == "batch.setup: exit code 1 of: test -e /nowhere/proxy"
+    again = forkrun("resubmit", run, cwd=tmp_path)
+    assert again.code == 5
+    assert "nodes 0 have had all their retries (batch.retries = 0): batch.setup" in again.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (["forking.distribution=contiguous", "forking.children=2"], "many nodes need"),
+        (['source.only=["1:1:1"]'], "are a job for one node"),
+        (["batch.partitions=x"], 'did you mean "partition"'),
+        (["batch.partition='a b'"], "is not of the form"),
+    ],
+)
+def test_a_job_that_cannot_be_submitted_is_refused(
+    tmp_path: Path, job: Job, settings: list[str], problem: str
+) -> None:
+    options = [word for text in settings for word in ("--set", text)]
+    ended = job.submit(tmp_path / "run", "--nodes", 2, *options)
+    assert ended.code == 2
+    assert problem in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_profiles_give_what_the_job_does_not_say(
+    tmp_path: Path, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "forkrun").mkdir()
+    profiles = tmp_path / "forkrun/batch.toml"
+    profiles.write_text('[default]\npartition = "p"\ncores = 4\n[wrong]\ncore = 4\n')
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config = read_config(job.file, [("batch.cores", 2)])
+    batch = with_profile(config, None).batch
+    assert (batch.partition, batch.cores) == ("p", 2)
+    with pytest.raises(ConfigError, match=r'\[wrong\] core: .*did you mean "cores"'):
+        with_profile(config, "wrong")
+    with pytest.raises(ConfigError, match='there is no profile "defaults"; did you mean'):
+        with_profile(config, "defaults")

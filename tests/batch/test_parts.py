@@ -1,0 +1,127 @@
+"""Parts of a plan, and how far nodes are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun.config import default_config
+from forkrun.errors import OutputError
+from forkrun.index import FileIndex
+from forkrun.index.model import LumiRange
+from forkrun.index.ranges import LumiRanges
+from forkrun.plan import Plan, Unit, make_plan
+from forkrun.plan.lumi_counts import LumiCounts, count_lumis
+from forkrun.plan.part import Part, node_borders, parts_of
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import read_ledgers, revoke
+from forkrun.rundir.nodes import NodeRanges, read_commits, revoke_commits
+from forkrun.rundir.progress import read_progress
+from tests.batch.synthetic import commit, write_run
+
+Sizes = st.lists(st.lists(st.integers(1, 400), min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+def planned(files: list[list[int]], most: int = 50) -> tuple[Plan, LumiCounts]:
+    """A job over files with lumis of these sizes, in units of at most so many events."""
+    index, lumi = [], 0
+    for number, sizes in enumerate(files):
+        ranges, first = [], 0
+        for n_events in sizes:
+            ranges.append(LumiRange(1, lumi := lumi + 1, first, first + n_events, "0" * 32))
+            first += n_events
+        clusters = (0, first)
+        index.append(FileIndex(f"{number}.root", str(number), first, clusters, tuple(ranges), ()))
+    config = default_config([("forking.max_unit_events", most)])
+    return make_plan(config, index), count_lumis(LumiRanges.of(index), None)
+
+
+@given(Sizes, st.integers(1, 12))
+def test_parts_are_the_plan(files: list[list[int]], n_nodes: int) -> None:
+    plan, lumis = planned(files)
+    borders = node_borders(plan.units, n_nodes)
+    parts = list(parts_of(plan, lumis, borders))
+    assert len(parts) <= n_nodes
+    assert sum(part.plan.n_events for part in parts) == plan.n_events
+    units = [unit for part in parts for unit in part.plan.units]
+    assert [_ranges(unit) for unit in units] == [_ranges(unit) for unit in plan.units]
+    for part in parts:
+        assert part.plan.n_events > 0
+        assert {r.file for unit in part.plan.units for r in unit.ranges} == set(part.own_files)
+        read_back = Part.from_json(_as_json(part))
+        assert read_back.plan == part.plan
+        assert np.array_equal(read_back.input_lumis.n_events, part.input_lumis.n_events)
+
+
+def _as_json(part: Part) -> dict[str, object]:
+    import json
+
+    value: dict[str, object] = json.loads(json.dumps(part.to_json()))
+    return value
+
+
+def _ranges(unit: Unit) -> tuple[object, ...]:
+    return unit.run, unit.lumi, unit.ranges
+
+
+def test_nodes_end_with_lumis_where_these_are_near() -> None:
+    plan, _ = planned([[100, 100, 95, 105]])
+    borders = node_borders(plan.units, 2)
+    assert plan.units[borders[1]].lumi == 3
+    assert node_borders(plan.units, 1000) == list(range(len(plan.units) + 1))
+
+
+def test_a_job_without_events_is_one_node() -> None:
+    plan, lumis = planned([[1]])
+    assert node_borders(plan.units, 3) == [0, 1]
+    (part,) = parts_of(plan, lumis, [0, 1])
+    assert part.plan.n_events == 1
+
+
+def test_progress_is_what_the_ledgers_hold(tmp_path: Path) -> None:
+    write_run(tmp_path, 2, 50)
+    folder = RunDirectory(tmp_path)
+    node = folder.node(1)
+    revoked = read_ledgers(node.ledger)[3]
+    revoke(node.ledger, [(revoked, "a test")])
+    line = commit(60, n_units=5, n_events=99).to_line()
+    with (node.ledger / "child-000.1.jsonl").open("w") as ledger:
+        ledger.write(commit(7).to_line() + line + line[:40])
+    progress = read_progress(node)
+    commits = read_ledgers(node.ledger)
+    counted = {c.unit: c for c in commits}
+    assert progress.n_units == sum(c.n_units for c in counted.values()) == 53
+    assert progress.n_events == sum(c.n_events for c in counted.values()) == 48 * 20 + 99
+
+
+def test_commits_of_nodes_are_those_of_one_run(tmp_path: Path) -> None:
+    write_run(tmp_path, 3, 10)
+    folder = RunDirectory(tmp_path)
+    commits = {c.unit: c for c in read_commits(folder)}
+    assert sorted(commits) == [n for n in range(30) if n % 10 != 9]
+    assert commits[12].outputs["all"].file == "nodes/0001/units/000002/all.fragment"
+    revoke_commits(folder, [(commits[12], "a test")])
+    assert sorted(commits.keys() - {c.unit for c in read_commits(folder)}) == [12]
+    assert read_progress(folder.node(1)).n_units == 8
+
+
+def test_a_unit_of_another_node_is_no_commit(tmp_path: Path) -> None:
+    write_run(tmp_path, 2, 10)
+    folder = RunDirectory(tmp_path)
+    with (folder.node(0).ledger / "child-000.jsonl").open("a") as ledger:
+        ledger.write(commit(10).to_line())
+    damaged: list[str] = []
+    assert len(read_commits(folder, damaged)) == 18
+    assert damaged == ["0000: unit 10 is not one of this node's"]
+
+
+def test_ranges_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    write_run(tmp_path, 2, 10)
+    folder = RunDirectory(tmp_path)
+    folder.node_ranges.write_text('{"version": 1, "first_unit": [5, 0], "n_events": [3]}')
+    with pytest.raises(OutputError, match="cannot be read: its numbers are not in order"):
+        NodeRanges.read(folder)
