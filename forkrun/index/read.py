@@ -66,6 +66,8 @@ def index_files(
 
 def _explain(message: str, file: str, ids: IdBranches) -> str:
     text = message if file in message else f"{file}: {message}"
+    if "no tree" in message:
+        text += "; name the tree of events with source.tree"
     branches = {name for name in ids[1:] if name}
     if "branch" in message and any(name in message for name in branches):
         text += (

@@ -35,7 +35,7 @@ from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.output_content import OutputContents
-from forkrun.rundir.resume import check_same_job, valid_commits
+from forkrun.rundir.resume import check_same_job, is_worth_keeping, valid_commits
 from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
 
 _ROUNDS = 3
@@ -65,7 +65,7 @@ def run_job(
     with output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     with RunLock.held(folder.lock) as lock, output_errors(folder.path), _keeping(lock, config):
-        goes_on = holds_run(folder, force)
+        goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
         if goes_on:
             check_same_job(folder, job.fingerprint)
             if folder.is_finished() and _is_merged(folder, config, lock):

@@ -119,6 +119,9 @@ def build_schedule(
             builder, output, branches, config.source
         )
         problems += output_problems
+    available = {name for name, _ in [*columns, *builder.produced_columns()]}
+    for module in modules.values():
+        module.available = available
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_histograms(core)
