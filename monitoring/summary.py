@@ -87,6 +87,8 @@ class Summary:
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
+    warnings: tuple[str, ...]
+    """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
     """Records that could not be read and are left out, in words."""
 
@@ -97,7 +99,8 @@ class Summary:
 
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
-    events, records = count_events(records), records.last_session()
+    events, warnings = count_events(records), _warnings(records)
+    records = records.last_session()
     phases, children = measure_phases(records), summarize_children(records)
     return Summary(
         job=_job_facts(records, events, children),
@@ -112,8 +115,14 @@ def summarize(records: RunRecords) -> Summary:
             for line in records.timeline
             if line.event == "recovery"
         ),
+        warnings=warnings,
         damaged=records.damaged,
     )
+
+
+def _warnings(records: RunRecords) -> tuple[str, ...]:
+    lines = (line for line in records.timeline if line.event == "warning")
+    return tuple(dict.fromkeys(_text(line) for line in lines))
 
 
 def _text(line: TimelineLine) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
@@ -16,6 +17,7 @@ WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
 MAX_RECOVERIES_SHOWN = 8
 MAX_DAMAGED_SHOWN = 5
+MAX_WARNINGS_SHOWN = 12
 
 
 def format_text(summary: Summary) -> str:
@@ -24,6 +26,7 @@ def format_text(summary: Summary) -> str:
         _title(summary.job),
         _job(summary.job, summary.events),
         _events(summary.events),
+        _warnings(summary.warnings),
         [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
         _recovery(summary.recovery),
@@ -99,6 +102,17 @@ def _events(events: EventCounts) -> list[str]:
         what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
         lines.append(_row("", f"{what}, and so are its bins"))
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
+
+
+def _warnings(warnings: Sequence[str]) -> list[str]:
+    lines = [
+        ("  " if n else "") + line
+        for text in warnings[:MAX_WARNINGS_SHOWN]
+        for n, line in enumerate(wrap(text, WIDTH - 14, break_long_words=False))
+    ]
+    more = len(warnings) - MAX_WARNINGS_SHOWN
+    lines += [f"… {more} more in report.json"] if more > 0 else []
+    return [_row("" if n else "Warnings", line) for n, line in enumerate(lines)]
 
 
 def _output(output: OutputCounts, events: EventCounts) -> str:

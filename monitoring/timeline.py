@@ -18,6 +18,7 @@ TimelineEvent = Literal[
     "child_first_event",
     "child_exit",
     "recovery",
+    "warning",
     "resume",
     "merge_start",
     "merge_end",
@@ -43,7 +44,7 @@ class Timeline:
         """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
         shows: `command=`, `outcome=` ("ok", or words of what failed) and `unfinished=` (stopped
         cleanly, to be resumed) of "job_end", `status=` (words), `exit_code=` (negative: signal) and
-        `failed=` of "child_exit", `outputs=` of
+        `failed=` of "child_exit", `text=` of "warning", `outputs=` of
         "merge_end": by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
         self._lines.append(
             [

@@ -13,7 +13,6 @@ from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
 from forkrun.errors import InputError
 
-
 _MOST_SIBLINGS = 10_000
 """Files of a folder that are compared with a misspelt name."""
 _WHERE = "correct source.files, source.list, or the command line"
@@ -22,6 +21,15 @@ _WHERE = "correct source.files, source.list, or the command line"
 def input_files(source: SourceConfig) -> list[str]:
     """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError
     with every file that is missing, unreadable or named twice."""
+    files, problems = find_files(source)
+    if problems:
+        raise InputError("\n".join(problems))
+    return files
+
+
+def find_files(source: SourceConfig) -> tuple[list[str], list[str]]:
+    """The same files, also those that are missing, and what is wrong with any. Raises InputError if
+    none is named."""
     patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
     if not patterns:
         raise InputError(
@@ -30,9 +38,7 @@ def input_files(source: SourceConfig) -> list[str]:
     problems: list[str] = []
     files = [file for pattern in patterns for file in _expand(pattern, problems)]
     problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
-    if problems:
-        raise InputError("\n".join(problems))
-    return files
+    return files, problems
 
 
 def _listed(path: Path) -> list[str]:

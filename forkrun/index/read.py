@@ -46,6 +46,16 @@ def index_files(
 ) -> list[FileIndex]:
     """One index per file, in the same order. Raises InputError with every file that cannot be
     indexed and why."""
+    index, problems = try_index(files, ids, cache)
+    if problems:
+        raise InputError("\n".join(problems))
+    return index
+
+
+def try_index(
+    files: Sequence[str], ids: IdBranches, cache: IndexCache | None = None
+) -> tuple[list[FileIndex], list[str]]:
+    """One index for each file that can be indexed, in the same order, and why others cannot."""
     cache = cache or IndexCache(cache_folder())
     requests: list[dict[str, Any]] = [
         {**ids._asdict(), "path": file, "file_number": number} for number, file in enumerate(files)
@@ -59,9 +69,8 @@ def index_files(
         if "index" in answer:
             cache.keep(request, answer["index"])
     problems = [_explain(a["error"], f, ids) for f in files if "error" in (a := answers[f])]
-    if problems:
-        raise InputError("\n".join(problems))
-    return [FileIndex.from_json(file, answers[file]["index"]) for file in files]
+    good = [file for file in files if "error" not in answers[file]]
+    return [FileIndex.from_json(file, answers[file]["index"]) for file in good], problems
 
 
 def _explain(message: str, file: str, ids: IdBranches) -> str:

@@ -7,7 +7,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 

@@ -49,7 +49,13 @@ class PreparedJob:
 def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
-    index = index_input(config)
+    return prepare_with(config, index_input(config), start_s, quiet)
+
+
+def prepare_with(
+    config: JobConfig, index: Sequence[FileIndex], start_s: float, quiet: bool = True
+) -> PreparedJob:
+    """The same with an index of the input."""
     given = JobInput.of(config, index)
     input_lumis = count_lumis(given.ranges, given.mask)
     plan = plan_of(config, given)

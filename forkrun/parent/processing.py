@@ -93,10 +93,10 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
-    return HandOut(job.plan, to_do, _goes_on(job), job.plan.units.at_cluster(job.clusters))
+    return HandOut(job.plan, to_do, goes_on(job), job.plan.units.at_cluster(job.clusters))
 
 
-def _goes_on(job: PreparedJob) -> Flags:
+def goes_on(job: PreparedJob) -> Flags:
     """(n_units,) whether a unit may be processed together with the one before: both in one IOV and,
     if modules want it, in one lumi."""
     units, iov = job.plan.units, job.schedule.conditions.table.of_unit

@@ -33,6 +33,7 @@ from forkrun.schedule.branches import (
     with_counters,
 )
 from forkrun.schedule.page_watch import WatchedProcessor
+from forkrun.schedule.warnings import Described, find_warnings
 
 if TYPE_CHECKING:
     from forkrun.modules.base import PythonModule
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `watch`: finds out which pages become private in children."""
+    holds; `warnings`: what is hardly meant; `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -51,6 +52,7 @@ class JobSchedule:
     conditions: Conditions
     outputs: Mapping[str, OutputContent]
     columns_of: Mapping[str, Sequence[str]]
+    warnings: Sequence[str] = ()
     watch: _core.PageWatch | None = None
 
     def make_processor(
@@ -128,7 +130,8 @@ def build_schedule(
     kept_branches = {name for content in outputs.values() for name in content.branches}
     _check_files(index, kept_branches.union(consumed))
     source = _source(config.source, index, columns)
-    return JobSchedule(core, source, modules, consumed, conditions, outputs, columns_of)
+    warnings = find_warnings(Described(config, modules, columns_of, outputs, branches))
+    return JobSchedule(core, source, modules, consumed, conditions, outputs, columns_of, warnings)
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
