@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.durable import published
+from forkrun.base.durable import published, write_json
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_output
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.verify import check_read, total_digest
+from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 
@@ -31,6 +32,7 @@ class MergeSummary:
     n_histograms: int
     n_bytes_histograms: int = 0
     not_finite: dict[str, int] = field(default_factory=dict)
+    n_bytes_accumulators: int = 0
 
 
 def merge_run(
@@ -56,10 +58,21 @@ def merge_run(
             for output in (config.outputs if ordered else ())
         ]
         histograms = _merge_histograms(folder, ordered)
+        n_bytes = _merge_accumulators(folder, ordered)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
-    return MergeSummary(read.count, read.hex, outputs, *histograms)
+    return MergeSummary(read.count, read.hex, outputs, *histograms, n_bytes)
+
+
+def _merge_accumulators(folder: Path, commits: Sequence[Commit]) -> int:
+    """Merges the accumulators, in the order of the input; returns the size of their file."""
+    parts = [commit.accumulators for commit in commits if commit.accumulators]
+    if not parts:
+        return 0
+    file = RunDirectory(folder).accumulators
+    write_json(file, results(merge_parts(checked_files(folder, parts))))
+    return file.stat().st_size
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:

@@ -14,6 +14,7 @@ from forkrun.monitoring.children import (
     measure_balance,
     summarize_children,
 )
+from forkrun.monitoring.cutflow import PathCutflow, summarize_cutflow
 from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
@@ -87,6 +88,7 @@ class Summary:
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
+    cutflow: tuple[PathCutflow, ...]
     warnings: tuple[str, ...]
     """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
@@ -100,6 +102,7 @@ class Summary:
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
     events, warnings = count_events(records), _warnings(records)
+    cutflow = summarize_cutflow(records.ledger)
     records = records.last_session()
     phases, children = measure_phases(records), summarize_children(records)
     return Summary(
@@ -115,6 +118,7 @@ def summarize(records: RunRecords) -> Summary:
             for line in records.timeline
             if line.event == "recovery"
         ),
+        cutflow=cutflow,
         warnings=warnings,
         damaged=records.damaged,
     )

@@ -8,6 +8,8 @@ from typing import Any
 
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.children import Balance, ChildSummary
+from forkrun.monitoring.cutflow import PathCutflow
+from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
@@ -26,6 +28,7 @@ def format_text(summary: Summary) -> str:
         _title(summary.job),
         _job(summary.job, summary.events),
         _events(summary.events),
+        _cutflow(summary.cutflow),
         _warnings(summary.warnings),
         [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
@@ -102,6 +105,18 @@ def _events(events: EventCounts) -> list[str]:
         what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
         lines.append(_row("", f"{what}, and so are its bins"))
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
+
+
+def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
+    rows = cutflow_rows(flows)
+    if not rows:
+        return []
+    lines = ["Cutflow", *_table(rows, left={0, 1})]
+    if len(flows) > MAX_PATHS:
+        lines.append(f"  … {len(flows) - MAX_PATHS} more paths in report.json")
+    if flows[0].n_units_missing:
+        lines.append(f"  without {plural(flows[0].n_units_missing, 'unit')} that were not counted")
+    return lines
 
 
 def _warnings(warnings: Sequence[str]) -> list[str]:

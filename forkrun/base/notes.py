@@ -1,5 +1,5 @@
-"""What users should know of a job that goes on, said once: collected in the process that notices it,
-told by the parent and in the report."""
+"""What users should know of a job that goes on, said once: collected in the process that notices
+it, and told in the report."""
 
 from __future__ import annotations
 

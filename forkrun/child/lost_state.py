@@ -1,5 +1,6 @@
 """What modules keep in a child, and nobody gets: numbers that count and containers that grow, in
-attributes of the module and in globals of its file. Found by comparing with the child's beginning."""
+attributes of the module and in globals of its file. They are compared with what they were when the
+child began."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.random import BlockRandom
 from forkrun.modules.returned import columns_of, explain_column, mask_of, taken
+from forkrun.rundir.accumulators import Total, add, total_of
 from forkrun.rundir.histogram_sums import check_names
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
@@ -214,6 +215,13 @@ class Analyzer(Module):
         booked[name] = BookedHistogram(name, histogram)
         return histogram
 
+    def accumulate(self, name: str, value: Any) -> None:
+        """Adds to what the job has under this name: numbers are summed exactly, dicts key by key,
+        sets united, lists joined in the order of the input, objects merged by their `merge(other)`
+        (they also have `to_json()`, and `from_json(state)` as a class method). In
+        `result.accumulators` and output/accumulators.json. Raises TypeError for anything else."""
+        add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))
+
     def booked(self) -> dict[str, hist.BaseHist]:
         """All booked histograms by name."""
         booked: dict[str, BookedHistogram] = self.__dict__.get("_booked", {})
@@ -300,8 +308,14 @@ class PythonModule:
         booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
         return booked
 
+    def take_accumulated(self) -> dict[str, Total]:
+        """What was accumulated since this was last asked."""
+        accumulated: dict[str, Total] = self.module.__dict__.pop("_accumulated", {})
+        return accumulated
+
     def clear(self) -> None:
-        """Empties all histograms."""
+        """Empties all histograms and accumulators."""
+        self.take_accumulated()
         for histogram in self.histograms().values():
             histogram.clear()
 

@@ -1,5 +1,5 @@
-"""Everything that is wrong with a job, in one round: what cannot be known for one error is left out,
-all else goes on."""
+"""Everything that is wrong with a job, in one round: what cannot be known because of one error is
+left out, all else goes on."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from forkrun import _core
 from forkrun.base.importing import importing
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
+from forkrun.child.lost_state import lost_states, states_of
 from forkrun.conditions import prefetch_conditions
 from forkrun.config import Executor, JobConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
@@ -56,8 +57,7 @@ def check_job(config: JobConfig) -> Findings:
         found.errors += _problems_of_modules(config, index)
         return found
     found.warnings += found.job.schedule.warnings
-    if not found.errors:
-        _try(found, found.job)
+    _try(found, found.job)
     return found
 
 
@@ -153,6 +153,7 @@ def _process(
     schedule.core.post_fork(0)
     processor = schedule.make_processor(config, _core.StatusBoard(1), 0)
     schedule.core.begin_job()
+    before = states_of(schedule.modules)
 
     def commit(_: int, result: _core.UnitResult) -> None:
         schedule.take_histograms()
@@ -160,6 +161,7 @@ def _process(
 
     processor.run(lambda: next(units, None), commit)
     processor.finish()
+    found.warnings += lost_states(schedule.modules, before)
     found.not_called = _not_called(processor.timing()["modules"], schedule.modules)
 
 

@@ -54,8 +54,8 @@ def run_job(
     logs: bool = False,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
-    holds its beginning. `logs`: what modules print is shown as well. Raises a ForkrunError that says what went wrong; then nothing is under a
-    final name that has not been verified."""
+    holds its beginning. `logs`: what modules print is shown as well. Raises a ForkrunError that
+    says what went wrong; then nothing is under a final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_place(folder)

@@ -62,8 +62,8 @@ def _raised(death: Death, folder: RunDirectory, n_committed: int) -> ModuleError
             f" forkrun resume {folder.path} --children 0 --set threads.block_size=1"
         )
     lines.append(
-        f"{n_committed} units are committed in {folder.units}; a module that is mended makes another"
-        " job: choose another run directory with -o, or do all again with --force"
+        f"{n_committed} units are committed in {folder.units}; a module that is mended makes"
+        " another job: choose another run directory with -o, or do all again with --force"
         if n_committed
         else "nothing is committed yet: mend the module, and run the same command again"
     )

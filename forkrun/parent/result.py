@@ -30,6 +30,18 @@ class Result:
         commits = read_ledgers(RunDirectory(self.run_directory).ledger)
         return sum(len(commit.skipped) for commit in commits)
 
+    @property
+    def accumulators(self) -> dict[str, dict[str, Any]]:
+        """By label of the module and name, what analyzers have accumulated over the whole job;
+        sets are sorted lists, objects their `to_json()`."""
+        return _read(RunDirectory(self.run_directory).accumulators)
+
+    @property
+    def cutflow(self) -> dict[str, list[dict[str, Any]]]:
+        """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
+        as in report.json: `n_events`, efficiencies, sums of weights. Empty if not counted."""
+        return {flow["path"]: flow["cuts"] for flow in self.report.get("cutflow", ())}
+
     @classmethod
     def read(cls, run_directory: Path) -> Result:
         """Reads the result of a finished run. Raises InputError."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """A job whose modules have been constructed. `modules`: those in Python, by label; `columns_of`:
-    by label of the module, the columns that it makes; `outputs`: what each holds; `branches`: of the
-    input."""
+    """A job whose modules have been constructed. `modules`: those in Python, by label;
+    `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
+    `branches`: of the input."""
 
     config: JobConfig
     modules: Mapping[str, PythonModule]
@@ -49,8 +49,8 @@ def _idle_producers(job: Described) -> Iterator[str]:
     for label, names in job.columns_of.items():
         if names and not wanted.intersection(names):
             yield (
-                f'module "{label}": nobody asks for its columns ({", ".join(names)}), so it does not'
-                " run; name them in `keep` of an output, or in `consumes` of a module"
+                f'module "{label}": nobody asks for its columns ({", ".join(names)}), so it does'
+                " not run; name them in `keep` of an output, or in `consumes` of a module"
             )
 
 
