@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
@@ -216,10 +217,13 @@ class Analyzer(Module):
         return histogram
 
     def accumulate(self, name: str, value: Any) -> None:
-        """Adds to what the job has under this name: numbers are summed exactly, dicts key by key,
-        sets united, lists joined in the order of the input, objects merged by their `merge(other)`
-        (they also have `to_json()`, and `from_json(state)` as a class method). In
-        `result.accumulators` and output/accumulators.json. Raises TypeError for anything else."""
+        """Adds to what the job has under this name: numbers, and all elements of arrays, are summed
+        without rounding, dicts key by key, sets united, lists joined in the order of the input,
+        objects merged by their `merge(other)` (they also have `to_json()`, and the class method
+        `from_json(state)`). In `result.accumulators` and output/accumulators.json. Raises TypeError
+        for anything else."""
+        if isinstance(value, ak.Array):
+            value = ak.to_numpy(ak.flatten(value, axis=None), allow_missing=False)
         add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))
 
     def booked(self) -> dict[str, hist.BaseHist]:

@@ -9,6 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from forkrun.errors import JobError
 
 _SCALE = 1074
@@ -54,6 +57,24 @@ class Number(Total):
         top, bottom = value.as_integer_ratio()
         self.scaled = top << (_SCALE - bottom.bit_length() + 1)
 
+    @classmethod
+    def of_array(cls, values: npt.NDArray[Any]) -> Self:
+        """The sum of all its elements, without rounding. Raises TypeError if they are no
+        numbers."""
+        if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+            raise TypeError(f"an array of {values.dtype} cannot be accumulated: it has no numbers")
+        total = cls()
+        flat = values.ravel()
+        if values.dtype.kind != "f":
+            total.scaled = _sum_of_whole(flat) << _SCALE
+            return total
+        flat = flat.astype(np.float64)
+        finite = np.isfinite(flat)
+        total.is_float = True
+        total.special = float(flat[~finite].sum()) if not finite.all() else 0.0
+        total.scaled = _scaled_sum(flat[finite])
+        return total
+
     def merge(self, other: Self) -> None:
         self.is_float |= other.is_float
         self.scaled += other.scaled
@@ -82,6 +103,35 @@ class Number(Total):
         number.scaled, number.is_float = int(digits, 16) << shift, is_float
         number.special = float(special)
         return number
+
+
+def _sum_of_whole(values: npt.NDArray[Any]) -> int:
+    """In halves, whose sums have room for 2**31 values."""
+    if values.dtype.kind == "b":
+        return int(np.count_nonzero(values))
+    high, low = (
+        values >> (values.dtype.itemsize * 4),
+        values & ((1 << values.dtype.itemsize * 4) - 1),
+    )
+    wide = np.uint64 if values.dtype.kind == "u" else np.int64
+    return (int(high.sum(dtype=wide)) << (values.dtype.itemsize * 4)) + int(low.sum(dtype=wide))
+
+
+def _scaled_sum(values: npt.NDArray[np.float64]) -> int:
+    """Sum of finite numbers, in 2**-1074: by exponent, of their digits as whole numbers."""
+    if not len(values):
+        return 0
+    fractions, exponents = np.frexp(values)
+    order = np.argsort(exponents, kind="stable")
+    digits = (fractions[order] * 2.0**53).astype(np.int64)
+    found, first = np.unique(exponents[order], return_index=True)
+    high = np.add.reduceat(digits >> 27, first).tolist()
+    low = np.add.reduceat(digits & ((1 << 27) - 1), first).tolist()
+    total = 0
+    for exponent, above, below in zip(found.tolist(), high, low, strict=True):
+        shift, n = exponent - 53 + _SCALE, (above << 27) + below
+        total += n << shift if shift >= 0 else n >> -shift
+    return total
 
 
 class Table(Total):
@@ -206,6 +256,8 @@ def total_of(value: Any) -> Total:
         value = value.item()
     if isinstance(value, bool | int | float):
         return Number(int(value) if isinstance(value, bool) else value)
+    if isinstance(value, np.ndarray):
+        return Number.of_array(value)
     if all(hasattr(value, hook) for hook in _HOOKS):
         return Own(type(value).__module__, type(value).__qualname__, value)
     if isinstance(value, Mapping):
@@ -215,8 +267,8 @@ def total_of(value: Any) -> Total:
     if isinstance(value, list | tuple):
         return Sequence([plain(element) for element in value])
     raise TypeError(
-        f"a {type(value).__name__} cannot be accumulated; numbers, dicts, sets, lists and objects"
-        " with merge(), to_json() and from_json() can (an array as .tolist(), bins as a histogram)"
+        f"a {type(value).__name__} cannot be accumulated; numbers, arrays of numbers, dicts, sets,"
+        " lists and objects with merge(), to_json() and from_json() can; book a histogram"
     )
 
 

@@ -291,10 +291,10 @@ MISTAKES = [
         (("mine.py:Mine", "mine.py:Mein"),),
     ),
     Mistake(
-        "an array is accumulated",
-        an_analyzer('self.accumulate("pt", block["Jet_pt"])'),
+        "an object is accumulated that cannot be added",
+        an_analyzer('self.accumulate("pt", np.random.default_rng())'),
         5,
-        ("cannot be accumulated", "as a histogram", "mine.py, line 9, in analyze"),
+        ("a Generator cannot be accumulated", "book a histogram", "mine.py, line 9, in analyze"),
     ),
 ]
 

@@ -7,9 +7,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from forkrun.errors import InputError
 from forkrun.parent.result import Result
@@ -49,6 +51,19 @@ def test_sums_are_exact_in_any_order(values: list[float], random: Any) -> None:
     for unit in units:
         add(totals, "x", unit)
     assert totals["x"].result() == exact
+
+
+@given(
+    hnp.arrays(np.float64, st.integers(0, 30), elements=FLOATS)
+    | hnp.arrays(np.float32, st.integers(0, 30))
+    | hnp.arrays(hnp.integer_dtypes(endianness="="), st.integers(0, 30))
+    | hnp.arrays(hnp.unsigned_integer_dtypes(endianness="="), st.integers(0, 30))
+    | hnp.arrays(np.bool_, st.integers(0, 30))
+)
+def test_an_array_is_the_sum_of_its_elements(values: Any) -> None:
+    each = summed([0.0 if values.dtype.kind == "f" else 0, *values.tolist()])
+    assert total_of(values).result() == each.result()
+    assert total_of(values).result() == summed([values[:3], values[3:]]).result()
 
 
 @given(VALUES)
@@ -130,11 +145,9 @@ class Sums(forkrun.Analyzer):
     consumes = ("Jet_pt",)
 
     def analyze(self, block):
-        pt = ak.to_numpy(ak.flatten(block["Jet_pt"])).astype(np.float64) / 3
         self.accumulate("n_events", len(block))
-        self.accumulate("pt", sum(map(float, pt)) if len(block) == 1 else 0.0)
-        for event in block.events.tolist():
-            self.accumulate("inverse", 1 / event)
+        self.accumulate("pt", block["Jet_pt"] / np.float64(3))
+        self.accumulate("inverse", 1 / block.events)
         self.accumulate("lumis", {str(lumi): 1 for lumi in block.lumis})
         self.accumulate("modulo", {event % 7 for event in block.events.tolist()})
         self.accumulate("events", block.events.tolist())
@@ -154,9 +167,15 @@ def result_of(folder: Path, name: str) -> dict[str, Any]:
     return Result.read(folder / name).accumulators["sums"]
 
 
+def _jet_pts() -> list[float]:
+    events = range(1, N_EVENTS + 1)
+    return [10.0 * (jet + 1) + event % 7 for event in events for jet in range(event % 5)]
+
+
 def expected() -> dict[str, Any]:
     return {
         "n_events": N_EVENTS,
+        "pt": math.fsum(pt / 3 for pt in _jet_pts()),
         "inverse": math.fsum(1 / event for event in range(1, N_EVENTS + 1)),
         "modulo": list(range(7)),
         "events": list(range(1, N_EVENTS + 1)),
