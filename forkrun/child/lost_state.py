@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sized
 from numbers import Number
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forkrun.modules.base import Module
+if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
+    from forkrun.modules.base import Module
 
 State = dict[tuple[str, str], Any]
 """By label of the module and name of the variable: a number, or the length of a container."""

@@ -22,7 +22,6 @@ from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.index import FileIndex, IdBranches, find_files, try_index
 from forkrun.parent.preparation import JobInput, PreparedJob, plan_of, prepare_with
-from forkrun.parent.processing import goes_on
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
@@ -115,7 +114,7 @@ def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
 def _try(found: Findings, job: PreparedJob) -> None:
     """Calls the modules of a job with one block of its first events, as a job without children
     does; nothing of it is kept."""
-    hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), goes_on(job))
+    hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.goes_on)
     children = job.plan.busy_children()
     taken = None
     for child in children[:1]:

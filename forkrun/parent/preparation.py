@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from forkrun.conditions import prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.index import (
@@ -18,6 +20,7 @@ from forkrun.index import (
     only_events,
 )
 from forkrun.index.digests import input_digests
+from forkrun.index.ranges import Flags
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -38,6 +41,17 @@ class PreparedJob:
     start_s: float
     index_done_s: float
     modules_built_s: float
+
+    @property
+    def goes_on(self) -> Flags:
+        """(n_units,) whether a unit may be processed together with the one before: both in one IOV
+        and, if modules want it, in one lumi."""
+        units, iov = self.plan.units, self.schedule.conditions.table.of_unit
+        joined = np.zeros(len(units), dtype=np.bool_)
+        joined[1:] = iov[1:] == iov[:-1]
+        if self.schedule.core.wants_one_lumi:
+            joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
+        return joined
 
     @property
     def event_bytes(self) -> float:
