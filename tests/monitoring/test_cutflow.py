@@ -67,6 +67,11 @@ def test_events_are_counted_behind_each_filter(tmp_path: Path, children: int) ->
         "skim": [("", N_EVENTS), ("two", len(MANY)), ("three", len(MORE))],
         "loose": [("", N_EVENTS), ("two", len(MANY))],
     }
+    result = Result.read(tmp_path / "run")
+    assert repr(result) == f"<Result of {tmp_path / 'run'}: done, 240 events>"
+    page = result._repr_html_()
+    assert "<td>three</td><td>96</td><td>66.7 ± 3.9 %</td><td>40.0 ± 3.2 %</td>" in page
+    assert f"<code>{tmp_path / 'run/output/events.root'}</code>" in page
     last = flow["skim"][2]
     assert last["step"]["value"] == len(MORE) / len(MANY)
     assert last["total"]["value"] == len(MORE) / N_EVENTS
