@@ -16,12 +16,11 @@ from forkrun.base.importing import importing
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
-from forkrun.conditions import prefetch_conditions
 from forkrun.config import Executor, JobConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.index import FileIndex, IdBranches, find_files, try_index
-from forkrun.parent.preparation import JobInput, PreparedJob, plan_of, prepare_with
+from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
@@ -50,10 +49,15 @@ def check_job(config: JobConfig) -> Findings:
         found.errors += _problems_without_input(config)
         return found
     try:
-        found.job = prepare_with(config, index, time.time())
+        planned = PlannedJob.of(config, index, time.time())
+        conditions = planned.conditions()
+    except ForkrunError as error:
+        found.errors += [error, *_problems_of_classes(config)]
+        return found
+    try:
+        found.job = planned.prepared(conditions)
     except ForkrunError as error:
         found.errors.append(error)
-        found.errors += _problems_of_modules(config, index)
         return found
     found.warnings += found.job.schedule.warnings
     _try(found, found.job)
@@ -83,17 +87,6 @@ def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
         if "://" not in str(c.file)
     ]
     return [*missing, *_problems_of_classes(config)]
-
-
-def _problems_of_modules(config: JobConfig, index: Sequence[FileIndex]) -> list[ForkrunError]:
-    """What is wrong with classes of modules, if it was conditions that failed: modules were not
-    looked at then."""
-    try:
-        plan = plan_of(config, JobInput.of(config, index))
-        prefetch_conditions(config.conditions, config.prefetch, plan.units)
-    except ForkrunError:
-        return _problems_of_classes(config)
-    return []
 
 
 def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forkrun.conditions import prefetch_conditions
+from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.index import (
     EventId,
@@ -63,37 +63,55 @@ class PreparedJob:
 def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     """Prepares a job. Raises ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
-    return prepare_with(config, index_input(config), start_s, quiet)
+    planned = PlannedJob.of(config, index_input(config), start_s)
+    return planned.prepared(planned.conditions(quiet))
 
 
-def prepare_with(
-    config: JobConfig, index: Sequence[FileIndex], start_s: float, quiet: bool = True
-) -> PreparedJob:
-    """The same with an index of the input."""
-    given = JobInput.of(config, index)
-    input_lumis = count_lumis(given.ranges, given.mask)
-    plan = plan_of(config, given)
-    index_done_s = time.time()
-    *_, n_iovs = in_flight(config.threads)
-    conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
-    schedule = build_schedule(config, index, conditions)
-    return PreparedJob(
-        config,
-        plan,
-        schedule,
-        fingerprint(
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job whose input is known. `start_s`, `done_s`: when this began, and was done."""
+
+    config: JobConfig
+    given: JobInput
+    plan: Plan
+    input_lumis: LumiCounts
+    start_s: float
+    done_s: float
+
+    @classmethod
+    def of(cls, config: JobConfig, index: Sequence[FileIndex], start_s: float) -> PlannedJob:
+        """Raises ConfigError or InputError."""
+        given = JobInput.of(config, index)
+        lumis = count_lumis(given.ranges, given.mask)
+        return cls(config, given, plan_of(config, given), lumis, start_s, time.time())
+
+    def conditions(self, quiet: bool = True) -> Conditions:
+        """Loads the conditions. Raises ConfigError."""
+        *_, n_iovs = in_flight(self.config.threads)
+        wanted = (self.config.conditions, self.config.prefetch)
+        return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
+
+    def prepared(self, conditions: Conditions) -> PreparedJob:
+        """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
+        config, plan, index = self.config, self.plan, self.given.index
+        schedule = build_schedule(config, index, conditions)
+        return PreparedJob(
             config,
-            input_digests(index, given.ranges),
-            plan.borders_digest(),
-            plugin_paths(config),
-            conditions.files(),
-        ),
-        input_lumis,
-        [file.clusters for file in index],
-        start_s,
-        index_done_s,
-        time.time(),
-    )
+            plan,
+            schedule,
+            fingerprint(
+                config,
+                input_digests(index, self.given.ranges),
+                plan.borders_digest(),
+                plugin_paths(config),
+                conditions.files(),
+            ),
+            self.input_lumis,
+            [file.clusters for file in index],
+            self.start_s,
+            self.done_s,
+            time.time(),
+        )
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:
