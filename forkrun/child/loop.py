@@ -14,6 +14,7 @@ from forkrun.base.notes import take_notes
 from forkrun.child.affinity import bind
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.lost_state import State, lost_states, states_of
+from forkrun.child.pace import Pace
 from forkrun.child.probe import probe
 from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
@@ -62,19 +63,24 @@ def process_units(
         processor.run(units.next, units.commit)
     except _core.Stopped:
         pass
-    _note(work, child, before)
+    _note(work, child, before, units.pace)
     _end(work, child, processor)
     ledger.close()
     if work.config.forking.children:
         sample_self(work.folder.path, child, work.board.read(child).n_events_done)
 
 
-def _note(work: Work, child: int, before: State) -> None:
+def _note(work: Work, child: int, before: State, pace: Pace) -> None:
     """Leaves for the report what was noticed here. What a job without children keeps, its caller
     may have."""
     lost = lost_states(work.schedule.modules, before) if work.config.forking.children else ()
     for text in [*take_notes(), *lost]:
         work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
+    if work.schedule.modules:
+        work.timeline.record(
+            "calls", child=child, pid=os.getpid(), n_calls=round(pace.n_calls),
+            calls_s=pace.calls_s, fixed_s=pace.fixed_s,
+        )  # fmt: skip
 
 
 def _end(work: Work, child: int, processor: _core.Processor) -> None:
