@@ -107,7 +107,7 @@ def _not_booked(label: str, module: PythonModule) -> Iterator[str]:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):  # no other mapping: to ask one may load what it stands for
         yield from value.values()
     elif isinstance(value, list | tuple):
         yield from value
