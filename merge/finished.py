@@ -33,6 +33,10 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
         problem = _output_problem(merged, output.per_lumi, config, outputs[output.label])
         if problem:
             return problem
+    if n_bytes := summary.get("n_bytes_accumulators", 0):
+        problem = _size_problem(folder.accumulators, [folder.accumulators], n_bytes)
+        if problem:
+            return problem
     if summary["n_histograms"]:
         return _size_problem(folder.histograms, [folder.histograms], summary["n_bytes_histograms"])
     return None

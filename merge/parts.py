@@ -9,14 +9,15 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.merge.histograms import sum_histograms
+from forkrun.rundir.accumulator_parts import read_part
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, HistogramPart, OutputPart
+from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, HistogramPart
 from forkrun.rundir.nodes import revoke_commits
 
 _SHOWN = 5
 
 
-def check_part(folder: Path, part: OutputPart | HistogramPart) -> None:
+def check_part(folder: Path, part: CommittedFile) -> None:
     """Checks size and checksum of a file, just before it is read, so that the disk is read once.
     Raises VerificationError."""
     problem = _change(folder, part)
@@ -24,7 +25,7 @@ def check_part(folder: Path, part: OutputPart | HistogramPart) -> None:
         raise VerificationError(problem)
 
 
-def checked_files(folder: Path, parts: Iterable[HistogramPart]) -> Iterator[Path]:
+def checked_files(folder: Path, parts: Iterable[CommittedFile]) -> Iterator[Path]:
     """Files of the parts; each is checked when it is asked for."""
     for part in parts:
         check_part(folder, part)
@@ -52,7 +53,7 @@ def _damage(folder: RunDirectory, commit: Commit) -> str | None:
     return None
 
 
-def _change(folder: Path, part: OutputPart | HistogramPart) -> str | None:
+def _change(folder: Path, part: CommittedFile) -> str | None:
     file = folder / part.file
     try:
         if file.stat().st_size != part.n_bytes:
@@ -66,12 +67,15 @@ def _change(folder: Path, part: OutputPart | HistogramPart) -> str | None:
     return None
 
 
-def _unreadable(folder: RunDirectory, part: OutputPart | HistogramPart) -> str | None:
+def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
     """Why a file of a unit cannot be read, None if it can: a disk that failed while it was written
     may have left a damaged file whose checksum agrees."""
     try:
         if isinstance(part, HistogramPart):
             sum_histograms([folder.path / part.file])
+            return None
+        if isinstance(part, AccumulatorPart):
+            read_part(folder.path / part.file)
             return None
         n_events = _core.events_of_fragment(str(folder.path / part.file))
         return None if n_events == part.n_events else f"{part.file} has {n_events} events"

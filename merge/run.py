@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.durable import published
+from forkrun.base.durable import published, write_json
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.verify import check_read, total_digest
+from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 
@@ -31,6 +32,7 @@ class MergeSummary:
     n_histograms: int
     n_bytes_histograms: int = 0
     not_finite: dict[str, int] = field(default_factory=dict)
+    n_bytes_accumulators: int = 0
 
 
 def merge_run(
@@ -43,7 +45,8 @@ def merge_run(
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
     of units of which it has the events, `on_open` the number of each input file just before it is
-    opened. Raises VerificationError, InputError or OutputError; no output then has its name. DamagedFilesError: units have to be done again."""
+    opened. Raises VerificationError, InputError or OutputError; no output then has its name.
+    DamagedFilesError: units have to be done again."""
     ordered = merge_order(planned.units.n_events, commits, is_whole=planned.is_whole)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
@@ -52,10 +55,21 @@ def merge_run(
     try:
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open)
         histograms = _merge_histograms(folder, ordered)
+        n_bytes = _merge_accumulators(folder, ordered)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
-    return MergeSummary(read.count, read.hex, outputs, *histograms)
+    return MergeSummary(read.count, read.hex, outputs, *histograms, n_bytes)
+
+
+def _merge_accumulators(folder: Path, commits: Sequence[Commit]) -> int:
+    """Merges the accumulators, in the order of the input; returns the size of their file."""
+    parts = [commit.accumulators for commit in commits if commit.accumulators]
+    if not parts:
+        return 0
+    file = RunDirectory(folder).accumulators
+    write_json(file, results(merge_parts(checked_files(folder, parts))))
+    return file.stat().st_size
 
 
 def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,6 +14,7 @@ from forkrun.monitoring.children import (
     measure_balance,
     summarize_children,
 )
+from forkrun.monitoring.cutflow import PathCutflow, summarize_cutflow
 from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
@@ -87,6 +88,9 @@ class Summary:
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
+    cutflow: tuple[PathCutflow, ...]
+    warnings: tuple[str, ...]
+    """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
     """Records that could not be read and are left out, in words."""
 
@@ -97,7 +101,9 @@ class Summary:
 
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
-    events, records = count_events(records), records.last_session()
+    events, warnings = count_events(records), _warnings(records)
+    cutflow = summarize_cutflow(records.ledger)
+    records = records.last_session()
     phases, children = measure_phases(records), summarize_children(records)
     return Summary(
         job=_job_facts(records, events, children),
@@ -112,8 +118,34 @@ def summarize(records: RunRecords) -> Summary:
             for line in records.timeline
             if line.event == "recovery"
         ),
+        cutflow=cutflow,
+        warnings=warnings,
         damaged=records.damaged,
     )
+
+
+def _warnings(records: RunRecords) -> tuple[str, ...]:
+    lines = (line for line in records.timeline if line.event == "warning")
+    return (*dict.fromkeys(_text(line) for line in lines), *_fixed_cost(records))
+
+
+_MUCH_S = 10.0
+"""CPU time of calls from which it is worth a word what they cost."""
+
+
+def _fixed_cost(records: RunRecords) -> Iterator[str]:
+    """Whether calls of Python modules are mostly paid for whatever they get."""
+    calls = [line.details for line in records.timeline if line.event == "calls"]
+    n_calls, calls_s, fixed_s = (
+        sum(float(call.get(key, 0)) for call in calls) for key in ("n_calls", "calls_s", "fixed_s")
+    )
+    if calls_s >= _MUCH_S and fixed_s > calls_s / 2:
+        share, each_ms = 100 * fixed_s / calls_s, 1e3 * fixed_s / max(n_calls, 1)
+        yield (
+            f"{share:.0f} % of the event loops' time is what calls of Python modules cost whatever"
+            f" they get, {each_ms:.0f} ms a block: larger blocks need fewer calls"
+            " (docs/modules.md, Blocks)"
+        )
 
 
 def _text(line: TimelineLine) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.children import Balance, ChildSummary
+from forkrun.monitoring.cutflow import PathCutflow
+from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
@@ -16,6 +19,7 @@ WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
 MAX_RECOVERIES_SHOWN = 8
 MAX_DAMAGED_SHOWN = 5
+MAX_WARNINGS_SHOWN = 12
 
 
 def format_text(summary: Summary) -> str:
@@ -24,6 +28,8 @@ def format_text(summary: Summary) -> str:
         _title(summary.job),
         _job(summary.job, summary.events),
         _events(summary.events),
+        _cutflow(summary.cutflow),
+        _warnings(summary.warnings),
         [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
         _recovery(summary.recovery),
@@ -99,6 +105,29 @@ def _events(events: EventCounts) -> list[str]:
         what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
         lines.append(_row("", f"{what}, and so are its bins"))
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
+
+
+def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
+    rows = cutflow_rows(flows)
+    if not rows:
+        return []
+    lines = ["Cutflow", *_table(rows, left={0, 1})]
+    if len(flows) > MAX_PATHS:
+        lines.append(f"  … {len(flows) - MAX_PATHS} more paths in report.json")
+    if flows[0].n_units_missing:
+        lines.append(f"  without {plural(flows[0].n_units_missing, 'unit')} that were not counted")
+    return lines
+
+
+def _warnings(warnings: Sequence[str]) -> list[str]:
+    lines = [
+        ("  " if n else "") + line
+        for text in warnings[:MAX_WARNINGS_SHOWN]
+        for n, line in enumerate(wrap(text, WIDTH - 14, break_long_words=False))
+    ]
+    more = len(warnings) - MAX_WARNINGS_SHOWN
+    lines += [f"… {more} more in report.json"] if more > 0 else []
+    return [_row("" if n else "Warnings", line) for n, line in enumerate(lines)]
 
 
 def _output(output: OutputCounts, events: EventCounts) -> str:

@@ -84,9 +84,10 @@ def test_errors_of_a_job_are_the_same_classes(
     missing = forkrun.load(job_file, source={"files": ["none.root"]})
     with pytest.raises(forkrun.InputError, match=r"none\.root: there is no such file"):
         missing.run(children=children, output="run-2", quiet=True, plots=False)
+    forkrun.load(job_file).run(children=children, output="run-3", quiet=True, plots=False)
     other = forkrun.load(job_file, outputs=[])
     with pytest.raises(forkrun.OutputError, match="this run directory belongs to another job"):
-        other.run(children=children, output="run", quiet=True, plots=False)
+        other.run(children=children, output="run-3", quiet=True, plots=False)
 
 
 def test_a_wrong_keyword_is_a_config_error(job_file: Path) -> None:

@@ -9,10 +9,15 @@ from collections.abc import Iterable
 def suggestion(wrong: str, names: Iterable[str]) -> str:
     """`; did you mean "files"?`, or the names there are, or that there are none."""
     known = list(dict.fromkeys(names))
-    close = difflib.get_close_matches(wrong, known, n=1, cutoff=0.5)
-    if close:
-        return f'; did you mean "{close[0]}"?'
+    if close := close_to(wrong, known):
+        return f'; did you mean "{close}"?'
     if not known:
         return "; there are none"
     shown = ", ".join(f'"{name}"' for name in known[:12])
     return f"; there are {shown}" + (" and others" if len(known) > 12 else "")
+
+
+def close_to(wrong: str, names: Iterable[str]) -> str | None:
+    """The name that is most like a misspelt one; None if none is."""
+    close = difflib.get_close_matches(wrong, list(names), n=1, cutoff=0.5)
+    return close[0] if close else None

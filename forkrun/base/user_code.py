@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import linecache
 import sys
 import sysconfig
 import traceback
@@ -109,27 +110,68 @@ def _validated(
     return values, problems
 
 
+_REMEDIES = (
+    ("destination is read-only", "columns are read-only: change a copy, numpy.array(column)"),
+    ("truth value of an", "for arrays write & | ~ instead of and, or, not, each part in ( )"),
+    ("object of type 'NoneType'", "a function without `return` gives None"),
+    ("'NoneType' object", "a function without `return` gives None"),
+)
+"""Part of an exception's text, and what to do, where the text itself does not say it."""
+
+
 def in_user_code(error: BaseException) -> str:
     """Type, message and the last line of the user's own code."""
-    frames = _frames_of_others(error)
-    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename:
+        what = f"{type(error).__name__}: {error.msg}"
+        return f"{what} ({error.filename}, line {error.lineno}{_quoted(error.text)})"
+    frames = _frames_of_user(error)
+    if not frames:
+        return what
+    return f"{what} ({frames[-1].filename}, line {frames[-1].lineno}{_quoted(frames[-1].line)})"
+
+
+def _quoted(line: str | None) -> str:
+    return f": {line.strip()}" if line and line.strip() else ""
 
 
 def lines_in_user_code(error: BaseException) -> str:
     """The lines of the user's own code that led to an exception, each on a new line; those of
-    libraries only if there are no others."""
-    frames = _frames_of_others(error)
-    own = [frame for frame in frames if not _is_of_library(frame.filename)] or frames
-    return "".join(
+    libraries only if there are no others. Then what to do, where the exception does not say it."""
+    lines = [
         f"\n  {frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
-        for frame in own[-_MOST_LINES:]
-    )
+        for frame in _frames_of_user(error)[-_MOST_LINES:]
+    ]
+    text = str(error)
+    return "".join(lines) + next((f"\n  {do}" for part, do in _REMEDIES if part in text), "")
 
 
-def _frames_of_others(error: BaseException) -> list[traceback.FrameSummary]:
-    """All but forkrun's own."""
-    return [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+def place_of(function: Callable[..., Any]) -> str:
+    """Where a user's function begins, as a line like those of `lines_in_user_code`; empty if that
+    is not known, as of what was compiled."""
+    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    if code is None:
+        return ""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)[first - 1 : first + 20]  # decorators come first
+    n = next((n for n, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+    text = lines[n].strip() if lines else ""
+    return f"\n  {code.co_filename}, line {first + n}, in {code.co_name}: {text}"
+
+
+def place_of_class(kind: type) -> str:
+    """The same for a class."""
+    try:
+        lines, first = inspect.getsourcelines(kind)
+        return f"\n  {inspect.getsourcefile(kind)}, line {first}: {lines[0].strip()}"
+    except (OSError, TypeError):
+        return ""
+
+
+def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
+    """All but forkrun's own; those of libraries only if there are no others."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
+    return [frame for frame in frames if not _is_of_library(frame.filename)] or frames
 
 
 def _is_of_library(filename: str) -> bool:

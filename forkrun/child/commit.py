@@ -11,6 +11,7 @@ from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
 from forkrun.plan import Stretch
+from forkrun.rundir.accumulator_parts import encode_part
 from forkrun.rundir.histogram_parts import encode
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
@@ -29,8 +30,11 @@ def commit_stretch(
     """Commits what was processed together; its outputs are under their final names when this
     returns."""
     folder = work.files.folder(stretch.first)
+    cutflow = work.schedule.cutflow.take()
+    accumulated = encode_part(work.schedule.take_accumulated())
     histograms = work.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
+    accumulators = work.files.write_accumulators(folder, accumulated)
     work.chaos.strike("before_rename", stretch.numbers, folder)
     work.files.publish(folder)
     work.chaos.strike("after_rename", stretch.numbers, folder)
@@ -56,6 +60,8 @@ def commit_stretch(
         read_calls=result.read_calls,
         read_bytes=result.read_bytes,
         block_size=block_size,
+        cutflow=cutflow,
+        accumulators=accumulators,
     )
 
 

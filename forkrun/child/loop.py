@@ -10,8 +10,11 @@ import traceback
 from collections.abc import Callable
 
 from forkrun import _core
+from forkrun.base.notes import take_notes
 from forkrun.child.affinity import bind
 from forkrun.child.assignment import Assignment, Purpose
+from forkrun.child.lost_state import State, lost_states, states_of
+from forkrun.child.pace import Pace
 from forkrun.child.probe import probe
 from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
@@ -54,15 +57,30 @@ def process_units(
     ledger = Ledger(work.files.ledgers, child)
     processor = begin(work, child, work.config)
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
+    before = states_of(work.schedule.modules)
     units = ChildUnits(work, child, assignment, processor, ledger, tick)
     try:  # noqa: SIM105 -- a context manager is one more thing of Python that every child copies
         processor.run(units.next, units.commit)
     except _core.Stopped:
         pass
+    _note(work, child, before, units.pace)
     _end(work, child, processor)
     ledger.close()
     if work.config.forking.children:
         sample_self(work.folder.path, child, work.board.read(child).n_events_done)
+
+
+def _note(work: Work, child: int, before: State, pace: Pace) -> None:
+    """Leaves for the report what was noticed here. What a job without children keeps, its caller
+    may have."""
+    lost = lost_states(work.schedule.modules, before) if work.config.forking.children else ()
+    for text in [*take_notes(), *lost]:
+        work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
+    if work.schedule.modules:
+        work.timeline.record(
+            "calls", child=child, pid=os.getpid(), n_calls=round(pace.n_calls),
+            calls_s=pace.calls_s, fixed_s=pace.fixed_s,
+        )  # fmt: skip
 
 
 def _end(work: Work, child: int, processor: _core.Processor) -> None:

@@ -63,6 +63,10 @@ class Pace:
         self._fixed_s: deque[float] = deque(maxlen=_CALLS_KEPT)
         self._shortest_call_s = inf
         self._per_call_s = 0.0
+        self.n_calls = 0.0
+        self.calls_s, self.fixed_s = 0.0, 0.0
+        """What calls of blocks have taken, and how much of it whatever their number of events; both
+        as far as it is known."""
 
     def n_wanted(self, n_left: int) -> tuple[int, int]:
         """Events to take of those that no child has taken, and how many at most if they end with a
@@ -89,6 +93,9 @@ class Pace:
         n_calls = max(n_events / self.block, 1.0) if self.block else 1.0
         call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
         self._note_call(n_events / n_calls, call_s / n_calls)
+        self.n_calls += n_calls
+        self.calls_s += call_s
+        self.fixed_s += n_calls * self._per_call_s
         self._rate_of_events = n_events / max(wall_s - n_calls * self._per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
             self._choose_block(n_events / call_s, n_column_bytes)

@@ -35,8 +35,8 @@ class ChildUnits:
     ) -> None:
         self._work, self._child, self._assignment = work, child, assignment
         self._processor, self._ledger, self._tick = processor, ledger, tick
-        self._pace = make_pace(work)
-        self._stretches = _stretches_to_do(work, child, assignment, self._pace)
+        self.pace = make_pace(work)
+        self._stretches = _stretches_to_do(work, child, assignment, self.pace)
         self._begun: dict[int, tuple[Stretch, int]] = {}
         self._life = _Life(work.config.forking)
         self._is_old = False
@@ -51,7 +51,7 @@ class ChildUnits:
             return None
         stretch = self._work.plan.units.stretch(*taken)
         number = stretch.first
-        block_size = self._pace.block
+        block_size = self.pace.block
         self._begun[number] = stretch, block_size
         self._begin_s[number] = time.time()
         folder = self._work.files.folder(number)
@@ -74,7 +74,7 @@ class ChildUnits:
         commit = commit_stretch(
             self._work, self._child, stretch, left_out, result, begin_s, block_size
         )
-        self._pace.note(commit.n_events, result.wall_s, result.cpu_s, result.n_column_bytes)
+        self.pace.note(commit.n_events, result.wall_s, result.cpu_s, result.n_column_bytes)
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)

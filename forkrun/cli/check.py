@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from forkrun.base.quantities import whole_number
-from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.base.quantities import plural, whole_number
+from forkrun.cli.options import add_config_options, config_of
 from forkrun.conditions.record import summary
-from forkrun.errors import ConfigError, VerificationError
-from forkrun.parent.preparation import PreparedJob, prepare
+from forkrun.config import JobConfig
+from forkrun.errors import ConfigError, ForkrunError, VerificationError
+from forkrun.parent.checking import Findings, check_job
+from forkrun.parent.preparation import PreparedJob
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -21,12 +25,14 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "check",
-        description="Read the configuration, index the input, load conditions and modules and"
-        " compile the schedule; name every problem found. With --blocks, run the first events in"
+        description="Read the configuration, index the input, load conditions and modules, compile"
+        " the schedule and call the modules with one block of events; name every problem found,"
+        " and what is hardly meant as warnings. With --blocks, run the first events in"
         " blocks of several sizes, and name each module whose results depend on them (exit code"
         " 6).",
     )
     add_config_options(parser)
+    parser.add_argument("--strict", action="store_true", help="warnings are errors (exit code 2)")
     group = parser.add_argument_group("blocks")
     group.add_argument(
         "--blocks",
@@ -44,23 +50,53 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Says what was checked."""
+    """Says what was checked. Raises what is wrong, all of it at once."""
     if options.events is not None and not (options.blocks and options.events):
         raise ConfigError("--events N: the number of events, from 1 on, that --blocks runs")
     config = config_of(options)
-    with naming(options.config):
-        job = prepare(config)
-    print(
-        f"{options.config}: this job can run: {job.plan.n_events:,} events in"
+    found = check_job(config)
+    if options.strict:
+        found.errors += [ConfigError(text) for text in found.warnings]
+    else:
+        for text in found.warnings:
+            print(f"forkrun: warning: {options.config}: {text}", file=sys.stderr)
+    if found.errors or found.job is None:
+        raise _together(found.errors, options.config)
+    print(_summary(options.config, config, found, found.job))
+    if options.blocks:
+        _check_blocks(found.job, options.events or _EVENTS)
+    return 0
+
+
+def _together(errors: Sequence[ForkrunError], file: str) -> ForkrunError:
+    """One error with all problems; its exit code is theirs if they are of one kind, else that of a
+    wrong configuration."""
+    kinds = {type(error) for error in errors}
+    texts = [
+        f"{file}: {problem}" if isinstance(error, ConfigError) else problem
+        for error in errors
+        for problem in (error.problems if isinstance(error, ConfigError) else [str(error)])
+    ]
+    texts = list(dict.fromkeys(texts))
+    if len(kinds) > 1 or kinds == {ConfigError}:
+        return ConfigError(texts)
+    return kinds.pop()("\n".join(texts))
+
+
+def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) -> str:
+    text = (
+        f"{file}: this job can run: {job.plan.n_events:,} events in"
         f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files,"
         f" {len(config.modules)} modules,"
         f" {len(config.paths)} paths, {len(config.outputs)} outputs;"
         f" modules read {len(job.schedule.consumed)} of the input's columns"
         + (f"; {summary(job.schedule.conditions)}" if config.conditions else "")
     )
-    if options.blocks:
-        _check_blocks(job, options.events or _EVENTS)
-    return 0
+    if found.n_events_tried and config.modules:
+        text += f"\nmodules were called with the first {plural(found.n_events_tried, 'event')}"
+        if found.not_called:
+            text += f"; not called: {', '.join(found.not_called)} (no event came to them)"
+    return text
 
 
 def _check_blocks(job: PreparedJob, n_events: int) -> None:

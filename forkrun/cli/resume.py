@@ -35,5 +35,8 @@ def run(options: argparse.Namespace) -> int:
     if not folder.is_run_directory():
         raise ConfigError(f"resume: {options.run_directory} is not a run directory")
     options.config = str(folder.config)
-    result = run_job(config_with(options), folder.path, quiet=options.quiet, plots=options.plots)
+    result = run_job(
+        config_with(options), folder.path, quiet=options.quiet, plots=options.plots,
+        logs=options.logs,
+    )  # fmt: skip
     return print_result(result, options.quiet)

@@ -54,6 +54,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="draw the report's plots as PNG and SVG (default: if the job took a minute or more;"
         " forkrun report RUNDIR draws them at any time)",
     )
+    parser.add_argument(
+        "--logs", action="store_true", help="show what modules print, which goes to RUNDIR/logs"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
 
 
@@ -65,8 +68,9 @@ def run(options: argparse.Namespace) -> int:
     folder: Any = options.output or default_run_directory(config)
     with naming(options.config):
         result = run_job(
-            config, folder, force=options.force, quiet=options.quiet, plots=options.plots
-        )
+            config, folder, force=options.force, quiet=options.quiet, plots=options.plots,
+            logs=options.logs,
+        )  # fmt: skip
     return print_result(result, options.quiet)
 
 
@@ -85,6 +89,8 @@ def print_result(result: Result, quiet: bool) -> int:
         with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text
             print(report.read_text(encoding="utf-8"), end="")
-        for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
+        accumulators = RunDirectory(result.run_directory).accumulators
+        others = [result.histograms, accumulators if accumulators.exists() else None]
+        for file in [*result.outputs.values(), *filter(None, others)]:
             print(file)
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0

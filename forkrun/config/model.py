@@ -262,6 +262,10 @@ class MonitoringConfig(Section):
 
     timing: Flag = True
     """Count and time the calls of every module: RUNDIR/timing.json."""
+    cutflow: Flag | None = None
+    """Count the events that each filter of a path leaves; None: where a filter is in Python."""
+    cutflow_weight: str = ""
+    """The column of weights whose sums the cutflow has as well, such as "genWeight"."""
     trace: Flag = False
     """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
     trace_calls: Annotated[Positive, _CALLS] = 200_000

@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from forkrun.index.files import input_files
+    from forkrun.index.files import find_files, input_files
     from forkrun.index.find import EventId, only_events
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
-    from forkrun.index.read import IdBranches, index_files
+    from forkrun.index.read import IdBranches, index_files, try_index
 
 _HOME_OF = {
     "Branch": "model",
@@ -22,9 +22,11 @@ _HOME_OF = {
     "IdBranches": "read",
     "LumiRange": "model",
     "LumiRanges": "ranges",
+    "find_files": "files",
     "index_files": "read",
     "input_files": "files",
     "only_events": "find",
+    "try_index": "read",
 }
 
 __all__ = [
@@ -34,9 +36,11 @@ __all__ = [
     "IdBranches",
     "LumiRange",
     "LumiRanges",
+    "find_files",
     "index_files",
     "input_files",
     "only_events",
+    "try_index",
 ]
 
 

@@ -5,16 +5,31 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
+from itertools import islice
 from pathlib import Path
 
+from forkrun.base.nearest import close_to
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
 from forkrun.errors import InputError
+
+_MOST_SIBLINGS = 10_000
+"""Files of a folder that are compared with a misspelt name."""
+_WHERE = "correct source.files, source.list, or the command line"
 
 
 def input_files(source: SourceConfig) -> list[str]:
     """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError
     with every file that is missing, unreadable or named twice."""
+    files, problems = find_files(source)
+    if problems:
+        raise InputError("\n".join(problems))
+    return files
+
+
+def find_files(source: SourceConfig) -> tuple[list[str], list[str]]:
+    """The same files, also those that are missing, and what is wrong with any. Raises InputError if
+    none is named."""
     patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
     if not patterns:
         raise InputError(
@@ -23,9 +38,7 @@ def input_files(source: SourceConfig) -> list[str]:
     problems: list[str] = []
     files = [file for pattern in patterns for file in _expand(pattern, problems)]
     problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
-    if problems:
-        raise InputError("\n".join(problems))
-    return files
+    return files, problems
 
 
 def _listed(path: Path) -> list[str]:
@@ -44,7 +57,7 @@ def _expand(pattern: str, problems: list[str]) -> list[str]:
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:
-            problems.append(f"{pattern}: no file matches this pattern")
+            problems.append(f"{pattern}: no file matches this pattern; {_WHERE}")
         return [os.path.abspath(file) for file in found]
     problem = _unreadable(pattern)
     if problem:
@@ -54,7 +67,17 @@ def _expand(pattern: str, problems: list[str]) -> list[str]:
 
 def _unreadable(path: str) -> str:
     if not os.path.exists(path):
-        return "there is no such file"
+        return f"there is no such file; {_sibling(path)}{_WHERE}"
     if os.path.isdir(path):
         return f"this is a folder; for its files write {path}/*.root"
     return "" if os.access(path, os.R_OK) else "no permission to read it"
+
+
+def _sibling(path: str) -> str:
+    """What its folder has instead: a file with a name like it."""
+    folder, name = os.path.split(path)
+    try:
+        close = close_to(name, islice(os.listdir(folder or "."), _MOST_SIBLINGS))
+    except OSError:
+        return ""
+    return f'did you mean "{close}"? ' if close else ""

@@ -46,6 +46,16 @@ def index_files(
 ) -> list[FileIndex]:
     """One index per file, in the same order; of a file "", which another node reads, an empty one.
     Raises InputError with every file that cannot be indexed and why."""
+    index, problems = try_index(files, ids, cache)
+    if problems:
+        raise InputError("\n".join(problems))
+    return index
+
+
+def try_index(
+    files: Sequence[str], ids: IdBranches, cache: IndexCache | None = None
+) -> tuple[list[FileIndex], list[str]]:
+    """One index for each file that can be indexed, in the same order, and why others cannot."""
     cache = cache or IndexCache(cache_folder())
     requests: list[dict[str, Any]] = [
         {**ids._asdict(), "path": file, "file_number": number}
@@ -61,15 +71,17 @@ def index_files(
         if "index" in answer:
             cache.keep(request, answer["index"])
     problems = [_explain(a["error"], f, ids) for f in files if f and "error" in (a := answers[f])]
-    if problems:
-        raise InputError("\n".join(problems))
-    return [
-        FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in files
+    good = [file for file in files if not file or "error" not in answers[file]]
+    index = [
+        FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in good
     ]
+    return index, problems
 
 
 def _explain(message: str, file: str, ids: IdBranches) -> str:
     text = message if file in message else f"{file}: {message}"
+    if "no tree" in message:
+        text += "; name the tree of events with source.tree"
     branches = {name for name in ids[1:] if name}
     if "branch" in message and any(name in message for name in branches):
         text += (

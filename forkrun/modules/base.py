@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -16,6 +16,8 @@ from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.random import BlockRandom
+from forkrun.modules.returned import columns_of, explain_column, mask_of, taken
+from forkrun.rundir.accumulators import Total, add, total_of
 from forkrun.rundir.histogram_sums import check_names
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
@@ -27,6 +29,16 @@ T = TypeVar("T")
 H = TypeVar("H", bound="hist.BaseHist")
 Kind = Literal["producer", "filter", "analyzer"]
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
+
+
+class ColumnError(KeyError):
+    """A module asked for a column that it does not consume. Its text gets the rest of the sentence
+    where it is known what there is."""
+
+    explanation = "is not in `consumes` of the module"
+
+    def __str__(self) -> str:
+        return f'"{self.args[0]}" {self.explanation}'
 
 
 class LumiRange(NamedTuple):
@@ -55,7 +67,11 @@ class EventBlock:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
-            self._columns[name] = _as_array(self._core.column(name))
+            try:
+                column = self._core.column(name)
+            except KeyError:
+                raise ColumnError(name) from None
+            self._columns[name] = _as_array(column)
         return self._columns[name]
 
     @property
@@ -200,6 +216,16 @@ class Analyzer(Module):
         booked[name] = BookedHistogram(name, histogram)
         return histogram
 
+    def accumulate(self, name: str, value: Any) -> None:
+        """Adds to what the job has under this name: numbers, and all elements of arrays, are summed
+        without rounding, dicts key by key, sets united, lists joined in the order of the input,
+        objects merged by their `merge(other)` (they also have `to_json()`, and the class method
+        `from_json(state)`). In `result.accumulators` and output/accumulators.json. Raises TypeError
+        for anything else."""
+        if isinstance(value, ak.Array):
+            value = ak.to_numpy(ak.flatten(value, axis=None), allow_missing=False)
+        add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))
+
     def booked(self) -> dict[str, hist.BaseHist]:
         """All booked histograms by name."""
         booked: dict[str, BookedHistogram] = self.__dict__.get("_booked", {})
@@ -236,6 +262,8 @@ class PythonModule:
         self.produces = dict(module.produces) if isinstance(module, Producer) else {}
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
+        self.available: Collection[str] = ()
+        """Columns of the input and of other modules, for messages."""
 
     def __getattr__(self, name: str) -> Any:
         """Callbacks, where the user's module has them."""
@@ -261,19 +289,20 @@ class PythonModule:
             return method(EventBlock(block))
         except Exception as error:
             self._conditions.raise_for_write(error)
+            if isinstance(error, ColumnError):
+                error.explanation = explain_column(error.args[0], self.consumes, self.available)
             raise
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
         columns = self._call(self.module.produce, block)
-        if not isinstance(columns, Mapping):
-            what = type(columns).__name__
-            raise TypeError(f"produce() returns a dict of columns, not {what}")
-        return {name: self._plain(name, column) for name, column in columns.items()}
+        given = (columns, self.produces, block.n_events)
+        return taken(self.module.produce, columns_of, *given)
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
-        return np.asarray(self._call(self.module.filter, block))
+        mask = self._call(self.module.filter, block)
+        return taken(self.module.filter, mask_of, mask, block.n_events)
 
     def analyze(self, block: _core.Block) -> None:
         assert isinstance(self.module, Analyzer)
@@ -283,29 +312,19 @@ class PythonModule:
         booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
         return booked
 
+    def take_accumulated(self) -> dict[str, Total]:
+        """What was accumulated since this was last asked."""
+        accumulated: dict[str, Total] = self.module.__dict__.pop("_accumulated", {})
+        return accumulated
+
     def clear(self) -> None:
-        """Empties all histograms."""
+        """Empties all histograms and accumulators."""
+        self.take_accumulated()
         for histogram in self.histograms().values():
             histogram.clear()
-
-    def _plain(self, name: str, column: Any) -> Any:
-        """Values, or (offsets, values) for a jagged column."""
-        if not self.produces.get(name, "").endswith("[]"):
-            return ak.to_numpy(column) if isinstance(column, ak.Array) else np.asarray(column)
-        return _offsets_and_values(ak.Array(column), name)
 
 
 def _as_array(column: Any) -> Column:
     if not isinstance(column, tuple):
         return column
     return jagged_array(*column)
-
-
-def _offsets_and_values(array: ak.Array, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    if array.ndim != 2:
-        raise ValueError(f"column {name!r}: wanted lists of values, one list per event")
-    layout = ak.to_packed(ak.from_regular(array)).layout
-    if not isinstance(layout, ak.contents.ListOffsetArray):
-        raise ValueError(f"column {name!r}: wanted lists of numbers, got {array.type}")
-    values = ak.to_numpy(layout.content, allow_missing=False)
-    return np.asarray(layout.offsets, dtype=np.int64), values

@@ -6,8 +6,14 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from forkrun.base.nearest import suggestion
-from forkrun.base.user_code import bind_parameters, import_home, in_user_code
+from forkrun.base.nearest import close_to, suggestion
+from forkrun.base.user_code import (
+    bind_parameters,
+    import_home,
+    in_user_code,
+    place_of,
+    place_of_class,
+)
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.base import KINDS, Module, PythonModule
@@ -19,8 +25,8 @@ def load_module(
     """Constructs a module. `name`: `FILE.py:Class` or `package.module:Class`. Raises ConfigError,
     with the place in the user's own code where that fails."""
     where = f'module "{label}"'
-    kind = _find_class(name, where)
-    arguments = bind_parameters(kind, params, where)
+    kind = find_class(name, where)
+    arguments = check_class(kind, params, where)
     module = kind.__new__(kind)
     module.conditions = ModuleConditions(conditions, _declared_conditions(kind, conditions, where))
     try:
@@ -59,7 +65,57 @@ def _check_declarations(module: Module, where: str) -> None:
         raise ConfigError(f'{where}: `produces` is a dict like {{"Dimuon_mass": "float32"}}')
 
 
-def _find_class(name: str, where: str) -> type[Module]:
+def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """What can be known of a module before it is constructed; gives the arguments of `__init__`.
+    Raises ConfigError with all problems."""
+    problems, arguments = _method_problems(kind, where), dict(params)
+    try:
+        arguments = bind_parameters(kind, params, where)
+    except ConfigError as error:
+        problems = [*error.problems, *problems]
+    if problems:
+        raise ConfigError(problems)
+    return arguments
+
+
+_METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
+
+
+def _method_problems(kind: type[Module], where: str) -> list[str]:
+    """Why the class has no method that can be called with blocks."""
+    word, base = next((word, base) for word, base in KINDS if issubclass(kind, base))
+    name = _METHODS[word]
+    method = getattr(kind, name)
+    if method is getattr(base, name):
+        own = [n for k in kind.__mro__ for n in vars(k) if k.__module__ == kind.__module__]
+        close = close_to(name, [n for n in own if not n.startswith("__")])
+        hint = f"; rename its {close}()" if close else ""
+        return [
+            f"{where}: the class {kind.__name__} has no method {name}(self, block), which a"
+            f" forkrun.{base.__name__} needs{hint}{place_of_class(kind)}"
+        ]
+    if not _takes(method, kind.__dict__.get(name)):
+        return [
+            f"{where}: {name}() of {kind.__name__} is called with the block of events: write"
+            f" def {name}(self, block){place_of(method)}"
+        ]
+    return []
+
+
+def _takes(method: Any, raw: Any) -> bool:
+    """Whether a method of an instance can be called with one argument."""
+    given = (None,) if isinstance(raw, staticmethod) else (None, None)
+    try:
+        inspect.signature(method).bind(*given)
+    except ValueError:  # written in C: it does not say
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def find_class(name: str, where: str) -> type[Module]:
+    """The class of a module; its file is imported. Raises ConfigError."""
     home, _, class_name = name.rpartition(":")
     source = import_home(home, where)
     kind = getattr(source, class_name, None)

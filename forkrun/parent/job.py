@@ -25,6 +25,7 @@ from forkrun.errors import (
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
+from forkrun.parent.child_logs import ChildLogs
 from forkrun.parent.deadline import find_deadline
 from forkrun.parent.messages import Messages
 from forkrun.parent.preparation import PreparedJob, prepare
@@ -36,7 +37,7 @@ from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.output_content import OutputContents
-from forkrun.rundir.resume import check_part_of, check_same_job, valid_commits
+from forkrun.rundir.resume import check_part_of, check_same_job, is_worth_keeping, valid_commits
 from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
 
 _ROUNDS = 3
@@ -53,11 +54,12 @@ def run_job(
     plots: bool | None = None,
     part: Part | None = None,
     whole: RunDirectory | None = None,
+    logs: bool = False,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
     holds its beginning. `part`: only these units of the plan of a job on many nodes, whose run
-    directory is `whole`. Raises a ForkrunError that says what went wrong; then nothing is under a
-    final name that has not been verified."""
+    directory is `whole`. `logs`: what modules print is shown as well. Raises a ForkrunError that
+    says what went wrong; then nothing is under a final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_place(folder)
@@ -71,7 +73,7 @@ def run_job(
     with output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     with RunLock.held(folder.lock) as lock, output_errors(folder.path), _keeping(lock, config):
-        goes_on = holds_run(folder, force)
+        goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
         if goes_on:
             check_same_job(folder, job.fingerprint)
             if folder.is_finished() and _is_merged(folder, config, lock):
@@ -80,9 +82,15 @@ def run_job(
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
         timeline = Timeline(folder.path)
-        run = Run(folder, job, timeline, messages, deadline, chaos, quiet, lock.keep)
+        child_logs = ChildLogs(folder, os.getpid(), logs)
+
+        def tick() -> None:
+            lock.keep()
+            child_logs.tick()
+
+        run = Run(folder, job, timeline, messages, deadline, chaos, quiet, tick)
         _record_preparation(run, before)
-        _process_and_report(run, lock, before, plots)
+        _process_and_report(run, lock, before, plots, child_logs)
     return Result.read(folder.path)
 
 
@@ -157,16 +165,19 @@ def _report_redone(messages: Messages, problems: Sequence[str]) -> None:
 
 
 def _process_and_report(
-    run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None
+    run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None, logs: ChildLogs
 ) -> None:
     try:
         _process_and_merge(run, before)
+        logs.tick()
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
             is_stopped = isinstance(error, StoppedError | OutOfTimeError)
             _end(run, lock, str(error).splitlines()[0], plots, unfinished=is_stopped)
             run.messages.note(str(error))
         raise
+    if warning := logs.warning():
+        run.timeline.record("warning", pid=os.getpid(), text=warning)
     _end(run, lock, "ok", plots)
 
 
@@ -175,6 +186,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     run.timeline.record("job_start", pid=pid, time_s=job.start_s)
     run.timeline.record("index_done", pid=pid, time_s=job.index_done_s)
     run.timeline.record("modules_built", pid=pid, time_s=job.modules_built_s)
+    for text in job.schedule.warnings:
+        run.timeline.record("warning", pid=pid, text=text)
     plan = job.plan
     run.messages.say(
         f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"

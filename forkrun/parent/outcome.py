@@ -23,7 +23,7 @@ def raise_for(
 ) -> None:
     """Raises the error that ended the job, or that it was stopped with units left."""
     if ending.hopeless:
-        raise _failed(ending.hopeless, folder, plan) from None
+        raise _failed(ending.hopeless, folder, plan, commits) from None
     if commits.is_done.all():
         return
     if ending.signal_number:
@@ -34,10 +34,10 @@ def raise_for(
     raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
 
 
-def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception:
+def _failed(error: HopelessError, folder: RunDirectory, plan: Plan, commits: Commits) -> Exception:
     death = error.death
     if death.raised and not error.bad_event:
-        return _raised(death, folder)
+        return _raised(death, folder, int(commits.is_done.sum()))
     lines = [f"child {death.child} failed: {death.words}; {error}"]
     lines += [str(death.error)] if death.error else []
     if error.bad_event:
@@ -50,8 +50,9 @@ def _failed(error: HopelessError, folder: RunDirectory, plan: Plan) -> Exception
     return (type(death.error) if death.error else JobError)("\n".join(lines))
 
 
-def _raised(death: Death, folder: RunDirectory) -> ModuleError:
-    """A module raised: what it says, in its own words, is what counts."""
+def _raised(death: Death, folder: RunDirectory, n_committed: int) -> ModuleError:
+    """A module raised: what it says, in its own words, is what counts. With its code mended the job
+    is another one than that of the units that are committed."""
     lines = [str(death.error)]
     logs = folder.logs_of(death.child)
     lines += [f"the whole traceback: {logs[-1]}"] if logs else []
@@ -60,7 +61,12 @@ def _raised(death: Death, folder: RunDirectory) -> ModuleError:
             "stop at the very event, in one process:"
             f" forkrun resume {folder.path} --children 0 --set threads.block_size=1"
         )
-    lines.append(_kept(folder))
+    lines.append(
+        f"{n_committed} units are committed in {folder.units}; a module that is mended makes"
+        " another job: choose another run directory with -o, or do all again with --force"
+        if n_committed
+        else "nothing is committed yet: mend the module, and run the same command again"
+    )
     return ModuleError("\n".join(lines))
 
 

@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from forkrun.conditions import prefetch_conditions
+import numpy as np
+
+from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.index import (
     EventId,
@@ -18,6 +20,7 @@ from forkrun.index import (
     only_events,
 )
 from forkrun.index.digests import input_digests
+from forkrun.index.ranges import Flags
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
@@ -41,6 +44,17 @@ class PreparedJob:
     modules_built_s: float
 
     @property
+    def goes_on(self) -> Flags:
+        """(n_units,) whether a unit may be processed together with the one before: both in one IOV
+        and, if modules want it, in one lumi."""
+        units, iov = self.plan.units, self.schedule.conditions.table.of_unit
+        joined = np.zeros(len(units), dtype=np.bool_)
+        joined[1:] = iov[1:] == iov[:-1]
+        if self.schedule.core.wants_one_lumi:
+            joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
+        return joined
+
+    @property
     def event_bytes(self) -> float:
         """Mean bytes of an event in the input's files."""
         n_bytes = sum(n for _, n, _ in self.plan.identities)
@@ -56,37 +70,73 @@ def prepare(
     """Prepares a job, or a part of its plan. `index`: of its input, where it is known. Raises
     ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
-    if index is None:
-        ids = IdBranches.of(config.source)
-        index = index_files(part.plan.files, ids) if part else index_input(config)
-    own = [file for file in index if file.path]
-    if part is None:
-        given = JobInput.of(config, index)
-        input_lumis, plan = count_lumis(given.ranges, given.mask), plan_of(config, given)
-    else:
-        input_lumis = part.input_lumis
+    planned = PlannedJob.of(config, index, start_s, part)
+    return planned.prepared(planned.conditions(quiet))
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job whose input is known. `index`: of all files; `ranges`: of those that it reads itself.
+    `start_s`, `done_s`: when this began, and was done."""
+
+    config: JobConfig
+    index: Sequence[FileIndex]
+    ranges: LumiRanges
+    plan: Plan
+    input_lumis: LumiCounts
+    start_s: float
+    done_s: float
+
+    @classmethod
+    def of(
+        cls,
+        config: JobConfig,
+        index: Sequence[FileIndex] | None,
+        start_s: float,
+        part: Part | None = None,
+    ) -> PlannedJob:
+        """Indexes the input if its index is not given. Raises ConfigError or InputError."""
+        if part is not None:
+            return cls._of_part(config, part, start_s)
+        given = JobInput.of(config, index_input(config) if index is None else index)
+        lumis = count_lumis(given.ranges, given.mask)
+        plan = plan_of(config, given)
+        return cls(config, given.index, given.ranges, plan, lumis, start_s, time.time())
+
+    @classmethod
+    def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
+        index = index_files(part.plan.files, IdBranches.of(config.source))
+        own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
-    index_done_s = time.time()
-    *_, n_iovs = in_flight(config.threads)
-    conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
-    schedule = build_schedule(config, index, conditions)
-    return PreparedJob(
-        config,
-        plan,
-        schedule,
-        fingerprint(
+        return cls(config, index, own, plan, part.input_lumis, start_s, time.time())
+
+    def conditions(self, quiet: bool = True) -> Conditions:
+        """Loads the conditions. Raises ConfigError."""
+        *_, n_iovs = in_flight(self.config.threads)
+        wanted = (self.config.conditions, self.config.prefetch)
+        return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
+
+    def prepared(self, conditions: Conditions) -> PreparedJob:
+        """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
+        config, plan, index = self.config, self.plan, self.index
+        schedule = build_schedule(config, index, conditions)
+        return PreparedJob(
             config,
-            input_digests(own, LumiRanges.of(own) if part else given.ranges),
-            plan.borders_digest(),
-            plugin_paths(config),
-            conditions.files(),
-        ),
-        input_lumis,
-        [file.clusters for file in index],
-        start_s,
-        index_done_s,
-        time.time(),
-    )
+            plan,
+            schedule,
+            fingerprint(
+                config,
+                input_digests([file for file in index if file.path], self.ranges),
+                plan.borders_digest(),
+                plugin_paths(config),
+                conditions.files(),
+            ),
+            self.input_lumis,
+            [file.clusters for file in index],
+            self.start_s,
+            self.done_s,
+            time.time(),
+        )
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:

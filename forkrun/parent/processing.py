@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.progress import make_progress
@@ -94,18 +92,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
-    return HandOut(job.plan, to_do, _goes_on(job), job.plan.units.at_cluster(job.clusters))
-
-
-def _goes_on(job: PreparedJob) -> Flags:
-    """(n_units,) whether a unit may be processed together with the one before: both in one IOV and,
-    if modules want it, in one lumi."""
-    units, iov = job.plan.units, job.schedule.conditions.table.of_unit
-    joined = np.zeros(len(units), dtype=np.bool_)
-    joined[1:] = iov[1:] == iov[:-1]
-    if job.schedule.core.wants_one_lumi:
-        joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
-    return joined
+    return HandOut(job.plan, to_do, job.goes_on, job.plan.units.at_cluster(job.clusters))
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.quantities import plural
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """`outputs`: by label the merged file, or the folder of files by lumi; `histograms`: their
     file, None if nothing was booked; `report`: as in report.json, empty if there is none."""
@@ -29,6 +30,41 @@ class Result:
             return int(self.report["events"]["n_events_left_out"])
         commits = read_commits(RunDirectory(self.run_directory))
         return sum(len(commit.skipped) for commit in commits)
+
+    @property
+    def accumulators(self) -> dict[str, dict[str, Any]]:
+        """By label of the module and name, what analyzers have accumulated over the whole job;
+        sets are sorted lists, objects their `to_json()`."""
+        return _read(RunDirectory(self.run_directory).accumulators)
+
+    @property
+    def cutflow(self) -> dict[str, list[dict[str, Any]]]:
+        """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
+        as in report.json: `n_events`, efficiencies, sums of weights. Empty if not counted."""
+        return {flow["path"]: flow["cuts"] for flow in self.report.get("cutflow", ())}
+
+    def __repr__(self) -> str:
+        return f"<Result of {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        from forkrun.parent.result_html import result_html
+
+        accumulators = RunDirectory(self.run_directory).accumulators
+        others = [self.histograms, accumulators if accumulators.exists() else None]
+        files = [*self.outputs.values(), *filter(None, others)]
+        return result_html(self._summary, files, self.cutflow)
+
+    @property
+    def _summary(self) -> str:
+        """One line."""
+        job, events = self.report.get("job", {}), self.report.get("events", {})
+        if not job:
+            return f"{self.run_directory}: without a report"
+        n_events = f"{events['n_events_read']:,} events"
+        warnings = self.report.get("warnings", ())
+        more = f", {plural(len(warnings), 'warning')}" if warnings else ""
+        return f"{self.run_directory}: {job['outcome']}, {n_events}{more}"
 
     @classmethod
     def read(cls, run_directory: Path) -> Result:

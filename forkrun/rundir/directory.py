@@ -149,6 +149,11 @@ class RunDirectory:
         """The merged histograms."""
         return self.merged("histograms")
 
+    @property
+    def accumulators(self) -> Path:
+        """The merged accumulators."""
+        return self.output / "accumulators.json"
+
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
         return sorted([*self.output.glob("*.root"), *(p.parent for p in self.lists_of_files())])

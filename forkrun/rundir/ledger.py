@@ -46,6 +46,15 @@ class HistogramPart:
 
 
 @dataclass(frozen=True)
+class AccumulatorPart:
+    """Accumulators of a unit. `file`: relative to the run directory."""
+
+    file: str
+    n_bytes: int
+    checksum: int
+
+
+@dataclass(frozen=True)
 class SkippedEvent:
     """An event that was left out, because it crashes the child. `event`: its number;
     `file`, `entry`: where it is in the input."""
@@ -56,12 +65,30 @@ class SkippedEvent:
     cause: str
 
 
+CommittedFile = OutputPart | HistogramPart | AccumulatorPart
+"""A file of a unit."""
+
+CUTFLOW_LABEL = "cutflow "
+"""How labels begin of what counts for the cutflow."""
+
+
+@dataclass(frozen=True)
+class CutCount:
+    """Events of a path that are left behind the filter `after`; "": at its beginning. `weights`:
+    exact sums of their weights and of the squares, packed; None: no weight is named."""
+
+    after: str
+    n_events: int
+    weights: list[int] | None = None
+
+
 @dataclass(frozen=True)
 class Commit:
     """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
     `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
-    CRC-32C; `block_size`: events that a block had at most, 0: as the source chose."""
+    CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
+    path what its filters left, None: not counted."""
 
     unit: int
     child: int
@@ -82,6 +109,8 @@ class Commit:
     read_bytes: int
     n_units: int = 1
     block_size: int = 0
+    cutflow: dict[str, list[CutCount]] | None = None
+    accumulators: AccumulatorPart | None = None
 
     @property
     def units(self) -> range:
@@ -113,6 +142,13 @@ class Commit:
             if data["histograms"]:
                 data["histograms"] = HistogramPart(**data["histograms"])
             data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
+            if data.get("accumulators"):
+                data["accumulators"] = AccumulatorPart(**data["accumulators"])
+            if data.get("cutflow"):
+                data["cutflow"] = {
+                    path: [CutCount(**count) for count in counts]
+                    for path, counts in data["cutflow"].items()
+                }
             commit = cls(**data)
             if type(commit.n_units) is not int or not 1 <= commit.n_units <= _MOST_UNITS:
                 raise ValueError(f"wrong: n_units = {commit.n_units}")
@@ -121,9 +157,10 @@ class Commit:
             raise ValueError(f"{type(error).__name__}: {error}") from None
 
     @property
-    def parts(self) -> list[OutputPart | HistogramPart]:
+    def parts(self) -> list[CommittedFile]:
         """All files of the units."""
-        return [*self.outputs.values(), *([self.histograms] if self.histograms else [])]
+        sums = (self.histograms, self.accumulators)
+        return [*self.outputs.values(), *(part for part in sums if part)]
 
     @property
     def duration_s(self) -> float:

@@ -14,9 +14,18 @@ from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import Fingerprint, differences
-from forkrun.rundir.ledger import Commit, read_ledgers, revoke
+from forkrun.rundir.ledger import Commit, ledger_files, read_ledgers, revoke
 
 Integers = npt.NDArray[np.int64]
+
+
+def is_worth_keeping(folder: RunDirectory, now: Fingerprint) -> bool:
+    """Whether the job resumes what is there, or may not work here because it is another one. False:
+    nothing was committed, and something has been mended since."""
+    before = read_json(folder.fingerprint)
+    if folder.is_finished() or any(f.stat().st_size for f in ledger_files(folder.ledger)):
+        return True
+    return not (before and differences(before, now))
 
 
 def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:

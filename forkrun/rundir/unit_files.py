@@ -11,7 +11,7 @@ from forkrun.base.durable import output_errors, sync, write_new
 from forkrun.config import OutputConfig
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import HistogramPart, OutputPart
+from forkrun.rundir.ledger import AccumulatorPart, HistogramPart, OutputPart
 
 
 class UnitFiles:
@@ -42,9 +42,17 @@ class UnitFiles:
         self, folder: str, pieces: Sequence[bytes | memoryview]
     ) -> HistogramPart | None:
         """Writes the unit's histograms, under their final name when this returns; None if none."""
-        if not pieces:
-            return None
-        name = f"{folder}/histograms.bin"
+        return HistogramPart(*self._write(f"{folder}/histograms.bin", pieces)) if pieces else None
+
+    def write_accumulators(
+        self, folder: str, pieces: Sequence[bytes | memoryview]
+    ) -> AccumulatorPart | None:
+        """The same for its accumulators."""
+        name = f"{folder}/accumulators.json"
+        return AccumulatorPart(*self._write(name, pieces)) if pieces else None
+
+    def _write(self, name: str, pieces: Sequence[bytes | memoryview]) -> tuple[str, int, int]:
+        """Gives the relative name, size and checksum."""
         with output_errors(name):
             write_new(f"{name}.part", pieces)
         _publish(name)
@@ -52,7 +60,7 @@ class UnitFiles:
         for piece in pieces:
             n_bytes += memoryview(piece).nbytes
             checksum = _core.crc32c(piece, checksum)
-        return HistogramPart(self._relative(name), n_bytes, checksum)
+        return self._relative(name), n_bytes, checksum
 
     def publish(self, folder: str) -> None:
         """Renames all outputs, which their writer has synced to disk."""

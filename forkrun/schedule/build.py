@@ -23,6 +23,7 @@ from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import Named, sums_of_core
+from forkrun.rundir.accumulators import Total
 from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import (
@@ -32,7 +33,9 @@ from forkrun.schedule.branches import (
     pattern_problems,
     with_counters,
 )
+from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.page_watch import WatchedProcessor
+from forkrun.schedule.warnings import Described, find_warnings
 
 if TYPE_CHECKING:
     from forkrun.modules.base import PythonModule
@@ -42,7 +45,8 @@ if TYPE_CHECKING:
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `watch`: finds out which pages become private in children."""
+    holds; `warnings`: what is hardly meant; `watch`: finds out which pages become private in
+    children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -51,6 +55,8 @@ class JobSchedule:
     conditions: Conditions
     outputs: Mapping[str, OutputContent]
     columns_of: Mapping[str, Sequence[str]]
+    cutflow: Cutflow
+    warnings: Sequence[str] = ()
     watch: _core.PageWatch | None = None
 
     def make_processor(
@@ -81,9 +87,14 @@ class JobSchedule:
         self.clear_histograms()
         return taken
 
+    def take_accumulated(self) -> dict[str, dict[str, Total]]:
+        """What analyzers in Python have accumulated, by label and name; then nothing is."""
+        return {label: module.take_accumulated() for label, module in self.modules.items()}
+
     def clear_histograms(self) -> None:
-        """Empties all histograms."""
+        """Empties all histograms, and whatever else is summed."""
         self.core.clear_histograms()
+        self.cutflow.clear()
         for module in self.modules.values():
             module.clear()
 
@@ -109,8 +120,10 @@ def build_schedule(
     modules, module_problems = _add_modules(builder, config, conditions)
     problems += module_problems
     failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
-    for name, labels in config.paths.items():
-        builder.add_path(name, [label for label in labels if label not in failed])
+    weight = config.monitoring.cutflow_weight
+    wrong_weight = weight_problems(weight, dict([*columns, *builder.produced_columns()]))
+    problems += wrong_weight
+    cutflow = add_paths(builder, config, modules, failed, "" if wrong_weight else weight)
     by_module = builder.columns_by_module()
     columns_of = {m.label: by_module[m.label] for m in config.modules if m.label in by_module}
     outputs = {}
@@ -119,13 +132,19 @@ def build_schedule(
             builder, output, branches, config.source
         )
         problems += output_problems
+    available = {name for name, _ in [*columns, *builder.produced_columns()]}
+    for module in modules.values():
+        module.available = available
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_histograms(core)
     kept_branches = {name for content in outputs.values() for name in content.branches}
     _check_files(index, kept_branches.union(consumed))
     source = _source(config.source, index, columns)
-    return JobSchedule(core, source, modules, consumed, conditions, outputs, columns_of)
+    warnings = find_warnings(Described(config, modules, columns_of, outputs, branches))
+    return JobSchedule(
+        core, source, modules, consumed, conditions, outputs, columns_of, cutflow, warnings
+    )
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:

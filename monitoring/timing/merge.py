@@ -14,6 +14,7 @@ from forkrun.errors import InputError
 from forkrun.monitoring.timing.model import ModuleTiming, Stall, Timing
 from forkrun.monitoring.timing.trace import write_trace
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import CUTFLOW_LABEL
 
 
 class Commit(Protocol):
@@ -41,7 +42,7 @@ def write_run_timing(
         return None
     timing = merge_timing(parts, commits, paths)
     write_json(RunDirectory(run).timing, to_json(timing))
-    write_trace(run, [module.label for module in timing.modules])
+    write_trace(run, [module["label"] for module in parts[0]["modules"]])
     return timing
 
 
@@ -65,7 +66,8 @@ def merge_timing(
     paths: Mapping[str, Sequence[str]],
 ) -> Timing:
     """The sum over children, which all have the same modules in the same order."""
-    modules = tuple(_module(same) for same in zip(*(p["modules"] for p in parts), strict=True))
+    same_modules = zip(*(p["modules"] for p in parts), strict=True)
+    modules = tuple(_module(same) for same in same_modules if not _is_counter(same[0]["label"]))
     n_events = sum(commit.n_events for commit in commits)
     cpu_s = sum(commit.cpu_s for commit in commits)
     overhead_s = max(cpu_s - sum(module.cpu_s for module in modules), 0.0)
@@ -86,6 +88,11 @@ def to_json(timing: Timing) -> dict[str, Any]:
     raw = asdict(timing)
     raw["scheduler"] = {"overhead_s_per_event": raw.pop("overhead_s_per_event")}
     return raw
+
+
+def _is_counter(label: str) -> bool:
+    """Whether it is no module of the job's, but counts for its cutflow."""
+    return label.startswith(CUTFLOW_LABEL)
 
 
 def _module(parts: Sequence[Mapping[str, Any]]) -> ModuleTiming:
@@ -124,6 +131,8 @@ def _stalls(parts: Sequence[Mapping[str, Any]]) -> tuple[Stall, ...]:
     totals: Counter[tuple[str, str]] = Counter()
     for part in parts:
         for module, waited_for, count, total_s in part["stalls"]:
+            if _is_counter(module):
+                continue
             counts[module, waited_for] += count
             totals[module, waited_for] += total_s
     stalls = [Stall(*pair, counts[pair], total_s) for pair, total_s in totals.items()]

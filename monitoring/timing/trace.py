@@ -14,6 +14,7 @@ import numpy.typing as npt
 from forkrun.base.durable import open_new, published
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import CUTFLOW_LABEL
 
 _AT_A_TIME = 10_000
 _FIELDS = ("thread", "node", "lane", "run", "lumi", "sequence", "start_ns", "end_ns")
@@ -73,6 +74,8 @@ def _calls(
     records: npt.NDArray[np.void], child: int, labels: Sequence[str], start_ns: int
 ) -> Iterator[dict[str, Any]]:
     for thread, node, lane, run, lumi, sequence, begin_ns, end_ns in records.tolist():
+        if labels[node].startswith(CUTFLOW_LABEL):  # no module of the job's
+            continue
         yield {
             "ph": "X",
             "pid": child,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from forkrun.child.pace import Pace
 
 
@@ -116,3 +118,12 @@ def test_a_few_expensive_events_are_not_taken_for_the_cost_of_calls() -> None:
     for _ in range(3):
         pace.note(1_000, 0.1, 0.1, 0)
     assert pace.n_wanted(2_000)[0] < 400
+
+
+def test_what_calls_cost_whatever_they_get_is_told_apart() -> None:
+    pace = Pace(n_children=1, block_size=100)
+    for n_events in (50, 100, 50, 100, 100, 100):
+        pace.note(n_events, 0.02 + 1e-5 * n_events, 0.02 + 1e-5 * n_events, 0)
+    assert pace.n_calls == 6
+    assert pace.calls_s == pytest.approx(0.12 + 1e-5 * 500)
+    assert pace.fixed_s == pytest.approx(0.02 * 5)  # not yet known at the first

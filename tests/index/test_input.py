@@ -178,9 +178,10 @@ def test_missing_files_are_all_named(tmp_path: Path) -> None:
     files = [f"{tmp_path}/{name}" for name in ("a.root", "a.root", "none.root", "*.rot", "")]
     with pytest.raises(InputError) as caught:
         input_files(SourceConfig(files=tuple(files)))
+    remedy = "correct source.files, source.list, or the command line"
     assert str(caught.value).splitlines() == [
-        f"{tmp_path}/none.root: there is no such file",
-        f"{tmp_path}/*.rot: no file matches this pattern",
+        f'{tmp_path}/none.root: there is no such file; did you mean "a.root"? {remedy}',
+        f"{tmp_path}/*.rot: no file matches this pattern; {remedy}",
         f"{tmp_path}/: this is a folder; for its files write {tmp_path}//*.root",
         f"{tmp_path}/a.root: named 2 times",
     ]

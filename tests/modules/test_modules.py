@@ -23,11 +23,20 @@ class Cut(forkrun.Filter):
         self.n = n
         self.scale = self.conditions["scale"]
 
+    def filter(self, block):
+        return block.events > 0
+
 class NoComma(forkrun.Filter):
     consumes = ("Jet_pt")
 
+    def filter(self, block):
+        return block.events > 0
+
 class NoTypes(forkrun.Producer):
     produces = ("Jet_px",)
+
+    def produce(self, block):
+        return {}
 
 class Stranger:
     pass
@@ -35,6 +44,9 @@ class Stranger:
 class Breaks(forkrun.Filter):
     def __init__(self) -> None:
         raise OSError("no such correction")
+
+    def filter(self, block):
+        return block.events > 0
 """
 
 
@@ -82,7 +94,7 @@ def test_an_error_in_a_user_file_is_said_with_its_line(tmp_path: Path) -> None:
     file.write_text("import math\n\nmath.no_such_function()\n")
     with pytest.raises(ConfigError) as error:
         load(file, "Any")
-    assert f"({file}, line 3)" in str(error.value)
+    assert f"({file}, line 3: math.no_such_function())" in str(error.value)
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
@@ -97,6 +109,7 @@ def test_files_of_one_name_do_not_clash_and_import_their_siblings(tmp_path: Path
         (folder / f"sibling_{name}.py").write_text(f"value = {value}\n")
         text = f"import forkrun\nimport sibling_{name}\n\n"
         text += f"class Cut(forkrun.Filter):\n    value = sibling_{name}.value\n"
+        text += "    def filter(self, block): pass\n"
         (folder / "cuts.py").write_text(text)
     loaded = [load(tmp_path / name / "cuts.py", "Cut").module for name in "ab"]
     assert [module.value for module in loaded] == [1, 2]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from forkrun.monitoring.children import spread, summarize_children, utilization
 from forkrun.monitoring.event_counts import add_digests, count_events
 from forkrun.monitoring.memory import memory_against_time, summarize_memory
 from forkrun.monitoring.phases import measure_phases
-from forkrun.monitoring.records import read_records
+from forkrun.monitoring.records import RunRecords, TimelineLine, read_records
 from forkrun.monitoring.report import write_report
 from forkrun.monitoring.summary import Outcome, summarize
 
@@ -251,3 +251,15 @@ def test_the_memory_plot_holds_each_process_from_its_first_sample_to_its_end(
     assert private[0][at[2]] / MIB == 1
     assert sum(curve[at[10]] for curve in pss.values()) / MIB == 160
     assert sum(curve[at[10]] for curve in rss.values()) / MIB == 400
+
+
+@pytest.mark.parametrize(("fixed_s", "n_warnings"), [(7.5, 1), (2.5, 0)])
+def test_calls_that_are_mostly_fixed_cost_are_a_warning(fixed_s: float, n_warnings: int) -> None:
+    details = {"n_calls": 500, "calls_s": 10.0, "fixed_s": fixed_s}
+    lines = [TimelineLine(1.0, "calls", child, details) for child in (0, 1)]
+    records = RunRecords(config={}, config_digest="", plan={}, timeline=tuple(lines))
+    warnings = summarize(records).warnings
+    assert len(warnings) == n_warnings
+    if warnings:
+        assert warnings[0].startswith("75 % of the event loops' time is what calls of Python")
+        assert "15 ms a block" in warnings[0]

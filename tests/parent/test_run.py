@@ -166,8 +166,10 @@ def test_check_names_every_problem_of_modules_and_outputs(events: Path, tmp_path
     (tmp_path / "cycle.py").write_text(
         "import forkrun\n"
         "class Cycle(forkrun.Producer):\n    consumes = ['b']\n    produces = {'a': 'float32'}\n"
+        "    def produce(self, block): pass\n"
         "class Needs(forkrun.Producer):\n"
         "    consumes = ['a', 'Jet_p']\n    produces = {'b': 'float32'}\n"
+        "    def produce(self, block): pass\n"
     )
     file = write_job(tmp_path, job)
     ended = forkrun("check", file, cwd=tmp_path)

@@ -1,0 +1,172 @@
+"""What a user's method returned: taken over, or refused with what is wrong and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.base.nearest import close_to, suggestion
+from forkrun.base.notes import note
+from forkrun.base.user_code import place_of
+
+Values = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+def taken(method: Callable[..., Any], take: Callable[..., T], *arguments: Any) -> T:
+    """`take(*arguments)`, of what the method returned. Raises TypeError with the place of the
+    method."""
+    try:
+        return take(*arguments)
+    except TypeError as error:
+        what = str(error)
+    except Exception as error:  # of a library, about a value that is of no form we know
+        what = f"what {method.__name__}() returned cannot be taken: {error}"
+    raise TypeError(what + place_of(method))
+
+
+def explain_column(name: str, consumes: Sequence[str], available: Collection[str]) -> str:
+    """Why a module cannot have a column, and what to do; goes on after its name."""
+    if name in available:
+        names = ", ".join(f'"{column}"' for column in [*consumes, name])
+        return f"is not in `consumes` of the module; write consumes = ({names},)"
+    hint = suggestion(name, consumes if close_to(name, consumes) else sorted(available))
+    return f"is not in `consumes` of the module, and no column of the input or of a module{hint}"
+
+
+def mask_of(returned: Any, n_events: int) -> Values:
+    """(n_events,) bool, of what filter() returned. Raises TypeError."""
+    if returned is None:
+        raise TypeError("filter() returned None, not one bool per event; is `return` missing?")
+    if isinstance(returned, ak.Array):
+        if returned.ndim != 1:
+            raise TypeError(
+                f"filter() returned lists ({returned.type}), not one bool per event; take"
+                " ak.any(mask, axis=1) or ak.all(mask, axis=1)"
+            )
+        _refuse_none(returned, "filter() returned", "ak.fill_none(mask, False)")
+        returned = ak.to_numpy(returned)
+    mask = np.asarray(returned)
+    if mask.ndim != 1:
+        what = f"an array of {mask.ndim} dimensions" if mask.ndim else f"{returned!r}"
+        raise TypeError(f"filter() returned {what}, not one bool per event")
+    if mask.dtype.kind != "b":
+        remedy = ".astype(bool)" if mask.dtype.kind in "iu" else "a comparison such as values > 30"
+        raise TypeError(
+            f"filter() returned {mask.dtype} numbers, not one bool per event; take {remedy}"
+        )
+    if len(mask) != n_events:
+        raise TypeError(
+            f"filter() returned {len(mask)} values for {n_events} events: one per object, or"
+            " per selected event, will not do"
+        )
+    return mask
+
+
+def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dict[str, Any]:
+    """The columns that produce() returned, as the core takes them. Raises TypeError."""
+    if not isinstance(returned, Mapping):
+        names = ", ".join(f'"{name}": …' for name in produces)
+        raise TypeError(
+            f"produce() returns a dict of columns, not {type(returned).__name__}; write"
+            f" return {{{names}}}"
+        )
+    for name in produces:
+        if name not in returned:
+            others = ", ".join(f'"{other}"' for other in returned) or "nothing"
+            raise TypeError(
+                f'produce() did not return column "{name}", which `produces` declares; it returned'
+                f" {others}"
+            )
+    for name in returned:
+        if name not in produces:
+            raise TypeError(
+                f'produce() returned column "{name}", which the module does not declare in'
+                f" `produces`{suggestion(str(name), produces)}"
+            )
+    return {name: _column(name, produces[name], returned[name], n_events) for name in produces}
+
+
+def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
+    """Values, or (offsets, values) for a jagged column."""
+    where = f'column "{name}"'
+    if column is None:
+        raise TypeError(f"{where}: wanted {kind}, got None")
+    if kind.endswith("[]"):
+        offsets, values = _jagged(where, column)
+        _check(where, kind.removesuffix("[]"), values, len(offsets) - 1, n_events)
+        return offsets, values
+    values = _flat(where, kind, column)
+    _check(where, kind, values, len(values), n_events)
+    return values
+
+
+def _flat(where: str, kind: str, column: Any) -> Values:
+    if isinstance(column, ak.Array):
+        if column.ndim != 1:
+            raise TypeError(
+                f"{where}: wanted one value per event, got lists ({column.type}); declare"
+                f' "{kind}[]", or take one of each list: ak.max(…, axis=1), ak.firsts(…)'
+            )
+        if not kind.startswith("float"):
+            _refuse_none(column, f"{where}:", "ak.fill_none(…, 0)")
+        elif _n_none(column):
+            note(
+                f"{where} has None for some events: NaN was written; ak.fill_none(…) says what to"
+                " write instead"
+            )
+        column = ak.to_numpy(column)
+    if isinstance(column, np.ma.MaskedArray):
+        column = column.filled(np.nan) if column.dtype.kind == "f" else column
+    values = np.asarray(column)
+    if values.ndim != 1:
+        raise TypeError(
+            f"{where}: wanted one value per event, got an array of {values.ndim} dimensions"
+        )
+    return values
+
+
+def _jagged(where: str, column: Any) -> tuple[Values, Values]:
+    array = ak.Array(column)
+    if array.ndim != 2:
+        raise TypeError(f"{where}: wanted lists of values, one list per event, got {array.type}")
+    layout = ak.to_packed(ak.from_regular(array)).layout
+    if layout.is_option:
+        _refuse_none(array, f"{where}:", "ak.fill_none(…, [], axis=0)")
+        layout = ak.to_packed(ak.drop_none(array, axis=0)).layout
+    if not isinstance(layout, ak.contents.ListOffsetArray):
+        raise TypeError(f"{where}: wanted lists of numbers, got {array.type}")
+    content = ak.Array(layout.content)
+    _refuse_none(content, f"{where}:", "ak.drop_none(…) or ak.fill_none(…, 0)")
+    values = ak.to_numpy(content, allow_missing=False)
+    return np.asarray(layout.offsets, dtype=np.int64), values
+
+
+def _check(where: str, kind: str, values: Values, n: int, n_events: int) -> None:
+    if n != n_events:
+        raise TypeError(
+            f"{where}: wanted one entry for each of {n_events} events, got {n}: one per"
+            " object, or per selected event, will not do"
+        )
+    if len(values) and not np.can_cast(values.dtype, kind, "same_kind"):
+        raise TypeError(
+            f'{where}: wanted {kind}, got {values.dtype}; convert it with .astype("{kind}"), or'
+            " declare another type in `produces`"
+        )
+
+
+def _n_none(array: ak.Array) -> int:
+    """Values that are missing in an array of one dimension."""
+    return int(ak.count_nonzero(ak.is_none(array))) if array.layout.is_option else 0
+
+
+def _refuse_none(array: ak.Array, what: str, remedy: str) -> None:
+    if n := _n_none(array):
+        raise TypeError(
+            f"{what} None for {n} of {len(array)}, as ak.max or ak.firsts of an empty list does;"
+            f" take {remedy}"
+        )

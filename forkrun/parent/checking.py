@@ -1,0 +1,162 @@
+"""Everything that is wrong with a job, in one round: what cannot be known because of one error is
+left out, all else goes on."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.base.importing import importing
+from forkrun.base.notes import take_notes
+from forkrun.child.hand_out import HandOut
+from forkrun.child.lost_state import lost_states, states_of
+from forkrun.config import Executor, JobConfig
+from forkrun.errors import ConfigError, ForkrunError, InputError
+from forkrun.fork.failure import as_forkrun_error
+from forkrun.index import FileIndex, IdBranches, find_files, try_index
+from forkrun.parent.preparation import PlannedJob, PreparedJob
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.start import make_folders
+from forkrun.rundir.unit_files import UnitFiles
+
+_N_EVENTS = 2000
+"""Of the block that modules are called with: enough for most to see a selected event."""
+
+
+@dataclass
+class Findings:
+    """`job`: None if there are errors that keep it from being prepared; `not_called`: labels of
+    modules that the block's events did not come to."""
+
+    errors: list[ForkrunError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    job: PreparedJob | None = None
+    not_called: Sequence[str] = ()
+    n_events_tried: int = 0
+
+
+def check_job(config: JobConfig) -> Findings:
+    """Checks input, conditions, modules and schedule, and calls the modules with one block."""
+    found = Findings()
+    index = _index(config, found)
+    if index is None:
+        found.errors += _problems_without_input(config)
+        return found
+    try:
+        planned = PlannedJob.of(config, index, time.time())
+        conditions = planned.conditions()
+    except ForkrunError as error:
+        found.errors += [error, *_problems_of_classes(config)]
+        return found
+    try:
+        found.job = planned.prepared(conditions)
+    except ForkrunError as error:
+        found.errors.append(error)
+        return found
+    found.warnings += found.job.schedule.warnings
+    _try(found, found.job)
+    return found
+
+
+def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
+    """Of the files that can be read; None if there is none."""
+    try:
+        files, problems = find_files(config.source)
+    except InputError as error:
+        found.errors.append(error)
+        return None
+    missing = {problem.partition(": ")[0] for problem in problems}
+    files = [file for file in dict.fromkeys(files) if file not in missing]
+    index, unreadable = try_index(files, IdBranches.of(config.source)) if files else ([], [])
+    found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
+    return index or None
+
+
+def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
+    """Without input no payload is known to be needed; files of conditions may be missing."""
+    plan_less = [c for c in config.conditions if c.file and not Path(c.file).exists()]
+    missing: list[ForkrunError] = [
+        ConfigError(f'condition "{c.label}": there is no file {c.file}')
+        for c in plan_less
+        if "://" not in str(c.file)
+    ]
+    return [*missing, *_problems_of_classes(config)]
+
+
+def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
+    with importing():
+        from forkrun.modules.loading import check_class, find_class
+    errors: list[ForkrunError] = []
+    for entry in config.modules:
+        where = f'module "{entry.label}"'
+        try:
+            if entry.type.startswith("python:"):
+                kind = find_class(entry.type.removeprefix("python:"), where)
+                check_class(kind, entry.params, where)
+        except ConfigError as error:
+            errors.append(error)
+    return errors
+
+
+def _try(found: Findings, job: PreparedJob) -> None:
+    """Calls the modules of a job with one block of its first events, as a job without children
+    does; nothing of it is kept."""
+    hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.goes_on)
+    children = job.plan.busy_children()
+    taken = None
+    for child in children[:1]:
+        taken = hand_out.queue(child).take_stretch(child, lambda _: (_N_EVENTS, _N_EVENTS))
+    if taken is None:
+        return
+    try:
+        with tempfile.TemporaryDirectory(prefix="forkrun-check-") as folder:
+            _process(found, job, taken, RunDirectory(Path(folder)))
+    except Exception as error:
+        found.errors.append(as_forkrun_error(error))
+    found.warnings += take_notes()
+
+
+def _process(
+    found: Findings, job: PreparedJob, taken: tuple[int, int], folder: RunDirectory
+) -> None:
+    config, schedule = job.config, job.schedule
+    threads = config.threads.model_copy(
+        update={"executor": Executor.SERIAL, "block_size": _N_EVENTS}
+    )
+    monitoring = config.monitoring.model_copy(update={"timing": True, "trace": False})
+    config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    make_folders(folder)
+    stretch = job.plan.units.stretch(*taken)
+    places = UnitFiles(folder, config.outputs).places(folder.unit(stretch.first))
+    lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
+    iov = schedule.conditions.enter_unit(stretch.first)
+    unit = _core.UnitToDo(
+        stretch.first, stretch.run, stretch.lumi, stretch.ranges, places, iov, True, lumis,
+        _N_EVENTS,
+    )  # fmt: skip
+    units = iter([unit])
+    schedule.core.pre_fork()
+    schedule.core.post_fork(0)
+    processor = schedule.make_processor(config, _core.StatusBoard(1), 0)
+    schedule.core.begin_job()
+    before = states_of(schedule.modules)
+
+    def commit(_: int, result: _core.UnitResult) -> None:
+        schedule.take_histograms()
+        found.n_events_tried = result.read.count
+
+    processor.run(lambda: next(units, None), commit)
+    processor.finish()
+    found.warnings += lost_states(schedule.modules, before)
+    found.not_called = _not_called(processor.timing()["modules"], schedule.modules)
+
+
+def _not_called(timing: Iterable[dict[str, object]], labels: Iterable[str]) -> list[str]:
+    called = {module["label"] for module in timing if module["count"]}
+    return [label for label in labels if label not in called]

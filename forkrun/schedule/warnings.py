@@ -1,0 +1,115 @@
+"""What of a job is no error, and yet hardly meant: said once, before it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from forkrun.base.nearest import close_to
+from forkrun.config import JobConfig, OutputConfig, OutputMode
+from forkrun.rundir.output_content import OutputContent
+
+if TYPE_CHECKING:
+    from forkrun.modules.base import PythonModule
+
+
+@dataclass(frozen=True)
+class Described:
+    """A job whose modules have been constructed. `modules`: those in Python, by label;
+    `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
+    `branches`: of the input."""
+
+    config: JobConfig
+    modules: Mapping[str, PythonModule]
+    columns_of: Mapping[str, Sequence[str]]
+    outputs: Mapping[str, OutputContent]
+    branches: Collection[str]
+
+
+def find_warnings(job: Described) -> list[str]:
+    """One line each, with the remedy."""
+    return [
+        *_idle_producers(job),
+        *_idle_filters(job),
+        *(text for output in job.config.outputs for text in _idle_patterns(output, job)),
+        *(text for label, module in job.modules.items() for text in _not_booked(label, module)),
+    ]
+
+
+def _idle_producers(job: Described) -> Iterator[str]:
+    """Producers that nobody asks. What modules in C++ ask for is not known here."""
+    kinds = {module.label: module.type for module in job.config.modules}
+    if any(kind.startswith("cpp:") for label, kind in kinds.items() if label not in job.columns_of):
+        return
+    wanted = {name for module in job.modules.values() for name in module.consumes}
+    wanted |= {name for content in job.outputs.values() for name, _ in content.products}
+    for label, names in job.columns_of.items():
+        if names and not wanted.intersection(names):
+            yield (
+                f'module "{label}": nobody asks for its columns ({", ".join(names)}), so it does'
+                " not run; name them in `keep` of an output, or in `consumes` of a module"
+            )
+
+
+def _idle_filters(job: Described) -> Iterator[str]:
+    named = {label for labels in job.config.paths.values() for label in labels}
+    for label, module in job.modules.items():
+        if module.kind == "filter" and label not in named:
+            yield (
+                f'module "{label}": a filter on no path does not run; name it in [paths], and the'
+                " path in `paths` of an output"
+            )
+
+
+def _idle_patterns(output: OutputConfig, job: Described) -> Iterator[str]:
+    products = [name for names in job.columns_of.values() for name in names]
+    of_input = () if output.mode is OutputMode.FRIEND else job.branches
+    names = [*of_input, *products]
+    for key, patterns in (("keep", output.keep), ("drop", output.drop)):
+        for pattern in patterns:
+            if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
+                what = f'outputs "{output.label}": {key}: "{pattern}" matches nothing'
+                yield what + _similar(pattern, names)
+
+
+def _similar(pattern: str, names: Sequence[str]) -> str:
+    """The collection, or the name, that was probably meant."""
+    stem = pattern.split("*")[0].split("_")[0]
+    candidates = names if not set(pattern) & set("*?[") else {n.split("_")[0] for n in names}
+    close = close_to(pattern if candidates is names else stem, candidates)
+    return f'; did you mean "{close}"?' if close else ""
+
+
+def _not_booked(label: str, module: PythonModule) -> Iterator[str]:
+    """Histograms that a module keeps, and that nobody will ever see."""
+    if "boost_histogram" not in sys.modules:
+        return
+    import boost_histogram as bh
+
+    booked = [each.histogram for each in module.histograms().values()]
+    for name, value in vars(module.module).items():
+        if name == "_booked":
+            continue
+        found = [h for h in _values(value) if isinstance(h, bh.Histogram)]
+        if any(not any(h is other for other in booked) for h in found):
+            remedy = (
+                f'self.book("{name}", …) makes it one of the job'
+                if module.kind == "analyzer"
+                else "a forkrun.Analyzer can book and fill it"
+            )
+            yield (
+                f'module "{label}": the histogram self.{name} is not booked: what children fill'
+                f" into it is lost; {remedy}"
+            )
+
+
+def _values(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):  # no other mapping: to ask one may load what it stands for
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value
+    else:
+        yield value

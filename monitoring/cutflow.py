@@ -1,0 +1,127 @@
+"""What the filters of each path left of the events, with efficiencies and their errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from forkrun import _core
+from forkrun.rundir.ledger import Commit, CutCount
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """A fraction with the ends of its interval of 68.27 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Events left behind a filter of a path; "": at its beginning. `step`: as a fraction of those
+    before the filter, `total`: of those at the beginning of the path; None of nothing. The same
+    for sums of weights, None if no weight is named or the sum is not finite; `sum_weights2`: of
+    their squares."""
+
+    after: str
+    n_events: int
+    step: Efficiency | None
+    total: Efficiency | None
+    sum_weights: float | None = None
+    sum_weights2: float | None = None
+    weighted_step: Efficiency | None = None
+    weighted_total: Efficiency | None = None
+
+
+@dataclass(frozen=True)
+class PathCutflow:
+    """`n_units_missing`: committed without counts, as before they were asked for."""
+
+    path: str
+    cuts: tuple[Cut, ...]
+    n_units_missing: int = 0
+
+
+def summarize_cutflow(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:
+    """The sum over all commits; a path whose filters were not the same in all has none."""
+    counted = [commit for commit in ledger if commit.cutflow]
+    n_missing = sum(commit.n_units for commit in ledger if not commit.cutflow)
+    names = dict.fromkeys(path for commit in counted for path in commit.cutflow or {})
+    flows = []
+    for path in names:
+        parts = [(commit.cutflow or {}).get(path, []) for commit in counted]
+        if len({tuple(_key(count) for count in part) for part in parts}) == 1:
+            cuts = _cuts([_sum(column) for column in zip(*parts, strict=True)])
+            flows.append(PathCutflow(path, cuts, n_missing))
+    return tuple(flows)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    after: str
+    n: int
+    w: float | None
+    w2: float | None
+
+
+def _key(count: CutCount) -> tuple[str, bool]:
+    return count.after, count.weights is None
+
+
+def _sum(counts: Sequence[CutCount]) -> _Sum:
+    n_events = sum(count.n_events for count in counts)
+    if counts[0].weights is None:
+        return _Sum(counts[0].after, n_events, None, None)
+    total = _core.ExactSums(2, 1)
+    for count in counts:
+        words = np.array(count.weights, dtype=np.uint64)
+        total.merge(_core.ExactSums.unpacked(words, 2, 1))
+    (w,), (w2,) = total.rounded().tolist()
+    if not math.isfinite(w2):
+        return _Sum(counts[0].after, n_events, None, None)
+    return _Sum(counts[0].after, n_events, w, w2)
+
+
+def _cuts(sums: Iterable[_Sum]) -> tuple[Cut, ...]:
+    cuts: list[Cut] = []
+    first = before = None
+    for each in sums:
+        first, before = first or each, before or each
+        cuts.append(
+            Cut(
+                each.after, each.n, wilson(each.n, before.n), wilson(each.n, first.n), each.w,
+                each.w2, _weighted(each, before), _weighted(each, first),
+            )
+        )  # fmt: skip
+        before = each
+    return tuple(cuts)
+
+
+def wilson(n_passed: int, n_all: int) -> Efficiency | None:
+    """The fraction with the ends of Wilson's interval for one standard deviation, which stays
+    within 0 and 1 also at the ends; None of nothing."""
+    if not n_all:
+        return None
+    fraction = n_passed / n_all
+    centre = (fraction + 1 / (2 * n_all)) / (1 + 1 / n_all)
+    half = math.sqrt(fraction * (1 - fraction) / n_all + 1 / (4 * n_all**2)) / (1 + 1 / n_all)
+    low = 0.0 if n_passed == 0 else centre - half
+    high = 1.0 if n_passed == n_all else centre + half
+    return Efficiency(fraction, low, high)
+
+
+def _weighted(passed: _Sum, all_: _Sum) -> Efficiency | None:
+    """The fraction of the sum of weights, and one standard deviation: what passed and what did not
+    are independent sums of weights."""
+    if passed.w is None or not all_.w or passed.w2 is None or all_.w2 is None:
+        return None
+    fraction = passed.w / all_.w
+    failed_w2 = max(all_.w2 - passed.w2, 0.0)
+    variance = ((1 - fraction) ** 2 * passed.w2 + fraction**2 * failed_w2) / all_.w**2
+    error = math.sqrt(variance)
+    return Efficiency(fraction, fraction - error, fraction + error)
