@@ -24,6 +24,7 @@ FLOORS = (
     ("child",),
     ("parent",),
     ("api", "studies"),
+    ("analysis",),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -85,6 +85,6 @@ def print_result(result: Result, quiet: bool) -> int:
         with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text
             print(report.read_text(encoding="utf-8"), end="")
-        for file in [*result.outputs.values(), *filter(None, [result.histograms])]:
+        for file in [*result.outputs.values(), *filter(None, [result.histogram_file])]:
             print(file)
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0

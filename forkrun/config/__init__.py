@@ -2,6 +2,7 @@
 
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
+    AxisConfig,
     CheckConditions,
     Distribution,
     Executor,
@@ -25,6 +26,7 @@ from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
     "ArrayConfig",
+    "AxisConfig",
     "CheckConditions",
     "ConditionConfig",
     "Distribution",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import awkward as ak
@@ -15,6 +15,8 @@ from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
+from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
+from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
 from forkrun.rundir.histogram_sums import check_names
 
@@ -42,10 +44,14 @@ class EventBlock:
     """Consecutive events of one IOV. `block["Muon_pt"]` is a column that the module consumes: a
     NumPy array (n_events,) or, where events have any number of values, an Awkward Array
     (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
-    they are held. Columns can only be asked for while the module is called."""
+    they are held. Columns can only be asked for while the module is called. `block.Muon`: the
+    objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
+    `block["nMuon"]`."""
 
-    def __init__(self, core: _core.Block) -> None:
+    def __init__(self, core: _core.Block, columns: Reader | None = None) -> None:
         self._core = core
+        self._reader = columns or ModuleColumns.of_names(())
+        self._objects: dict[str, ak.Array] = {}
         self._columns: dict[str, Column] = {}
         self._selected: SelectedEvents | None = None
         self._random: BlockRandom | None = None
@@ -55,8 +61,37 @@ class EventBlock:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
-            self._columns[name] = _as_array(self._core.column(name))
+            self._columns[name] = _as_array(self.plain(name))
         return self._columns[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._reader.known.collection(name):
+            return self.objects(name)
+        if name in self._reader.known.types:
+            return self[name]
+        raise NoSuchNameError(self._reader.no_attribute(name))
+
+    def plain(self, column: str) -> Any:
+        """Values, or (offsets, values) of a jagged column."""
+        try:
+            return self._core.column(column)
+        except KeyError as error:
+            if isinstance(error, NoSuchColumnError):
+                raise
+            raise NoSuchColumnError(self._reader.not_read(column, error.args[0])) from None
+
+    def objects(self, name: str) -> ak.Array:
+        """The objects of a collection: `block.objects("Muon")` is `block.Muon`."""
+        if name not in self._objects:
+            self._objects[name] = self._reader.objects(self, name)
+        return self._objects[name]
+
+    def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
+        """(n_events + 1,) where each event's objects begin; None if nothing of them is read."""
+        found: npt.NDArray[np.int64] | None = self._reader.offsets(self, name)
+        return found
 
     @property
     def run(self) -> int:
@@ -131,17 +166,28 @@ class EventBlock:
 
 
 class SelectedEvents:
-    """The events of a block that an analyzer's path has left; columns are copies."""
+    """The events of a block that an analyzer's path has left: `selected["Muon_pt"]`,
+    `selected.Muon`, `selected.runs`."""
 
     def __init__(self, block: EventBlock) -> None:
         self._block = block
         self.mask = block.mask
+        self._is_all = bool(self.mask.all())
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
 
     def __getitem__(self, name: str) -> Column:
-        return self._block[name][self.mask]
+        return self._left(self._block[name])
+
+    def __getattr__(self, name: str) -> Any:
+        """Objects of a collection, a column, or `runs`, `lumis`, `events`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._left(getattr(self._block, name))
+
+    def _left(self, values: Any) -> Any:
+        return values if self._is_all else values[self.mask]
 
 
 class Module:
@@ -151,7 +197,8 @@ class Module:
     end_job(), begin_iov(iov), end_iov(iov), begin_run(run), end_run(run), begin_lumi(run, lumi),
     end_lumi(run, lumi)."""
 
-    consumes: Sequence[str] = ()
+    consumes: Sequence[str] | None = None
+    """None: found out with the first events, as what the module then reads."""
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
     one_lumi: bool = False
@@ -164,9 +211,10 @@ class Module:
 
 class Producer(Module):
     """Makes columns. `produces`: their types by name, such as {"Dimuon_mass": "float32"} for one
-    value per event or {"GoodMuon_pt": "float32[]"} for any number."""
+    value per event or {"GoodMuon_pt": "float32[]"} for any number; None: found out with the first
+    events."""
 
-    produces: Mapping[str, str] = MappingProxyType({})
+    produces: Mapping[str, str] | None = None
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
@@ -232,8 +280,11 @@ class PythonModule:
         if not isinstance(self._conditions, ModuleConditions):
             self._conditions = ModuleConditions(Conditions.of_values({}))
         self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
-        self.consumes = list(module.consumes)
-        self.produces = dict(module.produces) if isinstance(module, Producer) else {}
+        produces = module.produces if isinstance(module, Producer) else {}
+        self.is_declared = module.consumes is not None and produces is not None
+        self.consumes = list(module.consumes or ())
+        self.produces = dict(produces or {})
+        self.columns: Reader = ModuleColumns.of_names(self.consumes)
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
 
@@ -258,18 +309,41 @@ class PythonModule:
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
         try:
-            return method(EventBlock(block))
+            return method(EventBlock(block, self.columns))
         except Exception as error:
             self._conditions.raise_for_write(error)
             raise
 
+    @property
+    def wants_one_lumi(self) -> bool:
+        """Whether its blocks are of one lumi each."""
+        return self.one_lumi or any(
+            hasattr(self.module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
+        )
+
+    def call(self, method: str, block: Any) -> Any:
+        """What the user's method gives. `block`: the core's, or what is like it."""
+        return self._call(getattr(self.module, method), block)
+
+    def found_out(self, reads: Sequence[str], produces: Mapping[str, str] | None) -> None:
+        """Completes what the module does not declare. What it declares stays."""
+        if self.module.consumes is None:
+            self.consumes = list(reads)
+        if produces:
+            self.produces = dict(produces)
+        self.is_declared = True
+
+    def code(self) -> list[CodeType | Sequence[str]]:
+        """Code of its methods, or names that an expression has."""
+        own = getattr(self.module, "function", None)
+        methods = [own] if own else [m for m in vars(type(self.module)).values() if callable(m)]
+        codes = [getattr(m, "__code__", getattr(m, "names", ())) for m in methods]
+        return [code for code in codes if code]
+
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
-        columns = self._call(self.module.produce, block)
-        if not isinstance(columns, Mapping):
-            what = type(columns).__name__
-            raise TypeError(f"produce() returns a dict of columns, not {what}")
-        return {name: self._plain(name, column) for name, column in columns.items()}
+        columns = columns_of(self._call(self.module.produce, block))
+        return {name: self.plain(name, column) for name, column in columns.items()}
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
@@ -288,11 +362,19 @@ class PythonModule:
         for histogram in self.histograms().values():
             histogram.clear()
 
-    def _plain(self, name: str, column: Any) -> Any:
+    def plain(self, name: str, column: Any) -> Any:
         """Values, or (offsets, values) for a jagged column."""
         if not self.produces.get(name, "").endswith("[]"):
             return ak.to_numpy(column) if isinstance(column, ak.Array) else np.asarray(column)
         return _offsets_and_values(ak.Array(column), name)
+
+
+def columns_of(answer: Any) -> Mapping[str, Any]:
+    """Columns that a producer has given. Raises TypeError if it gave something else."""
+    if not isinstance(answer, Mapping):
+        what = type(answer).__name__
+        raise TypeError(f"produce() returns a dict of columns, not {what}")
+    return answer
 
 
 def _as_array(column: Any) -> Column:

@@ -56,7 +56,7 @@ def prepare(config: JobConfig, quiet: bool = True) -> PreparedJob:
     index_done_s = time.time()
     *_, n_iovs = in_flight(config.threads)
     conditions = prefetch_conditions(config.conditions, config.prefetch, plan.units, n_iovs, quiet)
-    schedule = build_schedule(config, index, conditions)
+    schedule = build_schedule(config, index, conditions, plan.units)
     return PreparedJob(
         config,
         plan,

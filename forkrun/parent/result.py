@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from forkrun.errors import InputError
+from forkrun.parent.histograms import Histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 
 
 @dataclass(frozen=True)
 class Result:
-    """`outputs`: by label the merged file, or the folder of files by lumi; `histograms`: their
-    file, None if nothing was booked; `report`: as in report.json, empty if there is none."""
+    """`outputs`: by label the merged file, or the folder of files by lumi; `histogram_file`: that
+    of the booked ones, None if nothing was booked; `report`: as in report.json, empty if there is
+    none."""
 
     run_directory: Path
     outputs: dict[str, Path]
-    histograms: Path | None
+    histogram_file: Path | None
     report: dict[str, Any]
+
+    @cached_property
+    def histograms(self) -> Histograms:
+        """The booked histograms as `hist.Hist`, by name."""
+        return Histograms(self.histogram_file)
 
     @property
     def n_events_left_out(self) -> int:

@@ -1,0 +1,85 @@
+"""Which columns a module reads, and what it is told when it asks for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from forkrun.base.nearest import suggestion
+from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
+
+
+class Reader(Protocol):
+    """What an event block asks for columns."""
+
+    @property
+    def known(self) -> Columns:
+        """All columns of the job."""
+
+    def objects(self, block: Any, name: str) -> Any:
+        """The objects of a collection. Raises AttributeError, KeyError."""
+
+    def offsets(self, block: Any, name: str) -> Any:
+        """(n_events + 1,) of a collection; None if no column of it can be read."""
+
+    def not_read(self, column: str, message: str) -> str:
+        """What is said of a column that the module may not read."""
+
+    def no_attribute(self, name: str) -> str:
+        """What is said of a name that is neither a collection nor a column."""
+
+
+@dataclass(frozen=True)
+class ModuleColumns:
+    """`known`: all columns of the job; `read`: those of the module; `n_tried`: number of events
+    with which these were found out, None if they are declared."""
+
+    known: Columns
+    read: frozenset[str]
+    n_tried: int | None = None
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> ModuleColumns:
+        """A module that knows nothing but what it reads."""
+        return cls(Columns({}), frozenset(names))
+
+    def objects(self, block: Any, name: str) -> Any:
+        """The objects of a collection, with a field for each column that is read."""
+        from forkrun.modules.objects.records import make_objects
+
+        collection = self.known.collection(name)
+        if collection is None:
+            raise NoSuchNameError(self.no_attribute(name))
+        columns = {f: column for f, column in collection.columns.items() if column in self.read}
+        if not columns:
+            some = next(iter(collection.columns.values()))
+            raise NoSuchColumnError(self.not_read(some, f"the module reads no column of {name}"))
+        return make_objects(block, collection, columns)
+
+    def offsets(self, block: Any, name: str) -> Any:
+        """(n_events + 1,) of a collection; None if no column of it is read."""
+        collection = self.known.collection(name)
+        if collection is None or not collection.is_jagged:
+            return None
+        column = next((c for c in collection.columns.values() if c in self.read), None)
+        return block.plain(column)[0] if column else None
+
+    def not_read(self, column: str, message: str) -> str:
+        """What is said of a column that the module may not read."""
+        if self.n_tried is None:
+            return message
+        return (
+            f'"{column}" was not read with the first {self.n_tried:,} events, by which forkrun'
+            f" finds out what a module reads; declare it: consumes = (…, {column!r})"
+        )
+
+    def no_attribute(self, name: str) -> str:
+        """What is said of a name that is neither a collection nor a column."""
+        return no_such_name(name, self.known)
+
+
+def no_such_name(name: str, known: Columns) -> str:
+    """What is said of a name that is neither a collection nor a column."""
+    names = [*known.names, *known.types]
+    return f'neither the input nor a module has "{name}"' + suggestion(name, names)
