@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
@@ -38,12 +38,19 @@ class Job(JobPath):
         super().__init__(MAIN, {}, [])
         self._paths: dict[str, JobPath] = {MAIN: self}
         given = [files] if isinstance(files, str | Path) else list(files)
-        source = {"files": [str(file) for file in given], "tree": tree}
-        self._sections = {
-            **sections,
-            "job": {"name": name, **sections.get("job", {})},
-            "source": {**source, **sections.get("source", {})},
+        self._sections: dict[str, Any] = {
+            "job": {"name": name},
+            "source": {"files": [str(file) for file in given], "tree": tree},
         }
+        self.configure(**sections)
+
+    def configure(self, **sections: Any) -> Self:
+        """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
+        for section, keys in sections.items():
+            before = self._sections.get(section)
+            both = isinstance(before, dict) and isinstance(keys, dict)
+            self._sections[section] = {**before, **keys} if both else keys
+        return self
 
     def path(self, name: str) -> JobPath:
         """A path of its own, which begins with all events; the same one for the same name."""
