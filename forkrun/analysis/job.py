@@ -48,8 +48,8 @@ class Job(JobPath):
         """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
         for section, keys in sections.items():
             before = self._sections.get(section)
-            both = isinstance(before, dict) and isinstance(keys, dict)
-            self._sections[section] = {**before, **keys} if both else keys
+            is_table = isinstance(before, dict) and isinstance(keys, dict)
+            self._sections[section] = {**(before or {}), **keys} if is_table else keys
         return self
 
     def path(self, name: str) -> JobPath:

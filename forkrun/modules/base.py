@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import awkward as ak
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
+from forkrun.modules.code_names import names_in
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
@@ -72,6 +72,13 @@ class EventBlock:
         if name in self._reader.known.types:
             return self[name]
         raise NoSuchNameError(self._reader.no_attribute(name))
+
+    def forget(self) -> None:
+        """Lets go of all columns, when the call is over: objects know their block, and it them, so
+        that they would stay in memory until Python looks for such circles."""
+        self._columns.clear()
+        self._objects.clear()
+        self._selected = None
 
     def plain(self, column: str) -> Any:
         """Values, or (offsets, values) of a jagged column."""
@@ -308,11 +315,14 @@ class PythonModule:
 
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
+        events = EventBlock(block, self.columns)
         try:
-            return method(EventBlock(block, self.columns))
+            return method(events)
         except Exception as error:
             self._conditions.raise_for_write(error)
             raise
+        finally:
+            events.forget()
 
     @property
     def wants_one_lumi(self) -> bool:
@@ -333,12 +343,11 @@ class PythonModule:
             self.produces = dict(produces)
         self.is_declared = True
 
-    def code(self) -> list[CodeType | Sequence[str]]:
-        """Code of its methods, or names that an expression has."""
+    def names(self) -> set[str]:
+        """Names and texts in the code of its methods, or in its expression."""
         own = getattr(self.module, "function", None)
         methods = [own] if own else [m for m in vars(type(self.module)).values() if callable(m)]
-        codes = [getattr(m, "__code__", getattr(m, "names", ())) for m in methods]
-        return [code for code in codes if code]
+        return {name for method in methods for name in names_in(method)}
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)

@@ -270,7 +270,10 @@ def _describe_columns(
     for module in modules.values():
         is_found = module.module.consumes is None
         tried = n_tried if is_found else None
-        module.columns = ModuleColumns(known, frozenset(module.consumes), tried)
+        columns = ModuleColumns(known, frozenset(module.consumes), tried)
+        with step("vector was imported"), importing():
+            columns.load_vectors(None if is_found else module.names())
+        module.columns = columns
 
 
 def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:

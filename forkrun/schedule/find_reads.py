@@ -4,10 +4,9 @@ events of the job, in a forked copy of this process, which then ends."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
-from types import CodeType
 from typing import Any
 
 from forkrun.config import JobConfig
@@ -49,8 +48,12 @@ def find_reads(
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or events.is_all:
             break
-    _complete(modules, found, types)
+    _complete(modules, found, types, _rule(config))
     return n
+
+
+def _rule(config: JobConfig) -> NamingRule:
+    return NamingRule(config.source.collections, config.source.fields)
 
 
 def _try(
@@ -92,7 +95,7 @@ def _work(
 ) -> None:
     if with_callbacks:
         _begin(modules, events)
-    rule = NamingRule(config.source.collections, config.source.fields)
+    rule = _rule(config)
     trial = Trial(
         modules, config.paths, elsewhere, rule, events, iov,
         lambda found: say(asdict(found)), with_callbacks,
@@ -118,7 +121,10 @@ def _begin(modules: Mapping[str, PythonModule], events: FirstEvents) -> None:
 
 
 def _complete(
-    modules: Mapping[str, PythonModule], found: Mapping[str, Finding], types: Mapping[str, str]
+    modules: Mapping[str, PythonModule],
+    found: Mapping[str, Finding],
+    types: Mapping[str, str],
+    rule: NamingRule,
 ) -> None:
     made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
     known = {**types, **made}
@@ -131,32 +137,20 @@ def _complete(
         elif module.kind == "producer" and not module.produces:
             problems.append(f'module "{label}": declare `produces`: it could not be found out')
         else:
-            module.found_out(_named_in(module.code(), known), None)
+            module.found_out(_named_in(module.names(), known, rule), None)
     if problems:
         raise ConfigError(problems)
 
 
-def _named_in(codes: Sequence[CodeType | Sequence[str]], types: Mapping[str, str]) -> list[str]:
+def _named_in(names: set[str], types: Mapping[str, str], rule: NamingRule) -> list[str]:
     """Columns that a module's code names: for one that none of the first events has reached."""
-    names = {name for code in codes for name in _names(code)}
-    known = Columns(types)
+    known = Columns(types, rule)
+    collections = [known.collection(name) for name in names]
     fields = {
-        collection.columns[field]
-        for name in names
-        if (collection := known.collection(name))
-        for field in collection.columns
+        column
+        for collection in collections
+        if collection
+        for field, column in collection.columns.items()
         if field in names
     }
     return [name for name in types if name in names or name in fields]
-
-
-def _names(code: CodeType | Sequence[str]) -> Iterator[str]:
-    if not isinstance(code, CodeType):
-        yield from code
-        return
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, str):
-            yield constant
-        elif isinstance(constant, CodeType):
-            yield from _names(constant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,6 +64,18 @@ class ModuleColumns:
             return None
         column = next((c for c in collection.columns.values() if c in self.read), None)
         return block.plain(column)[0] if column else None
+
+    def load_vectors(self, names: Collection[str] | None) -> None:
+        """Loads the library of vectors in this process, which children then share, if the module
+        makes some: it reads all coordinates of a collection. `names`: in its code; None: any."""
+        for name in self.known.names if names is None else {*names}.intersection(self.known.names):
+            collection = self.known.collection(name)
+            columns = collection.columns if collection else {}
+            read = {field for field, column in columns.items() if column in self.read}
+            if collection and collection.kind and collection.coordinates <= read:
+                from forkrun.modules.objects.vectors import register
+
+                register(collection.kind)
 
     def not_read(self, column: str, message: str) -> str:
         """What is said of a column that the module may not read."""
