@@ -63,7 +63,7 @@ class Step:
         if params:
             entry["params"] = params
         if self.axes:
-            entry["axes"] = self._axes()
+            entry |= {"name": self.name, "axes": self._axes()}
         if isinstance(self.weight, str):
             entry["weight"] = self.weight
         if self.is_of_program:
@@ -74,7 +74,6 @@ class Step:
         from forkrun.modules.axes import describe_axis
 
         try:
-            first, *others = [describe_axis(axis) for axis in self.axes]
+            return [describe_axis(axis) for axis in self.axes]
         except (TypeError, ValueError) as error:
             raise ConfigError(f'histogram "{self.name}": {error}') from None
-        return [{"name": self.name, **first}, *others]

@@ -255,6 +255,8 @@ class ModuleConfig(Section):
     """Names of shared resources: one module at a time runs of those that name the same one."""
     kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
     """What a function or an expression is; a class says it itself."""
+    name: Label | None = None
+    """Of a histogram; not given: the label."""
     axes: tuple[AxisConfig, ...] = ()
     """Of a histogram."""
     weight: str | None = None
@@ -271,7 +273,7 @@ class ModuleConfig(Section):
         is_class = self.type.startswith("cpp:") or (
             self.type.startswith("python:") and self.kind is None
         )
-        of_functions = ("axes", "weight", "consumes", "produces")
+        of_functions = ("name", "axes", "weight", "consumes", "produces")
         if is_class and (used := [key for key in of_functions if getattr(self, key)]):
             raise ValueError(
                 f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"

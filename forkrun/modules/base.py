@@ -48,8 +48,14 @@ class EventBlock:
     objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
     `block["nMuon"]`."""
 
-    def __init__(self, core: _core.Block, columns: Reader | None = None) -> None:
+    def __init__(
+        self,
+        core: _core.Block,
+        columns: Reader | None = None,
+        conditions: ModuleConditions | None = None,
+    ) -> None:
         self._core = core
+        self._conditions = conditions
         self._reader = columns or ModuleColumns.of_names(())
         self._objects: dict[str, ak.Array] = {}
         self._columns: dict[str, Column] = {}
@@ -165,6 +171,11 @@ class EventBlock:
         return self._selected
 
     @property
+    def conditions(self) -> Mapping[str, Any]:
+        """The conditions by label, read-only, as valid for the events."""
+        return {} if self._conditions is None else self._conditions
+
+    @property
     def random(self) -> BlockRandom:
         """Random numbers for the events: `block.random.normal(0, 1)`."""
         if self._random is None:
@@ -180,6 +191,7 @@ class SelectedEvents:
         self._block = block
         self.mask = block.mask
         self._is_all = bool(self.mask.all())
+        self.conditions = block.conditions
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
@@ -315,7 +327,7 @@ class PythonModule:
 
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
-        events = EventBlock(block, self.columns)
+        events = EventBlock(block, self.columns, self._conditions)
         try:
             return method(events)
         except Exception as error:

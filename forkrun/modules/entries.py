@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forkrun.base.user_code import bind_parameters, in_user_code
-from forkrun.conditions import Conditions
+from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.modules.base import PythonModule
@@ -57,9 +57,11 @@ def _of_function(
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,
             histograms=given.histograms, axes=[axis.described() for axis in entry.axes],
+            name=entry.name,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigError(f"{where}: {in_user_code(error)}") from None
+    module.conditions = ModuleConditions(conditions)
     module.consumes = entry.consumes
     if entry.produces is not None:
         module.produces = entry.produces  # type: ignore[attr-defined]

@@ -52,9 +52,9 @@ class FunctionAnalyzer(Analyzer):
 
 
 class FunctionHistogram(Analyzer):
-    """A histogram with the name of its first axis. `function(events, **params)` gives the values to
-    fill, of the events that the path has left: one or any number per event, or a tuple of such for
-    several axes. None is not filled. `weight`: gives one weight per event, or one per value."""
+    """A histogram of this name. `function(events, **params)` gives the values to fill, of the
+    events that the path has left: one or any number per event, or a tuple of such for several axes.
+    None is not filled. `weight`: gives one weight per event, or one per value."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ class FunctionHistogram(Analyzer):
         params: Mapping[str, Any],
         axes: Sequence[Mapping[str, Any]],
         weight: Function | None,
-        label: str,
+        name: str,
     ) -> None:
         import hist
 
         self.function, self.params, self.weight = function, params, weight
-        made = [make_axis(axis, number, label) for number, axis in enumerate(axes)]
-        self.filled = self.book(made[0].name, hist.Hist(*made, storage=hist.storage.Weight()))
+        made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]
+        self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
 
     def analyze(self, block: EventBlock) -> None:
         values = self.function(block.selected, **self.params)
@@ -86,10 +86,10 @@ class FunctionHistogram(Analyzer):
 def flattened(columns: Sequence[Any]) -> list[Any]:
     """One value per fill each: the number of an event goes with each of its list in another column;
     where one is missing none is filled."""
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return [column.ravel() for column in columns]
     if len(columns) == 1:
-        (column,) = columns
-        is_plain = isinstance(column, np.ndarray)
-        return [column.ravel() if is_plain else ak.to_numpy(ak.flatten(column, axis=None))]
+        return [ak.to_numpy(ak.flatten(columns[0], axis=None))]
     together = ak.broadcast_arrays(*columns)  # what is missing in one, is in all
     return [ak.to_numpy(ak.flatten(column, axis=None)) for column in together]
 
@@ -105,7 +105,8 @@ def make_module(kind: str, label: str, function: Function, **given: Any) -> Modu
         case "analyzer":
             module = FunctionAnalyzer(function, params, given["histograms"])
         case "histogram":
-            module = FunctionHistogram(function, params, given["axes"], given["weight"], label)
+            name = given["name"] or label
+            module = FunctionHistogram(function, params, given["axes"], given["weight"], name)
         case _:
             raise ConfigError(f'module "{label}": name its kind: filter, producer, analyzer')
     return module

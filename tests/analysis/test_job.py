@@ -177,7 +177,8 @@ params = { most = 25.0 }
 label = "plot"
 type = "expression:MET_pt"
 kind = "histogram"
-axes = [{ bins = 10, low = 0, high = 100, name = "met" }]
+name = "met"
+axes = [{ bins = 10, low = 0, high = 100 }]
 [paths]
 main = ["Soft", "good", "plot"]
 """
@@ -217,6 +218,26 @@ def test_a_module_behind_a_filter_that_leaves_nothing_still_runs(file: Path) -> 
 
     result = job.run(children=0, **QUIET)
     assert result.histograms["leading"].sum(flow=True).value == 0
+
+
+def test_functions_read_conditions_and_fill_any_axes(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "scale.json").write_text('{"factor": 2}')
+    scale = {"label": "scale", "type": "json", "file": "scale.json"}
+    job = forkrun.Job(file, forking={"distribution": "lumi"}, conditions=[scale])
+    job.filter("genWeight > 1")
+
+    @job.hist(hist.axis.Regular(10, 0, 100, name="x", label="twice MET"), weight="genWeight")
+    def twice(events: Any) -> Any:
+        return events.conditions["scale"]["factor"] * events.MET.pt
+
+    @job.hist(hist.axis.StrCategory(["few", "many"]), {"start": 0, "stop": 4})
+    def numbers(events: Any) -> Any:
+        n = ak.to_numpy(ak.num(events.Muon))
+        return np.where(n > 1, "many", "few"), n
+
+    result = job.run(children=1, **QUIET)
+    assert result.histograms["twice"].values().tolist() == [0, 0, 2, 0, 3, 0, 4, 0, 5, 0]
+    assert result.histograms["numbers"].values().tolist() == [[1, 1, 0, 0], [0, 0, 2, 1]]
 
 
 def test_what_is_declared_is_all_that_can_be_read(file: Path) -> None:
