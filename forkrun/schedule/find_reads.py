@@ -19,7 +19,7 @@ from forkrun.schedule.trial import Finding, Trial, TrialFailed
 
 _N_EVENTS = (1_000, 32_000)
 """More, where filters leave none of the first ones for a module behind them."""
-_LIMIT_S = 120.0
+_LIMIT_S = 30.0
 """Modules that hang are found by the job itself, which knows the event."""
 
 FirstOf = Callable[[int], tuple[FirstEvents, int]]
