@@ -13,7 +13,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
-from forkrun.modules.code_names import names_in
+from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
@@ -356,10 +356,13 @@ class PythonModule:
         self.is_declared = True
 
     def names(self) -> set[str]:
-        """Names and texts in the code of its methods, or in its expression."""
+        """Names and texts in the code of its methods, or in its expression, and in what it has."""
         own = getattr(self.module, "function", None)
-        methods = [own] if own else [m for m in vars(type(self.module)).values() if callable(m)]
-        return {name for method in methods for name in names_in(method)}
+        kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != __name__]
+        members = [member for kind in kinds for member in vars(kind).values()]
+        methods = [own] if own else [member for member in members if callable(member)]
+        texts = texts_in([*vars(self.module).values(), *(() if own else members)])
+        return {name for method in methods for name in names_in(method)}.union(texts)
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)

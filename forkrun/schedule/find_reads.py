@@ -13,6 +13,7 @@ from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, ModuleError
 from forkrun.fork.aside import run_aside
 from forkrun.modules.base import PythonModule
+from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
@@ -21,6 +22,9 @@ _N_EVENTS = (1_000, 32_000)
 """More, where filters leave none of the first ones for a module behind them."""
 _LIMIT_S = 30.0
 """Modules that hang are found by the job itself, which knows the event."""
+
+_BY_NUMBER = {"getattr", "objects"}
+"""Ways to columns whose names are computed."""
 
 FirstOf = Callable[[int], tuple[FirstEvents, int]]
 """Gives the first n events of the job, and their IOV."""
@@ -39,6 +43,9 @@ def find_reads(
     a column that there is not."""
     if all(module.is_declared for module in modules.values()):
         return None
+    _leave_out(modules, types)
+    if all(module.is_declared for module in modules.values()):
+        return None
     found: dict[str, Finding] = {}
     n = 0
     for n_most in _N_EVENTS:
@@ -50,6 +57,19 @@ def find_reads(
             break
     _complete(modules, found, types, _rule(config))
     return n
+
+
+def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) -> None:
+    """Takes classes that mention no column as those that read none: they are not called, whatever
+    they would do."""
+    columns = [*types, *(name for module in modules.values() for name in module.produces)]
+    is_known = all(m.produces for m in modules.values() if m.kind == "producer")
+    for module in modules.values():
+        is_class = not hasattr(module.module, "function")
+        if is_known and is_class and not module.is_declared:
+            names = module.names()
+            if not mentions(names, columns) and not names & _BY_NUMBER:
+                module.found_out([], None)
 
 
 def _rule(config: JobConfig) -> NamingRule:

@@ -16,6 +16,7 @@ import uproot
 
 import forkrun
 from forkrun.analysis.code_digest import code_digest
+from forkrun.modules.code_names import mentions
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command
@@ -315,3 +316,18 @@ def test_what_a_job_read_is_in_its_configuration_as_given(file: Path) -> None:
     assert described["source"]["files"] == [str(file)]
     assert described["modules"][0]["type"] == "expression:MET_pt"
     assert repr(job) == "Job(1 files, 1 modules, 1 paths)"
+
+
+@pytest.mark.parametrize(
+    ("names", "is_mentioned"),
+    [
+        ({"Muon_pt"}, True),
+        ({"Muon", "pt"}, True),
+        ({"_pt", "collection"}, True),
+        ({"Muon_"}, True),
+        ({"n_events", "until", "ht"}, False),
+        (set(), False),
+    ],
+)
+def test_a_class_that_mentions_no_column_is_not_tried(names: set[str], is_mentioned: bool) -> None:
+    assert mentions(names, ["Muon_pt", "MET_pt", "event"]) is is_mentioned
