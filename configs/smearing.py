@@ -24,6 +24,7 @@ class BootstrapWeights(forkrun.Producer):
     """BootstrapWeight : (n_events, n) int32, Poisson numbers of mean 1: the weights of the event in
     n samples drawn from this one with replacement."""
 
+    consumes = ()
     produces = {"BootstrapWeight": "int32[]"}
 
     def __init__(self, n: int = 20) -> None:

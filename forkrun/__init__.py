@@ -1,7 +1,9 @@
 """forkrun: event data processed in forked children that share memory.
 
     import forkrun
-    result = forkrun.load("job.toml").run(children=4)
+    job = forkrun.Job("sample.root")
+    job.filter("nMuon >= 2").hist("Muon_pt", (50, 0, 200))
+    result = job.run(children=4)
 
 Modules derive from `forkrun.Producer`, `forkrun.Filter` or `forkrun.Analyzer`. Names are imported
 when they are first used: the command line must first keep NumPy's libraries from making threads.
@@ -13,7 +15,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from forkrun.api import Job, load, merge_files
+    from forkrun.analysis.job import Job
+    from forkrun.api import LoadedJob, load, merge_files
     from forkrun.conditions import BinnedTable, ConditionsProvider, Iov, OnnxModel
     from forkrun.errors import (
         ConfigError,
@@ -32,7 +35,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "forkrun.api": ("Job", "load", "merge_files"),
+    "forkrun.analysis.job": ("Job",),
+    "forkrun.api": ("LoadedJob", "load", "merge_files"),
     "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
     "forkrun.errors": (
         "ConfigError",
@@ -63,6 +67,7 @@ __all__ = [
     "Iov",
     "Job",
     "JobError",
+    "LoadedJob",
     "ModuleError",
     "OnnxModel",
     "OutputError",

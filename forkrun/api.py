@@ -1,4 +1,4 @@
-"""The public API: load a job, run it, merge files."""
+"""The public API: load a job, run it, merge files. Jobs that are built in Python: analysis/."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,20 @@ from forkrun.config.auto_children import AUTO, children_for
 from forkrun.errors import EVENTS_LEFT_OUT, JobError
 from forkrun.fork.failure import read_failure
 from forkrun.merge import merge_files
+from forkrun.modules.given import Given, giving
+from forkrun.modules.handing_over import handing_over
 from forkrun.parent.result import Result
 
-__all__ = ["Job", "default_run_directory", "load", "merge_files"]
+__all__ = ["LoadedJob", "default_run_directory", "load", "merge_files"]
 
 
 @dataclass(frozen=True)
-class Job:
-    """A checked configuration, ready to run."""
+class LoadedJob:
+    """A checked configuration, ready to run. `given`: what the running program itself has of its
+    modules, by their type."""
 
     config: JobConfig
+    given: Mapping[str, Given] = field(default_factory=dict)
 
     def run(
         self,
@@ -55,8 +59,10 @@ class Job:
         if config.forking.children == 0:
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
-            return run_job(config, folder, force=force, quiet=quiet, plots=plots)
-        return _run_in_clean_parent(config, folder.absolute(), _flags(force, quiet, plots))
+            with giving(self.given):
+                return run_job(config, folder, force=force, quiet=quiet, plots=plots)
+        flags = _flags(force, quiet, plots)
+        return _run_in_clean_parent(config, self.given, folder.absolute(), flags)
 
     def _with(self, children: int | None, threads: int | None) -> JobConfig:
         raw = self.config.model_dump(mode="json")
@@ -72,10 +78,10 @@ class Job:
         return validate(raw, "Job.run")
 
 
-def load(file: str | Path, **sections: Any) -> Job:
+def load(file: str | Path, **sections: Any) -> LoadedJob:
     """The job described by a TOML or JSON file. Keywords replace what it says:
     `load("x.toml", source={"files": ["a.root"]})`. Raises ConfigError with every problem."""
-    return Job(read_config(file, _settings(sections)))
+    return LoadedJob(read_config(file, _settings(sections)))
 
 
 def _settings(sections: dict[str, Any]) -> Sequence[tuple[str, Any]]:
@@ -98,15 +104,23 @@ def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
     return ["--force"] * force + ["--quiet"] * quiet + drawn[plots]
 
 
-def _run_in_clean_parent(config: JobConfig, folder: Path, flags: list[str]) -> Result:
-    """Runs the job in a process of its own: only one with a single thread may fork."""
-    with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
+def _run_in_clean_parent(
+    config: JobConfig, given: Mapping[str, Given], folder: Path, flags: list[str]
+) -> Result:
+    """Runs the job in a process of its own: only one with a single thread may fork. Functions that
+    it cannot import come to it through an anonymous file."""
+    own = {kind: each for kind, each in given.items() if kind.startswith("given:")}
+    with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
         command = [sys.executable, "-m", "forkrun", "run", str(config_file), "-o", str(folder)]
-        command += flags
-        environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(failure)}
-        status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+        environment = {**os.environ, **handed.environment, "FORKRUN_FAILURE_FILE": str(failure)}
+        status = subprocess.run(
+            [*command, *flags],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=handed.descriptors,
+        ).returncode
         error = read_failure(failure)
     if error:
         raise error

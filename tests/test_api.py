@@ -45,7 +45,7 @@ def test_a_program_with_threads_runs_a_job_in_a_clean_parent(
     run = tmp_path / "run"
     result = forkrun.load(job_file).run(children=2, output=run, quiet=True, plots=False)
     assert result.outputs == {"events": tmp_path / "run/output/events.root"}
-    assert result.histograms == tmp_path / "run/output/histograms.root"
+    assert result.histogram_file == tmp_path / "run/output/histograms.root"
     with uproot.open(result.outputs["events"]) as file:
         n_events = file["Events"].num_entries
         assert n_events == sum(n % 5 == 4 and n % 7 != 0 for n in range(1, 121))

@@ -25,6 +25,7 @@ FLOORS = (
     ("parent",),
     ("studies", "batch"),
     ("api",),
+    ("analysis",),
     ("cli",),
     ("__init__", "__main__"),
 )

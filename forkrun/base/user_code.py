@@ -100,14 +100,26 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 def _validated(
     function: Callable[..., Any], params: Mapping[str, Any], what: str
 ) -> tuple[dict[str, Any], list[str]]:
-    hints = inspect.get_annotations(function, eval_str=True)
+    hints = inspect.get_annotations(function)
     values, problems = dict(params), []
     for name in [name for name in values if name in hints]:
         try:
-            values[name] = pydantic.TypeAdapter(hints[name]).validate_python(params[name])
+            hint = _evaluated(hints[name], function)
+            values[name] = pydantic.TypeAdapter(hint).validate_python(params[name])
         except pydantic.ValidationError as error:
             problems.append(what.format(name) + error.errors()[0]["msg"])
     return values, problems
+
+
+def _evaluated(hint: Any, function: Callable[..., Any]) -> Any:
+    """An annotation; anything if it is a text that means nothing where the function is now: its
+    names were imported for type checkers alone, or left behind in another process."""
+    if not isinstance(hint, str):
+        return hint
+    try:
+        return eval(hint, dict(function.__globals__))
+    except (NameError, AttributeError):
+        return Any
 
 
 _REMEDIES = (

@@ -89,8 +89,5 @@ def print_result(result: Result, quiet: bool) -> int:
         with contextlib.suppress(OSError):  # why it could not be written has been said
             report = RunDirectory(result.run_directory).report_text
             print(report.read_text(encoding="utf-8"), end="")
-        accumulators = RunDirectory(result.run_directory).accumulators
-        others = [result.histograms, accumulators if accumulators.exists() else None]
-        for file in [*result.outputs.values(), *filter(None, others)]:
-            print(file)
+        print(*result.files, sep="\n")
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0

@@ -3,6 +3,7 @@
 from forkrun.config.batch import BatchConfig, BatchSystem
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
+    AxisConfig,
     CheckConditions,
     Distribution,
     Executor,
@@ -26,6 +27,7 @@ from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [
     "ArrayConfig",
+    "AxisConfig",
     "BatchConfig",
     "BatchSystem",
     "CheckConditions",

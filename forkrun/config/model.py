@@ -82,8 +82,14 @@ _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of 
 
 InFlight = Annotated[Count, _IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
-ModuleType = Annotated[str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+)$")]
+ModuleType = Annotated[
+    str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:\w+|expression:[^\x00]+)$")
+]
+CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
 Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
+
+
+_EXPRESSION_KINDS = ("filter", "producer", "histogram")
 
 
 class JobSection(Section):
@@ -108,6 +114,10 @@ class SourceConfig(Section):
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
     event_branch: str = "event"
+    collections: CollectionPattern = "{collection}_{field}"
+    """How columns of objects are named."""
+    fields: dict[str, str] = {}
+    """Names that modules see instead of those of the input's fields: {"PT" = "pt"}."""
     lumi_mask: str | None = None
     """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
     max_events: Count | None = None
@@ -195,6 +205,44 @@ class ThreadsConfig(Section):
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
 
 
+class AxisConfig(Section):
+    """[[modules.axes]]: of a histogram: bins, low and high; edges; start and stop; or
+    categories."""
+
+    bins: Positive | None = None
+    low: float | None = None
+    high: float | None = None
+    log: Flag = False
+    """Bins of equal width in the logarithm."""
+    edges: tuple[float, ...] = ()
+    start: int | None = None
+    stop: int | None = None
+    """Integers from start to stop - 1."""
+    categories: tuple[str, ...] | tuple[int, ...] = ()
+    growth: Flag = False
+    """Other categories get bins of their own."""
+    name: str = ""
+    label: str = ""
+
+    @model_validator(mode="after")
+    def _has_bins(self) -> Self:
+        forms = (
+            None not in (self.bins, self.low, self.high),
+            len(self.edges) > 1,
+            None not in (self.start, self.stop),
+            bool(self.categories) or self.growth,
+        )
+        if sum(forms) != 1:
+            raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
+        return self
+
+    def described(self) -> dict[str, Any]:
+        """What is set."""
+        return self.model_dump(exclude_defaults=True) | (
+            {"categories": self.categories} if self.growth else {}
+        )
+
+
 class ModuleConfig(Section):
     """[[modules]]: a producer, filter or analyzer."""
 
@@ -209,10 +257,41 @@ class ModuleConfig(Section):
     """C++ modules: one object for all blocks in flight, or one for each."""
     resources: Texts = ()
     """Names of shared resources: one module at a time runs of those that name the same one."""
+    kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
+    """What a function or an expression is; a class says it itself."""
+    name: Label | None = None
+    """Of a histogram; not given: the label."""
+    axes: tuple[AxisConfig, ...] = ()
+    """Of a histogram."""
+    weight: str | None = None
+    """Of a histogram: an expression."""
+    consumes: tuple[str, ...] | None = None
+    """Columns that a function reads; not given: found out with the first events."""
+    produces: dict[str, str] | None = None
+    """Types of the columns that a function makes; not given: found out."""
+    code: str | None = None
+    """Digest of a function that is given by a running program."""
+
+    @model_validator(mode="after")
+    def _is_of_its_kind(self) -> Self:
+        is_class = self.type.startswith("cpp:") or (
+            self.type.startswith("python:") and self.kind is None
+        )
+        of_functions = ("name", "axes", "weight", "consumes", "produces")
+        if is_class and (used := [key for key in of_functions if getattr(self, key)]):
+            raise ValueError(
+                f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"
+                " itself what it consumes and produces"
+            )
+        if self.type.startswith("expression:") and self.kind not in _EXPRESSION_KINDS:
+            raise ValueError('an expression needs kind = "filter", "producer" or "histogram"')
+        if self.kind == "histogram" and not self.axes:
+            raise ValueError("a histogram needs axes: [{ bins = 50, low = 0, high = 200 }]")
+        return self
 
     @model_validator(mode="after")
     def _is_cpp(self) -> Self:
-        if self.type.startswith("python:") and (
+        if not self.type.startswith("cpp:") and (
             self.concurrency is not None or self.instances or self.resources
         ):
             raise ValueError(

@@ -19,7 +19,9 @@ Raw = Mapping[str, Any]
 
 _BOUND_FORM = 'RUN or "RUN:LUMI"'
 _FORMS = {
-    "modules.type": '"python:FILE.py:CLASS", "python:PACKAGE.MODULE:CLASS" or "cpp:CLASS"',
+    "modules.type": '"python:FILE.py:NAME", "python:PACKAGE.MODULE:NAME", "cpp:CLASS" or'
+    ' "expression:EXPRESSION"',
+    "source.collections": '"{collection}_{field}"',
     "conditions.type": f'{", ".join(CONDITION_TYPES)} or "python:FILE.py:NAME"',
     "conditions.iovs.since": _BOUND_FORM,
     "conditions.iovs.until": _BOUND_FORM,
@@ -43,6 +45,8 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
         return "there is no such key" + suggestion(
             str(location[-1]), _keys_at(location[:-1], model)
         )
+    if kind == "missing" and location[0] == "modules" and location[-1] == "label":
+        return "this key is required: no name follows from the type, or another module has it"
     if kind == "missing":
         return "this key is required"
     if kind == "string_pattern_mismatch":

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
 from forkrun.config.model import JobConfig
+from forkrun.config.module_labels import with_labels
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
@@ -24,7 +25,7 @@ def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> J
     """The configuration in a TOML or JSON file, with `settings` (dotted key, value) replacing
     what it says. Raises ConfigError with every problem found."""
     path = Path(file)
-    raw = anchor_all(_parse(path), path.resolve().parent)
+    raw = with_labels(anchor_all(_parse(path), path.resolve().parent))
     for key, value in settings:
         apply_setting(raw, key, value)
     return validate(raw, str(file), [key for key, _ in settings])
@@ -65,6 +66,7 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
         check_value(raw)
     except ValueError as error:
         raise ConfigError(f"{file}: {error}") from None
+    raw = with_labels(raw)
     problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:

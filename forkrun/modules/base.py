@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import awkward as ak
@@ -14,9 +13,12 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
+from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.columns import jagged_array
+from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
+from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
-from forkrun.modules.returned import columns_of, explain_column, mask_of, taken
+from forkrun.modules.returned import columns_of, mask_of, taken
 from forkrun.rundir.accumulators import Total, add, total_of
 from forkrun.rundir.histogram_sums import check_names
 
@@ -29,16 +31,6 @@ T = TypeVar("T")
 H = TypeVar("H", bound="hist.BaseHist")
 Kind = Literal["producer", "filter", "analyzer"]
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
-
-
-class ColumnError(KeyError):
-    """A module asked for a column that it does not consume. Its text gets the rest of the sentence
-    where it is known what there is."""
-
-    explanation = "is not in `consumes` of the module"
-
-    def __str__(self) -> str:
-        return f'"{self.args[0]}" {self.explanation}'
 
 
 class LumiRange(NamedTuple):
@@ -54,10 +46,20 @@ class EventBlock:
     """Consecutive events of one IOV. `block["Muon_pt"]` is a column that the module consumes: a
     NumPy array (n_events,) or, where events have any number of values, an Awkward Array
     (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
-    they are held. Columns can only be asked for while the module is called."""
+    they are held. Columns can only be asked for while the module is called. `block.Muon`: the
+    objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
+    `block["nMuon"]`."""
 
-    def __init__(self, core: _core.Block) -> None:
+    def __init__(
+        self,
+        core: _core.Block,
+        columns: Reader | None = None,
+        conditions: ModuleConditions | None = None,
+    ) -> None:
         self._core = core
+        self._conditions = conditions
+        self._reader = columns or ModuleColumns.of_names(())
+        self._objects: dict[str, ak.Array] = {}
         self._columns: dict[str, Column] = {}
         self._selected: SelectedEvents | None = None
         self._random: BlockRandom | None = None
@@ -67,12 +69,44 @@ class EventBlock:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
-            try:
-                column = self._core.column(name)
-            except KeyError:
-                raise ColumnError(name) from None
-            self._columns[name] = _as_array(column)
+            self._columns[name] = _as_array(self.plain(name))
         return self._columns[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._reader.known.collection(name):
+            return self.objects(name)
+        if name in self._reader.known.types:
+            return self[name]
+        raise NoSuchNameError(self._reader.no_attribute(name))
+
+    def forget(self) -> None:
+        """Lets go of all columns, when the call is over: objects know their block, and it them, so
+        that they would stay in memory until Python looks for such circles."""
+        self._columns.clear()
+        self._objects.clear()
+        self._selected = None
+
+    def plain(self, column: str) -> Any:
+        """Values, or (offsets, values) of a jagged column."""
+        try:
+            return self._core.column(column)
+        except KeyError as error:
+            if isinstance(error, NoSuchColumnError):
+                raise
+            raise NoSuchColumnError(self._reader.not_read(column, error.args[0])) from None
+
+    def objects(self, name: str) -> ak.Array:
+        """The objects of a collection: `block.objects("Muon")` is `block.Muon`."""
+        if name not in self._objects:
+            self._objects[name] = self._reader.objects(self, name)
+        return self._objects[name]
+
+    def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
+        """(n_events + 1,) where each event's objects begin; None if nothing of them is read."""
+        found: npt.NDArray[np.int64] | None = self._reader.offsets(self, name)
+        return found
 
     @property
     def run(self) -> int:
@@ -139,6 +173,11 @@ class EventBlock:
         return self._selected
 
     @property
+    def conditions(self) -> Mapping[str, Any]:
+        """The conditions by label, read-only, as valid for the events."""
+        return {} if self._conditions is None else self._conditions
+
+    @property
     def random(self) -> BlockRandom:
         """Random numbers for the events: `block.random.normal(0, 1)`."""
         if self._random is None:
@@ -147,17 +186,29 @@ class EventBlock:
 
 
 class SelectedEvents:
-    """The events of a block that an analyzer's path has left; columns are copies."""
+    """The events of a block that an analyzer's path has left: `selected["Muon_pt"]`,
+    `selected.Muon`, `selected.runs`."""
 
     def __init__(self, block: EventBlock) -> None:
         self._block = block
         self.mask = block.mask
+        self._is_all = bool(self.mask.all())
+        self.conditions = block.conditions
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
 
     def __getitem__(self, name: str) -> Column:
-        return self._block[name][self.mask]
+        return self._left(self._block[name])
+
+    def __getattr__(self, name: str) -> Any:
+        """Objects of a collection, a column, or `runs`, `lumis`, `events`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._left(getattr(self._block, name))
+
+    def _left(self, values: Any) -> Any:
+        return values if self._is_all else values[self.mask]
 
 
 class Module:
@@ -167,7 +218,8 @@ class Module:
     end_job(), begin_iov(iov), end_iov(iov), begin_run(run), end_run(run), begin_lumi(run, lumi),
     end_lumi(run, lumi)."""
 
-    consumes: Sequence[str] = ()
+    consumes: Sequence[str] | None = None
+    """None: found out with the first events, as what the module then reads."""
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
     one_lumi: bool = False
@@ -180,9 +232,10 @@ class Module:
 
 class Producer(Module):
     """Makes columns. `produces`: their types by name, such as {"Dimuon_mass": "float32"} for one
-    value per event or {"GoodMuon_pt": "float32[]"} for any number."""
+    value per event or {"GoodMuon_pt": "float32[]"} for any number; None: found out with the first
+    events."""
 
-    produces: Mapping[str, str] = MappingProxyType({})
+    produces: Mapping[str, str] | None = None
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
@@ -258,12 +311,13 @@ class PythonModule:
         if not isinstance(self._conditions, ModuleConditions):
             self._conditions = ModuleConditions(Conditions.of_values({}))
         self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
-        self.consumes = list(module.consumes)
-        self.produces = dict(module.produces) if isinstance(module, Producer) else {}
+        produces = module.produces if isinstance(module, Producer) else {}
+        self.is_declared = module.consumes is not None and produces is not None
+        self.consumes = list(module.consumes or ())
+        self.produces = dict(produces or {})
+        self.columns: Reader = ModuleColumns.of_names(self.consumes)
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
-        self.available: Collection[str] = ()
-        """Columns of the input and of other modules, for messages."""
 
     def __getattr__(self, name: str) -> Any:
         """Callbacks, where the user's module has them."""
@@ -285,19 +339,47 @@ class PythonModule:
 
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
+        events = EventBlock(block, self.columns, self._conditions)
         try:
-            return method(EventBlock(block))
+            return method(events)
         except Exception as error:
             self._conditions.raise_for_write(error)
-            if isinstance(error, ColumnError):
-                error.explanation = explain_column(error.args[0], self.consumes, self.available)
             raise
+        finally:
+            events.forget()
+
+    @property
+    def wants_one_lumi(self) -> bool:
+        """Whether its blocks are of one lumi each."""
+        return self.one_lumi or any(
+            hasattr(self.module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
+        )
+
+    def call(self, method: str, block: Any) -> Any:
+        """What the user's method gives. `block`: the core's, or what is like it."""
+        return self._call(getattr(self.module, method), block)
+
+    def found_out(self, reads: Sequence[str], produces: Mapping[str, str] | None) -> None:
+        """Completes what the module does not declare. What it declares stays."""
+        if self.module.consumes is None:
+            self.consumes = list(reads)
+        if produces:
+            self.produces = dict(produces)
+        self.is_declared = True
+
+    def names(self) -> set[str]:
+        """Names and texts in the code of its methods, or in its expression, and in what it has."""
+        own = getattr(self.module, "function", None)
+        kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != __name__]
+        members = [member for kind in kinds for member in vars(kind).values()]
+        methods = [own] if own else [member for member in members if callable(member)]
+        texts = texts_in([*vars(self.module).values(), *(() if own else members)])
+        return {name for method in methods for name in names_in(method)}.union(texts)
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
         columns = self._call(self.module.produce, block)
-        given = (columns, self.produces, block.n_events)
-        return taken(self.module.produce, columns_of, *given)
+        return taken(self.module.produce, columns_of, columns, self.produces, block.n_events)
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)

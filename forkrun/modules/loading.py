@@ -25,7 +25,13 @@ def load_module(
     """Constructs a module. `name`: `FILE.py:Class` or `package.module:Class`. Raises ConfigError,
     with the place in the user's own code where that fails."""
     where = f'module "{label}"'
-    kind = find_class(name, where)
+    return construct(find_class(name, where), params, conditions, where)
+
+
+def construct(
+    kind: type[Module], params: Mapping[str, Any], conditions: Conditions, where: str
+) -> PythonModule:
+    """A module of this class. Raises ConfigError, which begins with `where`."""
     arguments = check_class(kind, params, where)
     module = kind.__new__(kind)
     module.conditions = ModuleConditions(conditions, _declared_conditions(kind, conditions, where))
@@ -60,8 +66,8 @@ def _check_declarations(module: Module, where: str) -> None:
     if isinstance(module.consumes, str):
         name = module.consumes
         raise ConfigError(f"{where}: `consumes` is the text {name!r}; write ({name!r},)")
-    produces = getattr(module, "produces", {})
-    if not isinstance(produces, Mapping):
+    produces = getattr(module, "produces", None)
+    if produces is not None and not isinstance(produces, Mapping):
         raise ConfigError(f'{where}: `produces` is a dict like {{"Dimuon_mass": "float32"}}')
 
 
@@ -114,8 +120,20 @@ def _takes(method: Any, raw: Any) -> bool:
     return True
 
 
+def find_object(name: str, where: str) -> Any:
+    """What `FILE.py:NAME` or `package.module:NAME` is. Raises ConfigError."""
+    home, _, wanted = name.rpartition(":")
+    source = import_home(home, where)
+    found = getattr(source, wanted, None)
+    if not callable(found):
+        names = [n for n, v in vars(source).items() if callable(v) and not n.startswith("_")]
+        what = f"{where}: {home} has no function {wanted!r}"
+        raise ConfigError(what + suggestion(wanted, names))
+    return found
+
+
 def find_class(name: str, where: str) -> type[Module]:
-    """The class of a module; its file is imported. Raises ConfigError."""
+    """The class of a module; its file is imported. Raises ConfigError if it is none."""
     home, _, class_name = name.rpartition(":")
     source = import_home(home, where)
     kind = getattr(source, class_name, None)
@@ -123,9 +141,20 @@ def find_class(name: str, where: str) -> type[Module]:
         classes = [n for n, v in vars(source).items() if inspect.isclass(v)]
         hint = suggestion(class_name, classes)
         raise ConfigError(f"{where}: {home} has no class {class_name!r}{hint}")
-    known = tuple(base for _, base in KINDS)
-    if not (inspect.isclass(kind) and issubclass(kind, known)):
+    if inspect.isfunction(kind):
         raise ConfigError(
-            f"{where}: {class_name} is no forkrun.Producer, Filter or Analyzer; derive it from one"
+            f'{where}: {class_name} is a function; say what it is: kind = "filter", "producer",'
+            ' "analyzer" or "histogram"'
         )
-    return kind
+    return checked_class(kind, where)
+
+
+def checked_class(kind: Any, where: str) -> type[Module]:
+    """The class itself. Raises ConfigError if it is none of a module."""
+    known = tuple(base for _, base in KINDS)
+    if inspect.isclass(kind) and issubclass(kind, known):
+        return kind
+    name = getattr(kind, "__name__", str(kind))
+    raise ConfigError(
+        f"{where}: {name} is no forkrun.Producer, Filter or Analyzer; derive it from one"
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.nearest import close_to, suggestion
+from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
 from forkrun.base.user_code import place_of
 
@@ -27,15 +27,6 @@ def taken(method: Callable[..., Any], take: Callable[..., T], *arguments: Any) -
     except Exception as error:  # of a library, about a value that is of no form we know
         what = f"what {method.__name__}() returned cannot be taken: {error}"
     raise TypeError(what + place_of(method))
-
-
-def explain_column(name: str, consumes: Sequence[str], available: Collection[str]) -> str:
-    """Why a module cannot have a column, and what to do; goes on after its name."""
-    if name in available:
-        names = ", ".join(f'"{column}"' for column in [*consumes, name])
-        return f"is not in `consumes` of the module; write consumes = ({names},)"
-    hint = suggestion(name, consumes if close_to(name, consumes) else sorted(available))
-    return f"is not in `consumes` of the module, and no column of the input or of a module{hint}"
 
 
 def mask_of(returned: Any, n_events: int) -> Values:
@@ -67,14 +58,20 @@ def mask_of(returned: Any, n_events: int) -> Values:
     return mask
 
 
-def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dict[str, Any]:
-    """The columns that produce() returned, as the core takes them. Raises TypeError."""
+def dict_of(returned: Any, names: Iterable[str]) -> Mapping[str, Any]:
+    """What produce() returned, `names` in it, if it is a dict. Raises TypeError."""
     if not isinstance(returned, Mapping):
-        names = ", ".join(f'"{name}": …' for name in produces)
+        columns = ", ".join(f'"{name}": …' for name in names)
         raise TypeError(
             f"produce() returns a dict of columns, not {type(returned).__name__}; write"
-            f" return {{{names}}}"
+            f" return {{{columns}}}"
         )
+    return returned
+
+
+def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dict[str, Any]:
+    """The columns that produce() returned, as the core takes them. Raises TypeError."""
+    returned = dict_of(returned, produces)
     for name in produces:
         if name not in returned:
             others = ", ".join(f'"{other}"' for other in returned) or "nothing"

@@ -119,7 +119,7 @@ class PlannedJob:
     def prepared(self, conditions: Conditions) -> PreparedJob:
         """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
         config, plan, index = self.config, self.plan, self.index
-        schedule = build_schedule(config, index, conditions)
+        schedule = build_schedule(config, index, conditions, plan.units)
         return PreparedJob(
             config,
             plan,

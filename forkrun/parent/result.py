@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from forkrun.base.quantities import plural
 from forkrun.errors import InputError
+from forkrun.parent.histograms import Histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """`outputs`: by label the merged file, or the folder of files by lumi; `histograms`: their
-    file, None if nothing was booked; `report`: as in report.json, empty if there is none."""
+    """`outputs`: by label the merged file, or the folder of files by lumi; `histogram_file`: that
+    of the booked ones, None if nothing was booked; `report`: as in report.json, empty if there is
+    none."""
 
     run_directory: Path
     outputs: dict[str, Path]
-    histograms: Path | None
+    histogram_file: Path | None
     report: dict[str, Any]
+
+    @cached_property
+    def histograms(self) -> Histograms:
+        """The booked histograms as `hist.Hist`, by name."""
+        return Histograms(self.histogram_file)
 
     @property
     def n_events_left_out(self) -> int:
@@ -30,6 +38,13 @@ class Result:
             return int(self.report["events"]["n_events_left_out"])
         commits = read_commits(RunDirectory(self.run_directory))
         return sum(len(commit.skipped) for commit in commits)
+
+    @property
+    def files(self) -> list[Path]:
+        """All that the job has written for its user."""
+        accumulators = RunDirectory(self.run_directory).accumulators
+        others = [self.histogram_file, accumulators if accumulators.exists() else None]
+        return [*self.outputs.values(), *filter(None, others)]
 
     @property
     def accumulators(self) -> dict[str, dict[str, Any]]:
@@ -50,10 +65,7 @@ class Result:
         """As notebooks show it."""
         from forkrun.parent.result_html import result_html
 
-        accumulators = RunDirectory(self.run_directory).accumulators
-        others = [self.histograms, accumulators if accumulators.exists() else None]
-        files = [*self.outputs.values(), *filter(None, others)]
-        return result_html(self._summary, files, self.cutflow)
+        return result_html(self._summary, self.files, self.cutflow)
 
     @property
     def _summary(self) -> str:

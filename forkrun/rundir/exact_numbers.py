@@ -64,7 +64,8 @@ class Number(Total):
         flat = flat.astype(np.float64)
         finite = np.isfinite(flat)
         total.is_float = True
-        total.special = float(flat[~finite].sum()) if not finite.all() else 0.0
+        with np.errstate(invalid="ignore"):  # of both infinities: NaN
+            total.special = float(flat[~finite].sum()) if not finite.all() else 0.0
         total.scaled = _scaled_sum(flat[finite])
         return total
 

@@ -34,14 +34,17 @@ def fingerprint(
     """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
     files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
     `payloads`: files of conditions, also those named in index files."""
-    described = config.model_dump(mode="json", exclude=_FREE)
+    described = config.model_dump(
+        mode="json", exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": {"code"}}}
+    )
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
         "configuration": {name: _digest(part) for name, part in described.items()},
         "threads.block_size": config.threads.block_size,
         "input": dict(input_digests),
         "units of work": units_digest,
-        "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))},
+        "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))}
+        | {m.type.removeprefix("given:"): m.code for m in config.modules if m.code},
         "conditions": {
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
@@ -81,13 +84,15 @@ def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
     folders = {
         str(_home(kind.split(":")[1]).parent) for kind in types if kind.startswith("python:")
     }
+    programs = {Path(kind.split(":")[1]) for kind in types if kind.startswith("given:")}
+    folders |= {str(program.parent) for program in programs if program.is_absolute()}
     resolved = functools.cache(os.path.realpath)  # a thousand modules are in a hundred folders
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if not file or not file.endswith(".py"):
             continue
         folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
-        if resolved(folder) in folders:
+        if resolved(folder) in folders and Path(file).resolve() not in programs:
             yield Path(file).resolve()
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from forkrun import _core
 from forkrun.base.importing import importing
 from forkrun.conditions import Conditions
@@ -23,6 +25,7 @@ from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import Branch, FileIndex
 from forkrun.merge.histograms import Named, sums_of_core
+from forkrun.plan import Units
 from forkrun.rundir.accumulators import Total
 from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
@@ -109,17 +112,22 @@ def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:
 
 
 def build_schedule(
-    config: JobConfig, index: Sequence[FileIndex], conditions: Conditions
+    config: JobConfig, index: Sequence[FileIndex], conditions: Conditions, units: Units
 ) -> JobSchedule:
-    """Constructs all modules and checks them against each other and against the input. Raises
-    ConfigError with every problem; InputError if files disagree about branches that are used."""
+    """Constructs all modules and checks them against each other and against the input; finds out
+    what those read that do not declare it, with the first of `units`. Raises ConfigError with every
+    problem; InputError if files disagree about branches that are used."""
     branches = all_branches(index)
     columns = [(b.name, b.type) for b in branches.values() if b.readable]
     builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
     problems = _load_plugins(config)
-    modules, module_problems = _add_modules(builder, config, conditions)
+    modules, module_problems = _load_modules(config, conditions)
     problems += module_problems
-    failed = {m.label for m in config.modules if m.type.startswith("python:")} - modules.keys()
+    n_tried = None
+    if modules and not problems:
+        n_tried = _find_reads(config, index, conditions, units, modules, dict(columns))
+    problems += _add_modules(builder, config, modules)
+    failed = {m.label for m in config.modules if not m.type.startswith("cpp:")} - modules.keys()
     weight = config.monitoring.cutflow_weight
     wrong_weight = weight_problems(weight, dict([*columns, *builder.produced_columns()]))
     problems += wrong_weight
@@ -132,9 +140,10 @@ def build_schedule(
             builder, output, branches, config.source
         )
         problems += output_problems
-    available = {name for name, _ in [*columns, *builder.produced_columns()]}
-    for module in modules.values():
-        module.available = available
+    if modules:
+        _describe_columns(
+            config, modules, {**dict(columns), **dict(builder.produced_columns())}, n_tried
+        )
     consumed = builder.consumed_source_columns()
     core = _compile(builder, problems)
     _check_histograms(core)
@@ -194,35 +203,93 @@ def plugin_path(plugin: str) -> str:
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 
 
-def _add_modules(
-    builder: _core.ScheduleBuilder, config: JobConfig, conditions: Conditions
+def _load_modules(
+    config: JobConfig, conditions: Conditions
 ) -> tuple[dict[str, PythonModule], list[str]]:
+    """Modules that are none in C++, by label, and what is wrong with others."""
     modules: dict[str, PythonModule] = {}
+    problems: list[str] = []
+    for entry in config.modules:
+        if entry.type.startswith("cpp:"):
+            continue
+        with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
+            from forkrun.modules.entries import load_entry
+
+        try:
+            with step(f'module "{entry.label}" was constructed'):
+                modules[entry.label] = load_entry(entry, conditions)
+        except ConfigError as error:
+            problems += error.problems
+    return modules, problems
+
+
+def _add_modules(
+    builder: _core.ScheduleBuilder, config: JobConfig, modules: Mapping[str, PythonModule]
+) -> list[str]:
+    """Adds all modules in their order. Gives what is wrong with those in C++."""
     problems: list[str] = []
     steps = StepsInARow()
     for entry in config.modules:
         if entry.type.startswith("cpp:"):
             problems += _add_cpp_module(builder, entry)
             steps.end(f'module "{entry.label}" was constructed')
-            continue
-        with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
-            from forkrun.modules.loading import load_module
+        elif module := modules.get(entry.label):
+            builder.add_python_module(
+                entry.label, module.kind, module, module.consumes, module.produces,
+                module.random_name, module.one_lumi,
+            )  # fmt: skip
+    return problems
 
-        try:
-            with step(f'module "{entry.label}" was constructed'):
-                module = load_module(
-                    entry.label, entry.type.removeprefix("python:"), entry.params, conditions
-                )
-        except ConfigError as error:
-            problems += error.problems
-            continue
-        modules[entry.label] = module
-        builder.add_python_module(
-            entry.label, module.kind, module, module.consumes, module.produces,
-            module.random_name, module.one_lumi,
-        )  # fmt: skip
-        steps = StepsInARow()
-    return modules, problems
+
+def _find_reads(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    conditions: Conditions,
+    units: Units,
+    modules: Mapping[str, PythonModule],
+    types: Mapping[str, str],
+) -> int | None:
+    """Completes modules that do not declare what they read; see `find_reads`."""
+    if all(module.is_declared for module in modules.values()):
+        return None
+    from forkrun.schedule.find_reads import find_reads
+    from forkrun.schedule.first_events import FirstEvents, first_events
+
+    in_cpp = _core.ScheduleBuilder(list(types.items()), config.job.seed, conditions.core)
+    for entry in config.modules:
+        if entry.type.startswith("cpp:"):
+            _add_cpp_module(in_cpp, entry)
+    of_unit = conditions.table.of_unit
+    n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
+    one_lumi = any(module.wants_one_lumi for module in modules.values())
+    files = [file.path for file in index]
+
+    def first_of(n_most: int) -> tuple[FirstEvents, int]:
+        events = first_events(config.source, files, types, units, n_same_iov, n_most, one_lumi)
+        return events, int(of_unit[0]) if len(of_unit) else 0
+
+    elsewhere = [name for name, _ in in_cpp.produced_columns()]
+    return find_reads(config, modules, elsewhere, types, first_of)
+
+
+def _describe_columns(
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    types: Mapping[str, str],
+    n_tried: int | None,
+) -> None:
+    """Tells modules which columns there are, and which of them they read."""
+    from forkrun.modules.objects.collections import Columns, NamingRule
+    from forkrun.modules.objects.reading import ModuleColumns
+
+    known = Columns(types, NamingRule(config.source.collections, config.source.fields))
+    for module in modules.values():
+        is_found = module.module.consumes is None
+        tried = n_tried if is_found else None
+        columns = ModuleColumns(known, frozenset(module.consumes), tried)
+        with step("vector was imported"), importing():
+            columns.load_vectors(None if is_found else module.names())
+        module.columns = columns
 
 
 def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:

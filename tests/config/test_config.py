@@ -75,8 +75,8 @@ def test_every_problem_of_a_file_is_in_one_list(tmp_path: Path) -> None:
         "forking.distribution: should be 'guided', 'lumi', 'round-robin' or 'contiguous';"
         ' did you mean "lumi"?',
         'modules[0].parms (label "dimuon"): there is no such key; did you mean "params"?',
-        'modules[1].type (label "dimuon"): \'M\' is not of the form "python:FILE.py:CLASS",'
-        ' "python:PACKAGE.MODULE:CLASS" or "cpp:CLASS"',
+        'modules[1].type (label "dimuon"): \'M\' is not of the form "python:FILE.py:NAME",'
+        ' "python:PACKAGE.MODULE:NAME", "cpp:CLASS" or "expression:EXPRESSION"',
         'outputs[0].compression (label "events"): \'zstd\' is not of the form "zstd:5", "lz4:4",'
         ' "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
         'modules[1].label (label "dimuon"): the label "dimuon" is used 2 times',

@@ -39,6 +39,8 @@ def end(how):
 class Ends(forkrun.Filter):
     '''Ends its process at one event; only `times` times, counted by files in `notes`.'''
 
+    consumes = ()
+
     def __init__(self, event: int, how: str, notes: str, times: int = 1_000_000, when: str = ""):
         self.event, self.how, self.notes, self.times, self.when = event, how, notes, times, when
         if when == "__init__":
@@ -72,6 +74,8 @@ class Ends(forkrun.Filter):
 class Forks(forkrun.Filter):
     '''Forks at one event; the copy returns from the call, as if it were the child.'''
 
+    consumes = ()
+
     def __init__(self, event: int, how: str, notes: str):
         self.event, self.how, self.notes = event, how, notes
 
@@ -91,6 +95,8 @@ class Forks(forkrun.Filter):
 
 class Closes(forkrun.Filter):
     '''Closes descriptors that are not its own.'''
+
+    consumes = ()
 
     def __init__(self, event: int):
         self.event = event
@@ -278,6 +284,8 @@ def test_no_memory_for_what_is_shared_says_what_to_do(events: Path, tmp_path: Pa
     limit = """
 
 class Hungry(forkrun.Filter):
+    consumes = ()
+
     def __init__(self):
         import resource
 

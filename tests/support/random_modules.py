@@ -14,6 +14,8 @@ import forkrun
 class Draws(forkrun.Producer):
     """A uniform number `column` per event; `stream`: the name of the random numbers."""
 
+    consumes = ()
+
     def __init__(self, column: str, stream: str = "") -> None:
         self.column = column
         self.produces = {column: "float64"}
@@ -25,6 +27,8 @@ class Draws(forkrun.Producer):
 
 class Toss(forkrun.Filter):
     """Half of the events."""
+
+    consumes = ()
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         return block.random.random() < 0.5
@@ -41,6 +45,8 @@ class Refuses(forkrun.Filter):
 
 class Dies(forkrun.Filter):
     """Kills its process at one event while the file `until` does not exist; `once`: makes it."""
+
+    consumes = ()
 
     def __init__(self, event: int, until: str, once: bool) -> None:
         self.event = event

@@ -64,6 +64,7 @@ class Plots(forkrun.Analyzer):
 class LumiByLumi(forkrun.Analyzer):
     """Wants one lumi at a time: no commit of its job goes beyond a lumi."""
 
+    consumes = ()
     one_lumi = True
 
     def analyze(self, block):  # type: ignore[no-untyped-def]
@@ -119,6 +120,8 @@ def fail(how: str) -> None:
 class Waits(forkrun.Filter):
     """Waits until the file `until` exists; at one event, or at all."""
 
+    consumes = ()
+
     def __init__(self, until: str, event: int | None = None) -> None:
         self.until = until
         self.event = event
@@ -136,6 +139,8 @@ class Waits(forkrun.Filter):
 class Some(forkrun.Filter):
     """Events with a number that `every` divides, and all from `whole_from` on."""
 
+    consumes = ()
+
     def __init__(self, every: int, whole_from: int | None = None) -> None:
         self.every = every
         self.whole_from = whole_from
@@ -149,6 +154,8 @@ class Some(forkrun.Filter):
 
 class StartsThread(forkrun.Filter):
     """Breaks the rule of one thread."""
+
+    consumes = ()
 
     def __init__(self) -> None:
         import threading

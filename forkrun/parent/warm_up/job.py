@@ -138,7 +138,7 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     files = [FileIndex.from_json(file, index)]
     plan = make_plan(config, files)
     conditions = prefetch_conditions([], config.prefetch, plan.units, 1, quiet=True)
-    schedule = build_schedule(config, files, conditions)
+    schedule = build_schedule(config, files, conditions, plan.units)
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
     board = _core.StatusBoard(1)

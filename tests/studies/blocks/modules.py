@@ -23,6 +23,7 @@ class CountJets(forkrun.Producer):
 class Smear(forkrun.Producer):
     """Right: random numbers of events."""
 
+    consumes = ()
     produces = {"Smeared": "float32"}
 
     def produce(self, block):  # type: ignore[no-untyped-def]
@@ -32,6 +33,7 @@ class Smear(forkrun.Producer):
 class LumiMean(forkrun.Producer):
     """Right: one lumi per block, whose number the block knows."""
 
+    consumes = ()
     one_lumi = True
     produces = {"of_lumi": "int64"}
 
@@ -50,6 +52,8 @@ class TwoJets(forkrun.Filter):
 
 class Plot(forkrun.Analyzer):
     """Right, or with weights that add up to one in each block."""
+
+    consumes = ()
 
     def __init__(self, normalise: bool = False) -> None:
         axis = hist.axis.Regular(5, 0, 1000, name="event")
@@ -75,6 +79,7 @@ class JetShare(forkrun.Producer):
 class SequentialNoise(forkrun.Producer):
     """Wrong: a generator that goes on from one block to the next."""
 
+    consumes = ()
     produces = {"noise": "float64"}
 
     def __init__(self) -> None:
@@ -87,12 +92,16 @@ class SequentialNoise(forkrun.Producer):
 class LateHalf(forkrun.Filter):
     """Wrong: the second half of the block."""
 
+    consumes = ()
+
     def filter(self, block):  # type: ignore[no-untyped-def]
         return 2 * np.arange(len(block)) >= len(block) - 1
 
 
 class NeedsSeveral(forkrun.Filter):
     """Fails for blocks of one event."""
+
+    consumes = ()
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         if len(block) < 2:

@@ -13,6 +13,8 @@ def numbers():
 class Reads(forkrun.Analyzer):
     """Reads every number of its conditions."""
 
+    consumes = ()
+
     def analyze(self, block):
         numbers = self.conditions["numbers"]
         self.sum = sum(numbers["objects"]) + float(numbers["array"].sum())
@@ -20,6 +22,8 @@ class Reads(forkrun.Analyzer):
 
 class Writes(forkrun.Analyzer):
     """Has a table from before the fork, and writes to a half of it."""
+
+    consumes = ()
 
     def __init__(self):
         self.table = np.ones(1_000_000)

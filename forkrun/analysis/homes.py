@@ -1,0 +1,37 @@
+"""Where a function of a job lives: in a file that can be imported, or in the running program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+NOTEBOOK = "notebook"
+
+
+def home_of(function: Any) -> str | None:
+    """`FILE.py:NAME` or `package.module:NAME`; None if only the running program has it: it is of
+    the program itself, of a notebook, or made within another function."""
+    name, home = getattr(function, "__qualname__", ""), getattr(function, "__module__", None)
+    module = sys.modules.get(home or "")
+    if home in (None, "__main__") or module is None or not name.isidentifier():
+        return None
+    if getattr(module, name, None) is not function:
+        return None
+    file = getattr(module, "__file__", None)
+    if not file or not file.endswith(".py"):
+        return None
+    return f"{home}:{name}" if "." in str(home) else f"{Path(file).resolve()}:{name}"
+
+
+def program() -> str:
+    """The file of the running program; "notebook" where it has none."""
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    return str(Path(file).resolve()) if file else NOTEBOOK
+
+
+def place_of(function: Any) -> str:
+    """Name, file and line of a function, for people."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", str(function))
+    return f"{name} ({code.co_filename}, line {code.co_firstlineno})" if code else name

@@ -1,0 +1,121 @@
+"""A job that is built in Python: files, what is done with their events, and the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from forkrun.analysis.homes import program
+from forkrun.analysis.path import MAIN, JobPath
+from forkrun.analysis.toml import to_toml
+from forkrun.api import LoadedJob
+from forkrun.config import JobConfig, validate
+from forkrun.config.anchor import anchor_all
+from forkrun.errors import ConfigError
+from forkrun.parent.result import Result
+
+
+class Job(JobPath):
+    """An analysis in one Python file. `files`: a path, glob or URL, or several; `sections`: others
+    of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
+    directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
+
+        job = forkrun.Job("sample.root")
+        job.filter("nMuon >= 2").hist("Muon_pt", (50, 0, 200))
+        result = job.run(children=4)
+    """
+
+    def __init__(
+        self,
+        files: str | Path | Sequence[str | Path],
+        *,
+        tree: str = "Events",
+        name: str = "job",
+        **sections: Any,
+    ) -> None:
+        super().__init__(MAIN, {}, [])
+        self._paths: dict[str, JobPath] = {MAIN: self}
+        given = [files] if isinstance(files, str | Path) else list(files)
+        self._sections: dict[str, Any] = {
+            "job": {"name": name},
+            "source": {"files": [str(file) for file in given], "tree": tree},
+        }
+        self.configure(**sections)
+
+    def configure(self, **sections: Any) -> Self:
+        """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
+        for section, keys in sections.items():
+            before = self._sections.get(section)
+            is_table = isinstance(before, dict) and isinstance(keys, dict)
+            self._sections[section] = {**(before or {}), **keys} if is_table else keys
+        return self
+
+    def path(self, name: str) -> JobPath:
+        """A path of its own, which begins with all events; the same one for the same name."""
+        if name not in self._paths:
+            self._paths[name] = JobPath(name, self._steps, self._outputs)
+        return self._paths[name]
+
+    @property
+    def config(self) -> JobConfig:
+        """The whole configuration. Raises ConfigError with every problem."""
+        return validate(self._raw(), Path(program()).name)
+
+    def run(
+        self,
+        children: int | None = None,
+        *,
+        threads: int | None = None,
+        output: str | Path | None = None,
+        force: bool = False,
+        quiet: bool = False,
+        plots: bool | None = None,
+    ) -> Result:
+        """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
+        `output`: the run directory, NAME-run if not given; a job that was interrupted is resumed
+        there, and one that is done is not done again, as long as nothing has changed on which
+        its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
+        if the job took a minute or more. Raises the errors of `forkrun.errors`."""
+        if "FORKRUN_FAILURE_FILE" in os.environ:
+            raise ConfigError(
+                f"{program()}: importing a module of the job runs the job again; put job.run(…)"
+                ' under `if __name__ == "__main__":`'
+            )
+        steps = self._steps.values()
+        given = {step.type: step.given for step in steps if not isinstance(step.what, str)}
+        return LoadedJob(self.config, given).run(
+            children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
+        )
+
+    def to_toml(self) -> str:
+        """The job as a configuration for `forkrun run`. Raises ConfigError for functions that only
+        this program has: those of a module, in a file of its own, can be named."""
+        only_here = [step.place for step in self._steps.values() if step.is_of_program]
+        if only_here:
+            raise ConfigError(
+                f"{program()}: only this program has {', '.join(only_here)}; move them to a module"
+                " that it imports, in a file of their own, and give analyzers with histograms as"
+                " classes"
+            )
+        self.config  # noqa: B018 - says what is wrong
+        return to_toml(self._raw())
+
+    def _raw(self) -> dict[str, Any]:
+        paths = {name: path.labels for name, path in self._paths.items() if path.labels}
+        outputs = [
+            {**each, "paths": [name for name in each["paths"] if name in paths]}
+            for each in self._outputs
+        ]
+        raw = {
+            **self._sections,
+            "modules": [step.entry() for step in self._steps.values()],
+            "paths": paths,
+            "outputs": outputs,
+        }
+        return anchor_all({key: value for key, value in raw.items() if value}, Path.cwd())
+
+    def __repr__(self) -> str:
+        files = self._sections["source"]["files"]
+        return f"Job({len(files)} files, {len(self._steps)} modules, {len(self._paths)} paths)"

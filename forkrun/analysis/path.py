@@ -1,0 +1,118 @@
+"""Filters, histograms and analyzers in order: what a job does with the events that are left."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Self, TypeVar
+
+from forkrun.analysis.step import Step
+from forkrun.errors import ConfigError
+
+F = TypeVar("F", bound=Callable[..., Any])
+Kind = Literal["filter", "producer", "analyzer", "histogram"]
+MAIN = "main"
+"""The job's own path."""
+Axis = Any  # of `hist`; (bins, low, high); or as [[modules.axes]] describes it
+
+
+class JobPath:
+    """One path of a job. Each filter, histogram and analyzer sees the events that the filters
+    before it have left. What is defined can be used by all paths."""
+
+    def __init__(self, name: str, steps: dict[str, Step], outputs: list[dict[str, Any]]) -> None:
+        self.name = name
+        self._steps = steps
+        self._outputs = outputs
+        self._labels: list[str] = []
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of its modules, in order."""
+        return list(self._labels)
+
+    def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
+        """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
+        event block, which gives (n_events,) bool. As a decorator with and without `params`, which
+        the function gets as keywords. Gives the path for an expression, else the function."""
+        if what is None:
+            return functools.partial(self.filter, label=label, **params)
+        label = label or self._numbered("filter", what)
+        return self._add(Step("filter", label, what, params), on_path=True)
+
+    def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
+        """Makes a column. `what`: an expression, or a function of the event block that gives its
+        values. As a decorator: the column has the function's name."""
+        if name is None or (callable(name) and what is None):
+            if name is None:
+                return functools.partial(self.define, **params)
+            name, what = name.__name__, name
+        if what is None:
+            raise ConfigError(f'job.define("{name}", …): what is it? an expression or a function')
+        return self._add(Step("producer", name, what, params))
+
+    def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
+        """Makes columns: a function of the event block that gives a dict of them, or a class
+        derived from forkrun.Producer. As a decorator with and without `params`."""
+        if what is None:
+            return functools.partial(self.producer, label=label, **params)
+        return self._add(Step("producer", label or _name(what), what, params))
+
+    def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
+        """Fills histograms: a function of the event block, or a class derived from
+        forkrun.Analyzer. As a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and
+        gives it to the function as its parameter `pt`; other keywords are parameters as well."""
+        if what is None:
+            return functools.partial(self.analyzer, label=label, **given)
+        histograms = {key: value for key, value in given.items() if _is_histogram(value)}
+        params = {key: value for key, value in given.items() if key not in histograms}
+        step = Step("analyzer", label or _name(what), what, params, histograms=histograms)
+        return self._add(step, on_path=True)
+
+    def hist(self, what: Any, *axes: Axis, name: str | None = None, weight: Any = None) -> Any:
+        """Fills a histogram. `what`: an expression, or a function of the events that are left,
+        which gives one value or any number per event, or a tuple for several axes. `name`: if
+        not given, that of the function or of the column. `weight`: an expression or a function.
+        As a decorator of a function: `@job.hist((50, 0, 200))`. In the file it is hist_NAME/NAME;
+        of other paths than the job's own PATH_NAME/NAME."""
+        if not isinstance(what, str) and not callable(what):
+            return lambda function: self.hist(function, what, *axes, name=name, weight=weight)
+        name = name or _name(what)
+        label = f"{'hist' if self.name == MAIN else self.name}_{name}"
+        step = Step("histogram", label, what, {}, axes=axes, weight=weight, name=name)
+        return self._add(step, on_path=True)
+
+    def output(self, label: str = "events", **keys: Any) -> Self:
+        """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
+        self._outputs.append({"label": label, "paths": [self.name], **keys})
+        return self
+
+    def _add(self, step: Step, on_path: bool = False) -> Any:
+        if step.label in self._steps:
+            raise ConfigError(
+                f'"{step.label}" is there twice: {self._steps[step.label].place} and {step.place};'
+                " give one another name"
+            )
+        self._steps[step.label] = step
+        if on_path:
+            self._labels.append(step.label)
+        return self if isinstance(step.what, str) else step.what
+
+    def _numbered(self, kind: str, what: Any) -> str:
+        """A name for what has none of its own."""
+        if not isinstance(what, str) and what.__name__.isidentifier():
+            return str(what.__name__)
+        number = sum(step.kind == kind for step in self._steps.values()) + 1
+        return f"{kind}{number}"
+
+
+def _name(what: Any) -> str:
+    name = what if isinstance(what, str) else getattr(what, "__name__", "")
+    if not str(name).isidentifier():
+        raise ConfigError(f'{what!r} has no name; give it one: name="…" or label="…"')
+    return str(name)
+
+
+def _is_histogram(value: Any) -> bool:
+    return not isinstance(value, Mapping) and not inspect.isclass(value) and hasattr(value, "fill")

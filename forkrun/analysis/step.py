@@ -1,0 +1,79 @@
+"""One module of a job that is built in Python, and its entry in [[modules]]."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forkrun.analysis.code_digest import code_digest
+from forkrun.analysis.homes import home_of, place_of, program
+from forkrun.errors import ConfigError
+from forkrun.modules.given import Given
+
+
+@dataclass(frozen=True)
+class Step:
+    """`what`: an expression, a function or a class; `name`: of a histogram."""
+
+    kind: str
+    label: str
+    what: Any
+    params: Mapping[str, Any]
+    axes: Sequence[Any] = ()
+    weight: Any = None
+    histograms: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is written, for people."""
+        return repr(self.what) if isinstance(self.what, str) else place_of(self.what)
+
+    @property
+    def is_of_program(self) -> bool:
+        """Whether only the running program has it."""
+        needs_given = bool(self.histograms) or callable(self.weight)
+        return not isinstance(self.what, str) and (needs_given or home_of(self.what) is None)
+
+    @property
+    def type(self) -> str:
+        """As in [[modules]]."""
+        if isinstance(self.what, str):
+            return f"expression:{self.what}"
+        if not self.is_of_program:
+            return f"python:{home_of(self.what)}"
+        return f"given:{program()}:{re.sub(r'[^A-Za-z0-9_]', '_', self.label)}"
+
+    @property
+    def given(self) -> Given:
+        """What the program gives to its job."""
+        weight = self.weight if callable(self.weight) else None
+        return Given(self.what, self.histograms, weight)
+
+    def entry(self) -> dict[str, Any]:
+        """Its entry in [[modules]]."""
+        entry: dict[str, Any] = {"label": self.label, "type": self.type}
+        params = dict(self.params)
+        if not inspect.isclass(self.what):
+            entry["kind"] = self.kind
+            entry |= {key: params.pop(key) for key in ("consumes", "produces") if key in params}
+        if params:
+            entry["params"] = params
+        if self.axes:
+            entry |= {"name": self.name, "axes": self._axes()}
+        if isinstance(self.weight, str):
+            entry["weight"] = self.weight
+        if self.is_of_program:
+            entry["code"] = code_digest((self.what, dict(self.histograms), self.weight))
+        return entry
+
+    def _axes(self) -> list[dict[str, Any]]:
+        from forkrun.modules.axes import describe_axis
+
+        try:
+            return [describe_axis(axis) for axis in self.axes]
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f'histogram "{self.name}": {error}') from None

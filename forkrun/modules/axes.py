@@ -1,0 +1,62 @@
+"""Axes of histograms as a configuration describes them, and as `hist` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import boost_histogram as bh
+import hist
+
+_NAMES = ("name", "label")
+
+
+def make_axis(given: Mapping[str, Any], number: int, histogram: str) -> Any:
+    """An axis of `hist`. `given`: bins, low and high; or edges; start and stop; categories."""
+    values = dict(given)
+    names = {key: values.pop(key) for key in _NAMES if key in values}
+    names.setdefault("name", histogram if number == 0 else f"axis{number}")
+    match values:
+        case {"bins": bins, "low": low, "high": high, "log": True}:
+            log = hist.axis.transform.log
+            return hist.axis.Regular(bins, low, high, transform=log, **names)
+        case {"bins": bins, "low": low, "high": high}:
+            return hist.axis.Regular(bins, low, high, **names)
+        case {"edges": edges}:
+            return hist.axis.Variable(list(edges), **names)
+        case {"start": start, "stop": stop}:
+            return hist.axis.Integer(start, stop, **names)
+    categories, growth = list(values["categories"]), values.get("growth", False)
+    is_text = all(isinstance(category, str) for category in categories)
+    kind = hist.axis.StrCategory if is_text else hist.axis.IntCategory
+    return kind(categories, growth=growth, **names)
+
+
+def describe_axis(axis: Any) -> dict[str, Any]:
+    """What a configuration says of an axis. `axis`: of `hist`, or (bins, low, high), or such a
+    description. Raises TypeError for what cannot be described."""
+    if isinstance(axis, Mapping):
+        return dict(axis)
+    if isinstance(axis, tuple | list):
+        bins, low, high = axis
+        return {"bins": int(bins), "low": float(low), "high": float(high)}
+    words = {key: text for key in _NAMES if (text := getattr(axis, key, ""))}
+    return {**_bins_of(axis), **words}
+
+
+def _bins_of(axis: Any) -> dict[str, Any]:
+    is_plain = axis.traits.underflow == axis.traits.overflow and not axis.traits.circular
+    match axis:
+        case bh.axis.Regular() if axis.transform is None and axis.traits.underflow and is_plain:
+            edges = axis.edges
+            return {"bins": len(axis), "low": float(edges[0]), "high": float(edges[-1])}
+        case bh.axis.Variable() if axis.traits.underflow and is_plain:
+            return {"edges": axis.edges.tolist()}
+        case bh.axis.Integer() if axis.traits.underflow and is_plain and not axis.traits.growth:
+            return {"start": int(axis.edges[0]), "stop": int(axis.edges[-1])}
+        case bh.axis.StrCategory() | bh.axis.IntCategory():
+            return {"categories": list(axis), "growth": bool(axis.traits.growth)}
+    raise TypeError(
+        f"{axis!r}: job.hist takes (bins, low, high), and Regular, Variable, Integer and category"
+        " axes with flow; fill others in a forkrun.Analyzer"
+    )

@@ -1,0 +1,68 @@
+"""From an entry of [[modules]] to the module: a class, a function, or an expression."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from forkrun.base.user_code import bind_parameters, in_user_code
+from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.config import ModuleConfig
+from forkrun.errors import ConfigError
+from forkrun.modules.base import PythonModule
+from forkrun.modules.expressions import Expression
+from forkrun.modules.functions import make_module
+from forkrun.modules.given import Given, find_given, is_given
+from forkrun.modules.loading import checked_class, construct, find_class, find_object
+
+
+def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
+    """The module of an entry that is none in C++. Raises ConfigError, with the place in the user's
+    own code where that fails."""
+    where = f'module "{entry.label}"'
+    if entry.kind is None and not entry.type.startswith("given:"):
+        kind = find_class(entry.type.removeprefix("python:"), where)
+        return construct(kind, entry.params, conditions, where)
+    given = _given_for(entry, where)
+    if inspect.isclass(given.function):
+        return construct(checked_class(given.function, where), entry.params, conditions, where)
+    return _of_function(entry, given, conditions, where)
+
+
+def _given_for(entry: ModuleConfig, where: str) -> Given:
+    if entry.type.startswith("given:") or is_given(entry.type):
+        return find_given(entry.type, where)
+    if entry.type.startswith("expression:"):
+        return Given(_expression(entry.type.removeprefix("expression:"), where))
+    return Given(find_object(entry.type.removeprefix("python:"), where))
+
+
+def _expression(text: str, where: str) -> Expression:
+    try:
+        return Expression(text)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _of_function(
+    entry: ModuleConfig, given: Given, conditions: Conditions, where: str
+) -> PythonModule:
+    params: Mapping[str, Any] = entry.params
+    if not isinstance(given.function, Expression):
+        n_given = 1 + len(given.histograms)
+        params = bind_parameters(given.function, params, where, n_given=n_given)
+    weight = given.weight or (_expression(entry.weight, where) if entry.weight else None)
+    try:
+        module = make_module(
+            str(entry.kind), entry.label, given.function, params=params, weight=weight,
+            histograms=given.histograms, axes=[axis.described() for axis in entry.axes],
+            name=entry.name,
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{where}: {in_user_code(error)}") from None
+    module.conditions = ModuleConditions(conditions)
+    module.consumes = entry.consumes
+    if entry.produces is not None:
+        module.produces = entry.produces  # type: ignore[attr-defined]
+    return PythonModule(module)

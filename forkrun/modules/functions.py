@@ -1,0 +1,112 @@
+"""Modules that are made of a function of the event block, or of an expression."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+from forkrun.errors import ConfigError
+from forkrun.modules.axes import make_axis
+from forkrun.modules.base import Analyzer, EventBlock, Filter, Module, Producer
+
+Function = Callable[..., Any]
+
+
+class FunctionFilter(Filter):
+    """`function(block, **params)`: (n_events,) bool; what is missing (None) is refused."""
+
+    def __init__(self, function: Function, params: Mapping[str, Any]) -> None:
+        self.function, self.params = function, params
+
+    def filter(self, block: EventBlock) -> Any:
+        accepted = self.function(block, **self.params)
+        return ak.fill_none(accepted, False) if isinstance(accepted, ak.Array) else accepted
+
+
+class FunctionProducer(Producer):
+    """`function(block, **params)`: a dict of columns, or the one column that has its label."""
+
+    def __init__(self, function: Function, params: Mapping[str, Any], label: str) -> None:
+        self.function, self.params, self.label = function, params, label
+
+    def produce(self, block: EventBlock) -> Mapping[str, Any]:
+        made = self.function(block, **self.params)
+        return made if isinstance(made, Mapping) else {self.label: made}
+
+
+class FunctionAnalyzer(Analyzer):
+    """`function(block, **params, **histograms)` fills histograms."""
+
+    def __init__(
+        self, function: Function, params: Mapping[str, Any], histograms: Mapping[str, Any]
+    ) -> None:
+        self.function, self.params = function, params
+        self.histograms = {n: self.book(n, copy.deepcopy(h)) for n, h in histograms.items()}
+
+    def analyze(self, block: EventBlock) -> None:
+        self.function(block, **self.params, **self.histograms)
+
+
+class FunctionHistogram(Analyzer):
+    """A histogram of this name. `function(events, **params)` gives the values to fill, of the
+    events that the path has left: one or any number per event, or a tuple of such for several axes.
+    None is not filled. `weight`: gives one weight per event, or one per value."""
+
+    def __init__(
+        self,
+        function: Function,
+        params: Mapping[str, Any],
+        axes: Sequence[Mapping[str, Any]],
+        weight: Function | None,
+        name: str,
+    ) -> None:
+        import hist
+
+        self.function, self.params, self.weight = function, params, weight
+        made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]
+        self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
+
+    def analyze(self, block: EventBlock) -> None:
+        values = self.function(block.selected, **self.params)
+        columns = list(values) if isinstance(values, tuple) else [values]
+        n_axes = len(self.filled.axes)
+        if len(columns) != n_axes:
+            raise ValueError(f"the histogram has {n_axes} axes, and got {len(columns)} columns")
+        if self.weight is None:
+            self.filled.fill(*flattened(columns))
+            return
+        *flat, weights = flattened([*columns, self.weight(block.selected)])
+        self.filled.fill(*flat, weight=weights)
+
+
+def flattened(columns: Sequence[Any]) -> list[Any]:
+    """One value per fill each: the number of an event goes with each of its list in another column;
+    where one is missing none is filled."""
+    if all(isinstance(column, np.ndarray) for column in columns):
+        return [column.ravel() for column in columns]
+    if len(columns) == 1:
+        return [ak.to_numpy(ak.flatten(columns[0], axis=None))]
+    together = ak.broadcast_arrays(*columns)  # what is missing in one, is in all
+    return [ak.to_numpy(ak.flatten(column, axis=None)) for column in together]
+
+
+def make_module(kind: str, label: str, function: Function, **given: Any) -> Module:
+    """A module of a function. `given`: what its kind needs."""
+    params = given["params"]
+    match kind:
+        case "filter":
+            module: Module = FunctionFilter(function, params)
+        case "producer":
+            module = FunctionProducer(function, params, label)
+        case "analyzer":
+            module = FunctionAnalyzer(function, params, given["histograms"])
+        case "histogram":
+            name = given["name"] or label
+            module = FunctionHistogram(function, params, given["axes"], given["weight"], name)
+        case _:
+            raise ConfigError(f'module "{label}": name its kind: filter, producer, analyzer')
+    return module

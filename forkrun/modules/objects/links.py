@@ -1,0 +1,72 @@
+"""From objects to those of another collection, by an index that they have: `muons.jet`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.base.nearest import suggestion
+
+# In `attrs` of the arrays; what begins with @ is kept in no file.
+BLOCK, COLLECTION, NOTE = "@forkrun_block", "@forkrun_collection", "@forkrun_note"
+SUFFIX = "IdxG"
+"""Of the field that holds the places of linked objects among all of the block, as in coffea."""
+
+
+def places(
+    offsets: npt.NDArray[Any], indices: npt.NDArray[Any], there: npt.NDArray[Any]
+) -> npt.NDArray[np.int64]:
+    """For each object of a block the place of the one that it leads to, among all of the block; -1
+    where its index leads to none. `offsets`: (n_events + 1,) of the objects; `there`: of those
+    that the indices, (n,), count in each event."""
+    begin, n = there[:-1], np.diff(there)
+    counts = np.diff(offsets)
+    index = indices.astype(np.int64)
+    is_there = (index >= 0) & (index < np.repeat(n, counts))
+    return np.where(is_there, np.repeat(begin, counts) + index, -1)
+
+
+def linked(objects: ak.Array, name: str) -> ak.Array | None:
+    """The object that each of `objects` leads to, None where there is none; None if there is no
+    such link, or its indices are not read."""
+    block, collection = objects.attrs.get(BLOCK), objects.attrs.get(COLLECTION)
+    field = name + SUFFIX
+    if collection is None or name not in collection.links or field not in objects.fields:
+        return None
+    target = block.objects(collection.links[name][1])
+    content = target.layout.content
+
+    def leads(layout: Any, **_: Any) -> Any:
+        if not layout.is_numpy:
+            return None
+        index = ak.index.Index64(np.asarray(layout.data))
+        return ak.contents.IndexedOptionArray.simplified(index, content)
+
+    return ak.Array(
+        ak.transform(leads, objects[field], highlevel=False),
+        attrs=target.attrs,
+    )  # fmt: skip
+
+
+def why_not(objects: ak.Array, name: str) -> str:
+    """Why these objects have no such attribute, in words."""
+    collection = objects.attrs.get(COLLECTION)
+    if collection is None:
+        return f"no field, link or vector property named {name!r}"
+    if column := collection.columns.get(name):
+        return f"the module does not read {column}: name it in `consumes`"
+    missing = sorted(
+        c
+        for f, c in collection.columns.items()
+        if f in collection.coordinates - set(objects.fields)
+    )
+    if missing and collection.kind:
+        return (
+            f"{collection.name} has no field {name!r}, and is no Lorentz vector here, because the"
+            f" module does not read {', '.join(missing)}: name them in `consumes`"
+        )
+    known = [*collection.columns, *collection.links]
+    return f"{collection.name} has no field {name!r}" + suggestion(name, known)

@@ -1,0 +1,107 @@
+"""Which columns a module reads, and what it is told when it asks for another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from forkrun.base.nearest import close_to, suggestion
+from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
+
+
+class Reader(Protocol):
+    """What an event block asks for columns."""
+
+    @property
+    def known(self) -> Columns:
+        """All columns of the job."""
+
+    def objects(self, block: Any, name: str) -> Any:
+        """The objects of a collection. Raises AttributeError, KeyError."""
+
+    def offsets(self, block: Any, name: str) -> Any:
+        """(n_events + 1,) of a collection; None if no column of it can be read."""
+
+    def not_read(self, column: str, message: str) -> str:
+        """What is said of a column that the module may not read."""
+
+    def no_attribute(self, name: str) -> str:
+        """What is said of a name that is neither a collection nor a column."""
+
+
+@dataclass(frozen=True)
+class ModuleColumns:
+    """`known`: all columns of the job; `read`: those of the module; `n_tried`: number of events
+    with which these were found out, None if they are declared."""
+
+    known: Columns
+    read: frozenset[str]
+    n_tried: int | None = None
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> ModuleColumns:
+        """A module that knows nothing but what it reads."""
+        return cls(Columns({}), frozenset(names))
+
+    def objects(self, block: Any, name: str) -> Any:
+        """The objects of a collection, with a field for each column that is read."""
+        from forkrun.modules.objects.records import make_objects
+
+        collection = self.known.collection(name)
+        if collection is None:
+            raise NoSuchNameError(self.no_attribute(name))
+        columns = {f: column for f, column in collection.columns.items() if column in self.read}
+        if not columns:
+            some = next(iter(collection.columns.values()))
+            raise NoSuchColumnError(self.not_read(some, f"the module reads no column of {name}"))
+        return make_objects(block, collection, columns)
+
+    def offsets(self, block: Any, name: str) -> Any:
+        """(n_events + 1,) of a collection; None if no column of it is read."""
+        collection = self.known.collection(name)
+        if collection is None or not collection.is_jagged:
+            return None
+        column = next((c for c in collection.columns.values() if c in self.read), None)
+        return block.plain(column)[0] if column else None
+
+    def load_vectors(self, names: Collection[str] | None) -> None:
+        """Loads the library of vectors in this process, which children then share, if the module
+        makes some: it reads all coordinates of a collection. `names`: in its code; None: any."""
+        for name in self.known.names if names is None else {*names}.intersection(self.known.names):
+            collection = self.known.collection(name)
+            columns = collection.columns if collection else {}
+            read = {field for field, column in columns.items() if column in self.read}
+            if collection and collection.kind and collection.coordinates <= read:
+                from forkrun.modules.objects.vectors import register
+
+                register(collection.kind)
+
+    def not_read(self, column: str, message: str) -> str:
+        """What is said of a column that the module may not read."""
+        if self.n_tried is None:
+            types = self.known.types
+            return f'"{column}" {explain_column(column, self.read, types)}' if types else message
+        return (
+            f'"{column}" was not read with the first {self.n_tried:,} events, by which forkrun'
+            f" finds out what a module reads; declare it: consumes = (…, {column!r})"
+        )
+
+    def no_attribute(self, name: str) -> str:
+        """What is said of a name that is neither a collection nor a column."""
+        return no_such_name(name, self.known)
+
+
+def no_such_name(name: str, known: Columns) -> str:
+    """What is said of a name that is neither a collection nor a column."""
+    names = [*known.names, *known.types]
+    return f'neither the input nor a module has "{name}"' + suggestion(name, names)
+
+
+def explain_column(name: str, consumes: Collection[str], available: Collection[str]) -> str:
+    """Why a module cannot have a column, and what to do; goes on after its name."""
+    if name in available:
+        names = ", ".join(f'"{column}"' for column in [*sorted(consumes), name])
+        return f"is not in `consumes` of the module; write consumes = ({names},)"
+    hint = suggestion(name, consumes if close_to(name, consumes) else sorted(available))
+    return f"is not in `consumes` of the module, and no column of the input or of a module{hint}"

@@ -1,0 +1,121 @@
+"""Objects of a collection: an Awkward Array of records, with the behaviour of Lorentz vectors where
+the columns allow it, on the memory of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.modules.objects.collections import Collection
+from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places
+from forkrun.modules.objects.vectors import register
+
+Plain = Any  # values, or (offsets, values) of a jagged column
+
+
+class Columnar(Protocol):
+    """What objects are made of: an event block."""
+
+    def __len__(self) -> int: ...
+    def plain(self, column: str) -> Plain:
+        """Values, or (offsets, values) of a jagged column."""
+
+    def objects(self, name: str) -> ak.Array:
+        """All objects of a collection."""
+
+    def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
+        """(n_events + 1,) of a collection; None if no column of it is read."""
+
+
+def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, str]) -> ak.Array:
+    """(n_events, n) records, or (n_events,) of a collection with one object per event. `columns`:
+    by field, those that can be read; vectors if these are all coordinates."""
+    plain = {key: block.plain(column) for key, column in columns.items()}
+    if not collection.is_jagged:
+        fields = {key: np.asarray(values) for key, values in plain.items()}
+        return _array(block, collection, _record(collection, fields), set(fields))
+    offsets = _common_offsets(plain, columns)
+    fields = {key: values for key, (_, values) in plain.items()}
+    for link, (key, target) in collection.links.items():
+        if key in fields and (there := block.offsets(target)) is not None:
+            fields[link + SUFFIX] = places(offsets, fields[key], there)
+    content = _record(collection, fields)
+    layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
+    return _array(block, collection, layout, set(fields))
+
+
+def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> Any:
+    (first, (offsets, _)), *others = plain.items()
+    for key, (other, _) in others:
+        if other is not offsets and not np.array_equal(other, offsets):
+            raise ValueError(
+                f"{columns[first]} and {columns[key]} have different numbers of values in an"
+                " event: they are not of the same objects"
+            )
+    return offsets
+
+
+def _record(collection: Collection, fields: Mapping[str, Any]) -> Any:
+    contents = [ak.contents.NumpyArray(values) for values in fields.values()]
+    parameters = {"__record__": record_name(collection, fields.keys())}
+    return ak.contents.RecordArray(contents, list(fields), parameters=parameters)
+
+
+def record_name(collection: Collection, fields: Any) -> str:
+    """`Momentum4D` and its like if all coordinates are there."""
+    return (
+        collection.kind if collection.coordinates <= set(fields) and collection.kind else "Objects"
+    )
+
+
+def _array(
+    block: Columnar, collection: Collection, layout: Any, fields: set[str], note: Any = None
+) -> ak.Array:
+    attrs = {BLOCK: block, COLLECTION: collection} | ({NOTE: note} if note else {})
+    register(record_name(collection, fields))
+    return ak.Array(layout, attrs=attrs)
+
+
+def make_virtual(
+    block: Columnar,
+    collection: Collection,
+    types: Mapping[str, np.dtype[Any]],
+    offsets: Callable[[], Any],
+    note: Callable[[Collection, Iterable[str]], None],
+) -> ak.Array:
+    """The same with all fields, each of which is read when it is touched. `types`: by field;
+    `note` is told of fields that are asked for by name, or by what the vectors are used for."""
+    buffers: dict[str, Any] = {}
+    forms = {}
+    for key, kind in types.items():
+        forms[key] = ak.forms.NumpyForm(kind.name, form_key=key)
+        buffers[f"{key}-data"] = partial(_values, block, collection.columns[key])
+    for link, (key, target) in collection.links.items():
+        if collection.is_jagged and key in types:
+            forms[link + SUFFIX] = ak.forms.NumpyForm("int64", form_key=link + SUFFIX)
+            buffers[f"{link}{SUFFIX}-data"] = partial(
+                _places_of, block, offsets, collection.columns[key], target
+            )
+    name = record_name(collection, types)
+    form: Any = ak.forms.RecordForm(
+        list(forms.values()), list(forms), parameters={"__record__": name}, form_key="record"
+    )
+    if collection.is_jagged:
+        form = ak.forms.ListOffsetForm("i64", form, form_key="lists")
+        buffers["lists-offsets"] = offsets
+    layout = ak.from_buffers(form, len(block), buffers, highlevel=False)
+    return _array(block, collection, layout, set(types), note)
+
+
+def _values(block: Columnar, column: str) -> Any:
+    plain = block.plain(column)
+    return plain[1] if isinstance(plain, tuple) else plain
+
+
+def _places_of(block: Any, offsets: Callable[[], Any], column: str, target: str) -> Any:
+    return places(offsets(), _values(block, column), block.offsets(target))

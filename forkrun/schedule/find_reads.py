@@ -1,0 +1,176 @@
+"""Finds out what modules read and make that do not declare it: each is called with the first
+events of the job, in a forked copy of this process, which then ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from forkrun.config import JobConfig
+from forkrun.errors import ConfigError, ModuleError
+from forkrun.fork.aside import run_aside
+from forkrun.modules.base import PythonModule
+from forkrun.modules.code_names import mentions
+from forkrun.modules.objects.collections import Columns, NamingRule
+from forkrun.schedule.first_events import FirstEvents
+from forkrun.schedule.trial import Finding, Trial, TrialFailed
+
+_N_EVENTS = (1_000, 32_000)
+"""More, where filters leave none of the first ones for a module behind them."""
+_LIMIT_S = 30.0
+"""Modules that hang are found by the job itself, which knows the event."""
+
+_BY_NUMBER = {"getattr", "objects"}
+"""Ways to columns whose names are computed."""
+
+FirstOf = Callable[[int], tuple[FirstEvents, int]]
+"""Gives the first n events of the job, and their IOV."""
+
+
+def find_reads(
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    elsewhere: Iterable[str],
+    types: Mapping[str, str],
+    first_of: FirstOf,
+) -> int | None:
+    """Completes modules that do not declare what they read. `elsewhere`: columns of C++ modules;
+    `types`: of the input's columns. Gives the number of events that were needed, None if nothing
+    had to be found out. Raises ModuleError if a module fails with them, ConfigError if it asks for
+    a column that there is not."""
+    if all(module.is_declared for module in modules.values()):
+        return None
+    _leave_out(modules, types)
+    if all(module.is_declared for module in modules.values()):
+        return None
+    found: dict[str, Finding] = {}
+    n = 0
+    for n_most in _N_EVENTS:
+        events, iov = first_of(n_most)
+        n = len(events)
+        found |= _try(config, modules, elsewhere, events, iov)
+        missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
+        if not missing or events.is_all:
+            break
+    _complete(modules, found, types, _rule(config))
+    return n
+
+
+def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) -> None:
+    """Takes classes that mention no column as those that read none: they are not called, whatever
+    they would do."""
+    columns = [*types, *(name for module in modules.values() for name in module.produces)]
+    is_known = all(m.produces for m in modules.values() if m.kind == "producer")
+    for module in modules.values():
+        is_class = not hasattr(module.module, "function")
+        if is_known and is_class and not module.is_declared:
+            names = module.names()
+            if not mentions(names, columns) and not names & _BY_NUMBER:
+                module.found_out([], None)
+
+
+def _rule(config: JobConfig) -> NamingRule:
+    return NamingRule(config.source.collections, config.source.fields)
+
+
+def _try(
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    elsewhere: Iterable[str],
+    events: FirstEvents,
+    iov: int,
+) -> dict[str, Finding]:
+    can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
+    work = partial(_work, config, modules, elsewhere, events, iov, can_fork)
+    said: list[Any] = []
+    if can_fork:
+        said, _ = run_aside(work, _LIMIT_S)
+    else:
+        work(said.append)
+        for module in modules.values():
+            module.clear()
+    findings = [Finding(**each) for each in said]
+    if failed := [each for each in findings if each.error]:
+        label, error = failed[0].label, failed[0].error
+        if failed[0].is_name:
+            raise ConfigError(f'module "{label}": {error}')
+        raise ModuleError(
+            f'module "{label}" failed with the first {len(events):,} events of the job, with which'
+            f" it is found out what it reads: {error}"
+        )
+    return {each.label: each for each in findings}
+
+
+def _work(
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    elsewhere: Iterable[str],
+    events: FirstEvents,
+    iov: int,
+    with_callbacks: bool,
+    say: Callable[[Any], None],
+) -> None:
+    if with_callbacks:
+        _begin(modules, events)
+    rule = _rule(config)
+    trial = Trial(
+        modules, config.paths, elsewhere, rule, events, iov,
+        lambda found: say(asdict(found)), with_callbacks,
+    )  # fmt: skip
+    try:
+        trial.run()
+    except TrialFailed:
+        return
+
+
+def _begin(modules: Mapping[str, PythonModule], events: FirstEvents) -> None:
+    """The callbacks that a module may have before its first block."""
+    for module in modules.values():
+        if module.is_declared:
+            continue
+        run, lumi = events.lumis[0][:2] if events.lumis else (1, 1)
+        for name, arguments in (
+            ("pre_fork", ()), ("post_fork", (0,)), ("begin_job", ()), ("begin_iov", (0,)),
+            ("begin_run", (run,)), ("begin_lumi", (run, lumi)),
+        ):  # fmt: skip
+            if callback := getattr(module, name, None):
+                callback(*arguments)
+
+
+def _complete(
+    modules: Mapping[str, PythonModule],
+    found: Mapping[str, Finding],
+    types: Mapping[str, str],
+    rule: NamingRule,
+) -> None:
+    made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
+    known = {**types, **made}
+    problems = []
+    for label, module in modules.items():
+        if module.is_declared:
+            continue
+        if label in found:
+            module.found_out(found[label].reads, found[label].produces)
+        elif module.kind == "producer" and not module.produces:
+            problems.append(f'module "{label}": declare `produces`: it could not be found out')
+        else:
+            module.found_out(_named_in(module.names(), known, rule), None)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _named_in(names: set[str], types: Mapping[str, str], rule: NamingRule) -> list[str]:
+    """Columns that a module's code names: for one that none of the first events has reached."""
+    known = Columns(types, rule)
+    collections = [known.collection(name) for name in names]
+    fields = {
+        column
+        for collection in collections
+        if collection
+        for field, column in collection.columns.items()
+        if field in names
+    }
+    return [name for name in types if name in names or name in fields]

@@ -1,0 +1,203 @@
+"""Calls modules with the first events, to find out what they read and make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun.base.nearest import suggestion
+from forkrun.base.user_code import lines_in_user_code
+from forkrun.modules.base import MODULE_CALLBACKS, Producer, PythonModule
+from forkrun.modules.objects.collections import (
+    Columns,
+    NamingRule,
+    NoSuchColumnError,
+    NoSuchNameError,
+)
+from forkrun.modules.returned import columns_of, dict_of, taken
+from forkrun.schedule.first_events import FirstEvents, Plain
+from forkrun.schedule.trial_block import NotingColumns, TrialBlock
+
+Flags = npt.NDArray[np.bool_]
+_METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
+_TYPES = {
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float32", "float64",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a module after it was called: columns that it reads, types of those that it
+    makes; `error`: why it could not be called; `is_name`: because it names something that there is
+    not."""
+
+    label: str
+    reads: Sequence[str] = ()
+    produces: Mapping[str, str] | None = None
+    error: str = ""
+    is_name: bool = False
+
+
+class Trial:
+    """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
+    `elsewhere`: columns of modules in C++, which are not called; `say` is told what is found;
+    `with_callbacks`: those before the first block have been called."""
+
+    def __init__(
+        self,
+        modules: Mapping[str, PythonModule],
+        paths: Mapping[str, Sequence[str]],
+        elsewhere: Iterable[str],
+        rule: NamingRule,
+        events: FirstEvents,
+        iov: int,
+        say: Callable[[Finding], None],
+        with_callbacks: bool,
+    ) -> None:
+        self._modules, self._paths, self._rule = modules, paths, rule
+        self._elsewhere = set(elsewhere)
+        self._events, self._iov, self._say = events, iov, say
+        self._columns: dict[str, Plain] = {}
+        self._maker = {n: label for label, m in modules.items() for n in m.produces}
+        self._types = {**events.types}
+        for module in modules.values():
+            self._types |= module.produces
+        self._known = Columns(self._types, rule)
+        self._called: set[str] = set()
+        self._with_callbacks = with_callbacks
+
+    def run(self) -> bool:
+        """Whether every module that needs it was called with some events."""
+        for label in self._undeclared("producer"):
+            self._make(label)
+        reached = [self._run_path(labels) for labels in self._paths.values()]
+        named = {label for labels in self._paths.values() for label in labels}
+        everything = np.ones(len(self._events), dtype=bool)
+        for label in (*self._undeclared("filter"), *self._undeclared("analyzer")):
+            if label not in named:
+                self._call(label, everything)
+        return all(reached)
+
+    def _undeclared(self, kind: str) -> list[str]:
+        return [label for label, m in self._modules.items() if m.kind == kind and not m.is_declared]
+
+    def _run_path(self, labels: Sequence[str]) -> bool:
+        left, is_exact = np.ones(len(self._events), dtype=bool), True
+        wanted = [label for label in labels if self._is_wanted(label)]
+        for label in labels if wanted else ():
+            module = self._modules.get(label)
+            if module is None:
+                is_exact = False  # a module in C++: what it leaves is not known
+            elif module.kind == "filter":
+                left = left & self._accepted(label, is_exact)
+            elif self._is_wanted(label) and left.any():
+                self._call(label, left, is_exact)
+            if label == wanted[-1]:
+                break
+        return not wanted or bool(left.any())
+
+    def _is_wanted(self, label: str) -> bool:
+        return label in self._modules and not self._modules[label].is_declared
+
+    def _accepted(self, label: str, is_exact: bool) -> Flags:
+        mask = self._call(label, np.ones(len(self._events), dtype=bool), is_exact)
+        return np.ones(len(self._events), bool) if mask is None else np.asarray(mask, dtype=bool)
+
+    def _call(self, label: str, mask: Flags, is_exact: bool = True) -> Any:
+        """What the module gives; None if it fails with events that it might not get."""
+        module = self._modules[label]
+        block = TrialBlock(self._events, self._column, mask, self._iov)
+        reader = NotingColumns(self._known, block)
+        before, module.columns = module.columns, reader
+        try:
+            answer = module.call(_METHODS[module.kind], block)
+            produces = self._produces(module, answer) if module.kind == "producer" else None
+        except Exception as error:
+            if is_exact and len(self._events) and not self._lacks_callbacks(module):
+                self._fail(label, error)
+            return None
+        finally:
+            module.columns = before
+        if not module.is_declared:
+            self._say(Finding(label, reader.touched(), produces))
+        return answer
+
+    def _lacks_callbacks(self, module: PythonModule) -> bool:
+        """Whether it may fail because its callbacks have not been called."""
+        has_some = any(hasattr(module.module, name) for name in MODULE_CALLBACKS)
+        return has_some and not self._with_callbacks
+
+    def _fail(self, label: str, error: Exception) -> None:
+        is_name = isinstance(error, NoSuchColumnError | NoSuchNameError)
+        text = str(error) if is_name else f"{type(error).__name__}: {error}"
+        self._say(Finding(label, error=text + lines_in_user_code(error), is_name=is_name))
+        raise TrialFailed
+
+    def _produces(self, module: PythonModule, answer: Any) -> dict[str, str]:
+        assert isinstance(module.module, Producer)
+        given = taken(module.module.produce, dict_of, answer, module.produces)
+        types = module.produces or {n: column_type(n, values) for n, values in given.items()}
+        module.produces = dict(types)
+        self._columns |= taken(module.module.produce, columns_of, given, types, len(self._events))
+        self._types |= types
+        self._known = Columns(self._types, self._rule)
+        return dict(types)
+
+    def _make(self, label: str) -> None:
+        if label not in self._called:
+            self._called.add(label)
+            self._call(label, np.ones(len(self._events), dtype=bool))
+
+    def _column(self, name: str) -> Plain:
+        if name not in self._columns:
+            self._find(name)
+        return self._columns[name]
+
+    def _find(self, name: str) -> None:
+        if name in self._events.types:
+            self._columns[name] = self._events.read(name)
+            return
+        makers = [self._maker[name]] if name in self._maker else self._undeclared("producer")
+        for label in makers:
+            self._make(label)
+            if name in self._columns:
+                return
+        if name in self._elsewhere:
+            what = "comes from a C++ module, which is not called to find out what others read"
+            raise NoSuchColumnError(f'"{name}" {what}; declare what the module reads: consumes')
+        what = f'neither the input nor a module has "{name}"'
+        raise NoSuchColumnError(what + suggestion(name, self._types))
+
+
+class TrialFailed(Exception):  # noqa: N818 - what has failed was said
+    """A module has failed with the first events."""
+
+
+def column_type(name: str, values: Any) -> str:
+    """ "float32[]" or the like. Raises TypeError if it is none that a column can have."""
+    array = values if isinstance(values, np.ndarray | ak.Array) else ak.Array(values)
+    if isinstance(array, ak.Array) and array.fields:
+        raise TypeError(f"column {name!r}: these are records; give each field as a column")
+    if array.ndim > 2:
+        raise TypeError(f"column {name!r}: wanted a number or a list of numbers per event")
+    is_jagged = array.ndim == 2
+    try:
+        flat = (
+            ak.to_numpy(ak.flatten(array, axis=None), allow_missing=False)
+            if is_jagged
+            else (ak.to_numpy(array, allow_missing=False))
+        )
+        has_none = is_jagged and ak.any(ak.is_none(array, axis=0))
+    except ValueError:
+        flat, has_none = np.empty(0), True
+    if has_none or (isinstance(array, ak.Array) and "?" in str(array.type)):
+        raise TypeError(f"column {name!r} has missing values (None); ak.fill_none gives them one")
+    if str(flat.dtype) not in _TYPES:
+        raise TypeError(f"column {name!r}: {flat.dtype} is no type of a column")
+    return f"{flat.dtype}[]" if is_jagged else str(flat.dtype)

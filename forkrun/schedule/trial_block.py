@@ -1,0 +1,120 @@
+"""An event block that notes which columns a module asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.modules.objects.collections import Collection, Columns
+from forkrun.modules.objects.reading import no_such_name
+from forkrun.modules.objects.records import make_virtual
+from forkrun.schedule.first_events import FirstEvents, Plain
+
+
+class TrialBlock:
+    """What EventBlock takes for the core's block. `column_of` gives any column of the job;
+    `touched`: those that were asked for."""
+
+    iov = 0
+
+    def __init__(
+        self,
+        events: FirstEvents,
+        column_of: Callable[[str], Plain],
+        mask: npt.NDArray[np.bool_],
+        iov: int,
+    ) -> None:
+        self._events = events
+        self._column_of = column_of
+        self.mask = mask
+        self.iov = iov
+        self.n_events = len(events)
+        self.n_lumis = len({lumi[:2] for lumi in events.lumis})
+        self.run, self.lumi = events.lumis[0][:2] if events.lumis else (1, 1)
+        self.touched: dict[str, None] = {}
+
+    @property
+    def events(self) -> npt.NDArray[np.uint64]:
+        return self._events.events
+
+    def lumi_spans(self) -> npt.NDArray[np.int64]:
+        """(n_lumis, 4), as the core's."""
+        return np.array(self._events.lumis, dtype=np.int64).reshape(-1, 4)
+
+    def random(self) -> _core.BlockRandom:
+        """Any random numbers: what is read does not depend on them."""
+        return _core.BlockRandom(0, "", self.run, self.lumi, self.events)
+
+    def column(self, name: str) -> Plain:
+        plain = self._column_of(name)
+        self.touched[name] = None
+        return plain
+
+    def peek(self, name: str) -> Plain:
+        """The column, without a note."""
+        return self._column_of(name)
+
+
+class NotingColumns:
+    """Lets a module read all columns, and notes which."""
+
+    def __init__(self, known: Columns, block: TrialBlock) -> None:
+        self.known = known
+        self._block = block
+        self._counted: dict[str, Collection] = {}
+        self._named: set[str] = set()
+
+    def objects(self, block: Any, name: str) -> Any:
+        """All objects; of their fields those are read that are touched."""
+        collection = self.known.collection(name)
+        assert collection is not None
+        types = {
+            field: np.dtype(self.known.types[column].removesuffix("[]"))
+            for field, column in collection.columns.items()
+        }
+        offsets = partial(self.offsets, block, name)
+        return make_virtual(block, collection, types, offsets, self._note)
+
+    def offsets(self, block: Any, name: str) -> Any:
+        """Of any of its columns."""
+        collection = self.known.collection(name)
+        if collection is None or not collection.is_jagged:
+            return None
+        self._counted[name] = collection
+        return self._block.peek(_likely(collection))[0]
+
+    def _note(self, collection: Collection, fields: Iterable[str]) -> None:
+        for field in fields:
+            if field in collection.columns:
+                self._named.add(collection.columns[field])
+                self._block.column(collection.columns[field])
+
+    def touched(self) -> list[str]:
+        """Columns that the module read; all coordinates, if some were read but not by their names:
+        then these are vectors; and one column of a collection that it only counted."""
+        touched = self._block.touched
+        for collection in self._counted.values():
+            coordinates = [collection.columns[field] for field in sorted(collection.coordinates)]
+            if touched.keys() & set(coordinates) - self._named:
+                touched |= dict.fromkeys(coordinates)
+            if not touched.keys() & set(collection.columns.values()):
+                touched[_likely(collection)] = None
+        return list(touched)
+
+    def not_read(self, column: str, message: str) -> str:
+        """The message itself."""
+        return message
+
+    def no_attribute(self, name: str) -> str:
+        """What is said of a name that is neither a collection nor a column."""
+        return no_such_name(name, self.known)
+
+
+def _likely(collection: Collection) -> str:
+    """The column that is most likely read anyway."""
+    return collection.columns.get("pt") or next(iter(collection.columns.values()))

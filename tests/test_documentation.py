@@ -1,0 +1,54 @@
+"""What pages of the documentation show in Python does what they say: blocks of a page are run one
+after the other, as the cells of a notebook."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.jobs import ROOT, environment
+from tests.support.jobs import forkrun as command
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ("docs/tutorial.md", "README.md")
+
+
+def blocks(page: str) -> list[str]:
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the pages' commands were run."""
+    monkeypatch.chdir(tmp_path)
+    shape = ["--events", 2000, "--runs", 1, "--lumis", 2]
+    assert command("sample", "sample.root", *shape, "--quiet", cwd=tmp_path).code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> None:
+    texts = blocks(page)
+    assert texts
+    program = sample / "page.py"
+    # Two lumis in blocks of one size: what Python modules cost is learnt on larger files.
+    quick = "threads={'block_size': 1000}, forking={'distribution': 'lumi'}"
+    text = "\n".join(texts).replace('name="adl")', f'name="adl", {quick})')
+    program.write_text(text.replace('Job("sample.root")', f'Job("sample.root", {quick})'))
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=sample, env=environment(), text=True,
+        capture_output=True, timeout=240,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_tutorial_explains_every_line_of_the_queries() -> None:
+    shown = {line.strip() for text in blocks("docs/tutorial.md") for line in text.splitlines()}
+    program = (ROOT / "configs/adl/queries.py").read_text().split("import forkrun\n")[1]
+    lines = {line.strip() for line in program.split("if __name__")[0].splitlines()}
+    job = 'job = forkrun.Job(sys.argv[1:] or "sample.root", name="adl")'
+    assert lines - shown == {job}
