@@ -27,6 +27,11 @@ _CALLS_KEPT = 7
 """Stretches from which it follows what a call costs."""
 _OTHER_SIZE = 1.5
 """Ratio of the sizes of two calls from which it follows."""
+_LONGEST_CALLS = 3
+"""Calls, of what they cost whatever their size, that a stretch may take if this is longer."""
+_OTHER_FIRST_S = 5.0
+"""A first stretch of so much CPU time or less is followed by a larger one: only calls of two sizes
+show what is paid for each."""
 _SHARES = 3
 """Stretches that each child would get of what is left."""
 _FIRST_BLOCK = 8192
@@ -57,6 +62,8 @@ class Pace:
         self._grows = self.block_size is None
         self.block = _FIRST_BLOCK if self.block_size is None else self.block_size
         self._rate = 0.0
+        self._slowness = 1.0  # time over what the call had of the CPU
+        self._last: tuple[int, float] = (0, 0.0)
         self._rate_of_events = 0.0  # without what is paid for calls
         self._best: tuple[int, float] = (0, 0.0)
         self._calls: deque[tuple[float, float]] = deque(maxlen=_CALLS_KEPT)
@@ -75,15 +82,24 @@ class Pace:
             first = min(_FIRST_EVENTS, n_left // (_FIRST_SHARES * self.n_children))
             return max(first, 1), max(first, 1)
         share = n_left / (_SHARES * self.n_children) if self.n_children > 1 else n_left
-        shortest_s = _SHORTEST_S + _CALLS_WORTH * self._per_call_s
+        per_call_s = self._per_call_s * self._slowness
+        shortest_s = _SHORTEST_S + _CALLS_WORTH * per_call_s
         n = max(ceil(share), self._rate_of_events * shortest_s)
         to_cluster = n_left / (_SHARES_TO_CLUSTER * self.n_children)
-        n = min(n, self._rate * _LONGEST_S)
+        n = min(n, self._rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s))
+        n = max(n, min(self._n_of_other_size(), share))
         to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
         most = self.most or n_left
         if self._grows:
             most = min(most, self.block * self.n_blocks)
         return int(min(n, most)), int(min(to_cluster, most))
+
+    def _n_of_other_size(self) -> float:
+        """Events of a call that shows what is paid for calls; 0 if that is known, would take long,
+        or if the source chooses blocks: then nearly nothing is."""
+        n_last, last_s = self._last
+        is_known = not self.block or bool(self._fixed_s)
+        return 0.0 if is_known or last_s > _OTHER_FIRST_S else 2.0 * n_last
 
     def note(self, n_events: int, wall_s: float, cpu_s: float, n_column_bytes: int) -> None:
         """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block."""
@@ -93,10 +109,12 @@ class Pace:
         n_calls = max(n_events / self.block, 1.0) if self.block else 1.0
         call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
         self._note_call(n_events / n_calls, call_s / n_calls)
+        self._slowness, self._last = wall_s / call_s, (n_events, call_s)
         self.n_calls += n_calls
         self.calls_s += call_s
         self.fixed_s += n_calls * self._per_call_s
-        self._rate_of_events = n_events / max(wall_s - n_calls * self._per_call_s, wall_s / 4)
+        per_call_s = self._per_call_s * self._slowness
+        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
             self._choose_block(n_events / call_s, n_column_bytes)
 

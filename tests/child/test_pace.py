@@ -14,11 +14,12 @@ def run(
     s_per_event: float,
     n_bytes: int = 8,
     slowness: float = 1.0,
+    unit: int = 10,
 ) -> list[int]:
     """Sizes of the stretches of one child that is alone, whose calls cost so much."""
     sizes = []
     while n_events:
-        n = min(max(10, pace.n_wanted(n_events)[0]), n_events)  # units have ten events
+        n = min(max(unit, pace.n_wanted(n_events)[0] // unit * unit), n_events)
         n_calls = -(-n // pace.block) if pace.block else 1
         cpu_s = n_calls * s_per_call + n * s_per_event
         pace.note(n, slowness * cpu_s, cpu_s, n_bytes * min(n, pace.block))
@@ -127,3 +128,13 @@ def test_what_calls_cost_whatever_they_get_is_told_apart() -> None:
     assert pace.n_calls == 6
     assert pace.calls_s == pytest.approx(0.12 + 1e-5 * 500)
     assert pace.fixed_s == pytest.approx(0.02 * 5)  # not yet known at the first
+
+
+@pytest.mark.parametrize(("s_per_call", "slowness"), [(2.0, 1.0), (0.2, 10.0), (0.03, 20.0)])
+def test_calls_that_take_long_whatever_their_size_become_large_calls(
+    s_per_call: float, slowness: float
+) -> None:
+    """A second is over before the first of them is."""
+    sizes = run(Pace(2, None), 20_000, s_per_call, s_per_event=1e-5, slowness=slowness, unit=45)
+    assert len(sizes) < 16
+    assert max(sizes) > 3_000
