@@ -111,30 +111,30 @@ def slow(plan: str) -> Any:
 @pytest.mark.parametrize(
     "plan",
     [
-        "run / open:EIO:index:input:1:1",
+        slow("run / open:EIO:index:input:1:1"),
         "run / fork:ENOMEM:parent:-:2:0",
         slow("run / open:EIO:child:run:1:1"),
         "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:12:1",
         slow("run / sync:EIO:child:run:20:1 close:ENOSPC:child:run:40:1"),
-        "run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1",
+        slow("run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1"),
         slow("run-alone / write:EIO:parent:run:80:1"),
-        "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
+        slow("run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0"),
         slow(
             "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2"
         ),
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
         slow("report / rename:EROFS:parent:run:2:1"),
-        "report / open:EIO:parent:run:8:1",
+        slow("report / open:EIO:parent:run:8:1"),
         # An output on its way: a child writes its fragment, the merge reads that and the input.
         "run / write:ENOSPC:child:fragment:2:1",
         slow("run / write:short:child:fragment:1:0"),
         slow("run / write:kill:child:fragment:5:1"),
         "run / sync:EIO:child:fragment:1:1",
-        "run / rename:EIO:child:fragment:1:1",
+        slow("run / rename:EIO:child:fragment:1:1"),
         slow("run / rename:kill:child:fragment:1:1"),
         slow("merge / read:EIO:merge:fragment:1:1"),  # its checksum
         "merge / read:EIO:merge:fragment:3:1",  # what is in it
-        "merge / read:EIO:merge:fragment:3:0",
+        slow("merge / read:EIO:merge:fragment:3:0"),
         slow("merge / read:short:merge:fragment:1:0"),
         "merge / read:EIO:merge:input:100:1",
         slow("merge / read:kill:merge:input:100:1"),

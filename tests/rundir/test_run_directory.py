@@ -420,7 +420,7 @@ def test_of_many_that_find_a_dead_lock_one_gets_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("children", [0, 1])
+@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_lock_is_touched_while_a_unit_takes_long_and_while_merging(
     tmp_path: Path, children: int, job: dict[str, Any]
 ) -> None:

@@ -100,7 +100,7 @@ def test_wrong_wishes_are_errors(tmp_path: Path) -> None:
     ("preset", "file"),
     [
         ("hipileup", "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"),
-        ("minbias", "reco_minbias_busywait.config.gz"),
+        pytest.param("minbias", "reco_minbias_busywait.config.gz", marks=pytest.mark.slow),
     ],
 )
 def test_presets_are_like_the_public_files(real_data: Path, preset: str, file: str) -> None:

@@ -42,6 +42,7 @@ def check(folder: Path, modules: dict[str, str], path: Sequence[str], *options: 
     return forkrun("check", "--blocks", *options, write_job(folder, job), cwd=folder)
 
 
+@pytest.mark.slow
 def test_modules_that_see_events_one_by_one_pass(tmp_path: Path) -> None:
     ended = check(tmp_path, RIGHT, ["two", "plot"])
     assert ended.code == 0, ended.err
