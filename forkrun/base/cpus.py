@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from forkrun.base.cgroups import core_limits
 
@@ -16,3 +17,31 @@ def usable_cpus() -> int:
 def merge_threads(n_children: int, n_threads: int) -> int:
     """Threads of the merging process: as many as all children had, on the CPUs that there are."""
     return min(max(n_children, 1) * n_threads, usable_cpus())
+
+
+class CpuShare:
+    """How much of the CPUs that it wanted this process got."""
+
+    def __init__(self) -> None:
+        self._ran_ns, self._waited_ns = _run_and_wait_ns()
+
+    def slowness(self) -> float:
+        """Time that its threads ran or were ready to run, over that in which they ran, since this
+        was last asked: 1 if a CPU was always free for them, or if the kernel does not say."""
+        before = self._ran_ns, self._waited_ns
+        self._ran_ns, self._waited_ns = _run_and_wait_ns()
+        ran_ns, waited_ns = self._ran_ns - before[0], self._waited_ns - before[1]
+        return 1.0 + max(waited_ns, 0) / ran_ns if ran_ns > 0 else 1.0
+
+
+def _run_and_wait_ns() -> tuple[int, int]:
+    """Of all threads of this process, by the kernel's scheduler."""
+    ran_ns = waited_ns = 0
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            ran, waited, _ = Path(f"/proc/self/task/{thread}/schedstat").read_text().split()
+            ran_ns += int(ran)
+            waited_ns += int(waited)
+    except (OSError, ValueError):  # no such file, or a thread that has ended meanwhile
+        return 0, 0
+    return ran_ns, waited_ns

@@ -30,8 +30,8 @@ _OTHER_SIZE = 1.5
 _LONGEST_CALLS = 3
 """Calls, of what they cost whatever their size, that a stretch may take if this is longer."""
 _OTHER_FIRST_S = 5.0
-"""A first stretch of so much CPU time or less is followed by a larger one: only calls of two sizes
-show what is paid for each."""
+"""A first stretch that would take no longer on a CPU of its own is followed by a larger one: only
+calls of two sizes show what is paid for each."""
 _SHARES = 3
 """Stretches that each child would get of what is left."""
 _FIRST_BLOCK = 8192
@@ -62,7 +62,7 @@ class Pace:
         self._grows = self.block_size is None
         self.block = _FIRST_BLOCK if self.block_size is None else self.block_size
         self._rate = 0.0
-        self._slowness = 1.0  # time over what the call had of the CPU
+        self._slowness = 1.0
         self._last: tuple[int, float] = (0, 0.0)
         self._rate_of_events = 0.0  # without what is paid for calls
         self._best: tuple[int, float] = (0, 0.0)
@@ -101,15 +101,24 @@ class Pace:
         is_known = not self.block or bool(self._fixed_s)
         return 0.0 if is_known or last_s > _OTHER_FIRST_S else 2.0 * n_last
 
-    def note(self, n_events: int, wall_s: float, cpu_s: float, n_column_bytes: int) -> None:
-        """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block."""
+    def note(
+        self,
+        n_events: int,
+        wall_s: float,
+        cpu_s: float,
+        n_column_bytes: int,
+        slowness: float = 1.0,
+    ) -> None:
+        """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block;
+        `slowness`: how many times longer than on CPUs of its own the process took for what it has
+        computed, time in which it slept or waited for others left out."""
         if not n_events or wall_s <= 0.0:
             return
         self._rate = n_events / wall_s
         n_calls = max(n_events / self.block, 1.0) if self.block else 1.0
         call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
         self._note_call(n_events / n_calls, call_s / n_calls)
-        self._slowness, self._last = wall_s / call_s, (n_events, call_s)
+        self._slowness, self._last = slowness, (n_events, wall_s / slowness)
         self.n_calls += n_calls
         self.calls_s += call_s
         self.fixed_s += n_calls * self._per_call_s

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from forkrun import _core
+from forkrun.base.cpus import CpuShare
 from forkrun.child.assignment import Assignment, BadEvent, without
 from forkrun.child.commit import commit_stretch
 from forkrun.child.pace import Pace
@@ -36,6 +37,7 @@ class ChildUnits:
         self._work, self._child, self._assignment = work, child, assignment
         self._processor, self._ledger, self._tick = processor, ledger, tick
         self.pace = make_pace(work)
+        self._cpu_share = CpuShare()
         self._stretches = _stretches_to_do(work, child, assignment, self.pace)
         self._begun: dict[int, tuple[Stretch, int]] = {}
         self._life = _Life(work.config.forking)
@@ -74,7 +76,8 @@ class ChildUnits:
         commit = commit_stretch(
             self._work, self._child, stretch, left_out, result, begin_s, block_size
         )
-        self.pace.note(commit.n_events, result.wall_s, result.cpu_s, result.n_column_bytes)
+        took = result.wall_s, result.cpu_s
+        self.pace.note(commit.n_events, *took, result.n_column_bytes, self._cpu_share.slowness())
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)

@@ -20,7 +20,7 @@ from forkrun.fork.failure import write_failure
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
 
-_WITH_ROOT = ("run", "resume", "node")
+_WITH_ROOT = ("run", "resume", "node", "check")
 """Commands that use ROOT's interpreter in this process."""
 _LONGEST = 2000
 """Characters of a line of an error."""

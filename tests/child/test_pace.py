@@ -22,7 +22,7 @@ def run(
         n = min(max(unit, pace.n_wanted(n_events)[0] // unit * unit), n_events)
         n_calls = -(-n // pace.block) if pace.block else 1
         cpu_s = n_calls * s_per_call + n * s_per_event
-        pace.note(n, slowness * cpu_s, cpu_s, n_bytes * min(n, pace.block))
+        pace.note(n, slowness * cpu_s, cpu_s, n_bytes * min(n, pace.block), slowness)
         sizes.append(n)
         n_events -= n
     return sizes
@@ -44,7 +44,7 @@ def test_a_machine_that_becomes_slow_does_not_make_larger_blocks_look_bad() -> N
     pace = Pace(1, None)
     for n_events, slowness in ((10, 1), (400, 1), (8192, 1), (65_536, 4)):
         cpu_s = 0.02 + n_events * 5e-7
-        pace.note(n_events, slowness * cpu_s, cpu_s, 8 * n_events)
+        pace.note(n_events, slowness * cpu_s, cpu_s, 8 * n_events, slowness)
     assert pace.block == 131_072
 
 
@@ -138,3 +138,11 @@ def test_calls_that_take_long_whatever_their_size_become_large_calls(
     sizes = run(Pace(2, None), 20_000, s_per_call, s_per_event=1e-5, slowness=slowness, unit=45)
     assert len(sizes) < 16
     assert max(sizes) > 3_000
+
+
+def test_time_in_which_modules_sleep_is_not_taken_for_that_of_calls() -> None:
+    """They use no CPU."""
+    pace = Pace(4, None)
+    for n_events in (10, 40, 60, 50):
+        pace.note(n_events, 0.02 * n_events, 1e-3 + 1e-5 * n_events, 8)
+    assert pace.n_wanted(120)[0] == 10

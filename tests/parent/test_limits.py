@@ -272,7 +272,7 @@ def test_sigusr1_finishes_the_lumis_that_were_begun(tmp_path: Path, job: dict[st
     go_on = tmp_path / "go-on"
     job["modules"].append(module("waits", "Waits", until=str(go_on), event=95))
     job["paths"]["skim"].insert(0, "waits")
-    file = write_job(tmp_path, job)
+    file = write_job(tmp_path, lumi_by_lumi(job))
     with running("run", file, "-o", "run", "--no-plots", cwd=tmp_path) as process:
         wait_for(lambda: '"child_first_event"' in _text(tmp_path / "run/monitoring/events.jsonl"))
         wait_for(lambda: len(ledger_units(tmp_path / "run")) > 8)

@@ -1,0 +1,38 @@
+"""CPUs that a job may use, and what a process got of them."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from forkrun.base.cpus import CpuShare
+
+
+def compute(cpu_s: float) -> None:
+    end_s = time.process_time() + cpu_s
+    while time.process_time() < end_s:
+        pass
+
+
+def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
+    if os.fork() == 0:
+        os.sched_setaffinity(0, {cpu := min(os.sched_getaffinity(0))})
+        others = [os.fork() for _ in range(3)]
+        if 0 in others:
+            compute(5.0)
+            os._exit(0)
+        share = CpuShare()
+        compute(0.3)
+        slow = share.slowness()
+        for other in others:
+            os.kill(other, 9)
+        os._exit(int(min(slow, 100)) if cpu >= 0 else 0)
+    _, status = os.wait()
+    assert os.waitstatus_to_exitcode(status) >= 2
+
+
+def test_a_process_that_sleeps_is_not_slow() -> None:
+    share = CpuShare()
+    time.sleep(1.0)
+    compute(0.1)
+    assert share.slowness() < 8  # with the time asleep 11
