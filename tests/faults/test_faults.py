@@ -126,7 +126,7 @@ def slow(plan: str) -> Any:
         slow("report / rename:EROFS:parent:run:2:1"),
         slow("report / open:EIO:parent:run:8:1"),
         # An output on its way: a child writes its fragment, the merge reads that and the input.
-        "run / write:ENOSPC:child:fragment:2:1",
+        slow("run / write:ENOSPC:child:fragment:2:1"),
         slow("run / write:short:child:fragment:1:0"),
         slow("run / write:kill:child:fragment:5:1"),
         "run / sync:EIO:child:fragment:1:1",

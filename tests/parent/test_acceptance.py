@@ -73,8 +73,13 @@ def expected_in_order(expected: dict[str, ak.Array]) -> Callable[[bytes], dict[s
 
 
 CASES = [
-    pytest.param(children, threads, distribution, marks=marks)
-    for children, marks in ((1, ()), (2, pytest.mark.slow), (3, ()), (6, pytest.mark.slow))
+    pytest.param(
+        children,
+        threads,
+        distribution,
+        marks=() if (children, threads) in ((1, 1), (3, 2)) else pytest.mark.slow,
+    )
+    for children in (1, 2, 3, 6)
     for threads in (1, 2)
     for distribution in ("lumi", "round-robin", "contiguous")
 ]

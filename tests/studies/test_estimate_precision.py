@@ -46,6 +46,7 @@ def test_a_run_five_times_as_long_agrees(
     assert found.n_running == pytest.approx(n_running, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_too_many_events_to_simulate_all_of_them_show_in_the_error() -> None:
     times_s = np.random.default_rng(1).exponential(1.0, (30, 20_000))
     times_s[15] *= 3
