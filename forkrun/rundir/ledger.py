@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +161,19 @@ class Commit:
         """All files of the units."""
         sums = (self.histograms, self.accumulators)
         return [*self.outputs.values(), *(part for part in sums if part)]
+
+    def within(self, folder: str) -> Commit:
+        """The same, seen from what holds this folder: all files of the units are in it."""
+
+        def moved(part: Any) -> Any:
+            return part and replace(part, file=f"{folder}/{part.file}")
+
+        return replace(
+            self,
+            outputs={label: moved(part) for label, part in self.outputs.items()},
+            histograms=moved(self.histograms),
+            accumulators=moved(self.accumulators),
+        )
 
     @property
     def duration_s(self) -> float:

@@ -18,7 +18,7 @@ from typing import Any
 from forkrun.base.durable import write_json
 from forkrun.errors import ConfigError, OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers, revoke
+from forkrun.rundir.ledger import Commit, read_ledgers, revoke
 
 VERSION = 1
 """Of what is in the folder batch/ and how units are counted."""
@@ -96,26 +96,19 @@ def _of_node(
     folder: RunDirectory, ranges: NodeRanges, number: int, damaged: list[str]
 ) -> Iterator[Commit]:
     node, own = folder.node(number), range(ranges.n_units(number))
-    prefix = f"{node.path.relative_to(folder.path)}/"
+    place = str(node.path.relative_to(folder.path))
     for commit in read_ledgers(node.ledger, damaged):
         if commit.unit in own and commit.units.stop <= own.stop:
-            yield _moved(commit, ranges, number, prefix)
+            yield _moved(commit, ranges, number, place)
         else:
             damaged.append(f"{node.path.name}: unit {commit.unit} is not one of this node's")
 
 
-def _moved(commit: Commit, ranges: NodeRanges, number: int, prefix: str) -> Commit:
-    outputs: dict[str, OutputPart] = {
-        label: replace(part, file=prefix + part.file) for label, part in commit.outputs.items()
-    }
-    parts = commit.histograms
-    histograms = replace(parts, file=prefix + parts.file) if parts else None
+def _moved(commit: Commit, ranges: NodeRanges, number: int, folder: str) -> Commit:
     return replace(
-        commit,
+        commit.within(folder),
         unit=commit.unit + ranges.first_unit[number],
         child=commit.child + ranges.children * number,
-        outputs=outputs,
-        histograms=histograms,
     )
 
 

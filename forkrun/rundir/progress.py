@@ -12,7 +12,7 @@ from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
 
 _LINE = re.compile(
     rb'^\{"unit":(\d+),"child":\d+,"pid":\d+,"run":\d+,"lumi":\d+,"n_events":(\d+),"digest":"\w+",'
-    rb'"skipped":\[\],.*"n_units":(\d+),"block_size":\d+,"crc32":"[0-9a-f]{8}"\}$',
+    rb'"skipped":\[\],.*"n_units":(\d+),"block_size":\d+,.*"crc32":"[0-9a-f]{8}"\}$',
     re.MULTILINE,
 )
 """A whole file is searched at once, which is five times as fast as line by line."""

@@ -30,7 +30,7 @@ class Job:
 
     @classmethod
     def make(cls, folder: Path, n_lumis: int = 60, time_s: float = 0.0, **sections: Any) -> Job:
-        """Two files, two outputs and histograms; each event takes some time."""
+        """Two files, two outputs, histograms and sums; each event takes some time."""
         files = [folder / f"{name}.root" for name in ("a", "b")]
         for number, sample in enumerate(files):
             shape = ("--events", 10 * n_lumis, "--lumis", n_lumis, "--seed", number + 1)
@@ -42,6 +42,8 @@ class Job:
             forking={"children": 2},
             **sections,
         )
+        job["modules"].append(module("added", "SumsJets"))
+        job["paths"]["added"] = ["added"]
         if time_s:
             job["modules"].append(module("slow", "Sleep", n_first=0, factor=1.0, time_s=time_s))
             job["paths"]["slow"] = ["slow"]
@@ -77,5 +79,10 @@ def problem_of(run: Path, truth: dict[str, str]) -> str:
     one = (run.parent / "one" / "processedLumis.json").read_bytes()
     if (run / "processedLumis.json").read_bytes() != one:
         return "other lumis were processed than on one node"
+    sums = [
+        (folder / "output/accumulators.json").read_bytes() for folder in (run, run.parent / "one")
+    ]
+    if sums[0] != sums[1]:
+        return "other accumulators than on one node"
     digests = output_digests(run)
     return "" if digests == truth else f"other bytes than on one node: {digests}"

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from forkrun.base.durable import write_json
 from forkrun.batch.course import note_start
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, HistogramPart, OutputPart
+from forkrun.rundir.ledger import AccumulatorPart, Commit, CutCount, HistogramPart, OutputPart
 from forkrun.rundir.nodes import NodeRanges
 from tests.support.jobs import environment
 
@@ -48,7 +48,7 @@ def write_run(path: Path, n_nodes: int, n_units: int, together: int = 1) -> None
 
 
 def commit(unit: int, **changes: object) -> Commit:
-    """One unit with two outputs and histograms."""
+    """One unit with two outputs, histograms, a cutflow and accumulators."""
     parts = {
         label: OutputPart(f"units/{unit:06d}/{label}.fragment", 7, f"{unit:032x}", 4321, 1234567890)
         for label in ("skim", "all")
@@ -59,6 +59,8 @@ def commit(unit: int, **changes: object) -> Commit:
         "outputs": parts, "histograms": HistogramPart(f"units/{unit:06d}/histograms.bin", 400, 1),
         "start_s": 1e9 + unit, "end_s": 1e9 + unit + 0.5, "wall_s": 0.5, "cpu_s": 0.4,
         "read_calls": 4, "read_bytes": 10_000,
+        "cutflow": {"skim": [CutCount("", _EVENTS), CutCount("jets", 7)]},
+        "accumulators": AccumulatorPart(f"units/{unit:06d}/accumulators.json", 90, 1),
     }  # fmt: skip
     return Commit(**{**values, **changes})  # type: ignore[arg-type]
 

@@ -18,7 +18,7 @@ from forkrun.plan import Plan, Unit, make_plan
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part, node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import read_ledgers, revoke
+from forkrun.rundir.ledger import Commit, read_ledgers, revoke
 from forkrun.rundir.nodes import NodeRanges, read_commits, revoke_commits
 from forkrun.rundir.progress import read_progress
 from tests.batch.synthetic import commit, write_run
@@ -98,12 +98,24 @@ def test_progress_is_what_the_ledgers_hold(tmp_path: Path) -> None:
     assert progress.n_events == sum(c.n_events for c in counted.values()) == 48 * 20 + 99
 
 
+def test_lines_of_ledgers_are_counted_without_reading_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path, n_nodes=1, n_units=10)
+    node = RunDirectory(tmp_path).node(0)
+    monkeypatch.setattr(Commit, "from_line", None)
+    assert read_progress(node).n_units == 9
+
+
 def test_commits_of_nodes_are_those_of_one_run(tmp_path: Path) -> None:
     write_run(tmp_path, 3, 10)
     folder = RunDirectory(tmp_path)
     commits = {c.unit: c for c in read_commits(folder)}
     assert sorted(commits) == [n for n in range(30) if n % 10 != 9]
     assert commits[12].outputs["all"].file == "nodes/0001/units/000002/all.fragment"
+    assert {Path(part.file).parent for part in commits[12].parts} == {
+        Path("nodes/0001/units/000002")
+    }
     revoke_commits(folder, [(commits[12], "a test")])
     assert sorted(commits.keys() - {c.unit for c in read_commits(folder)}) == [12]
     assert read_progress(folder.node(1)).n_units == 8

@@ -164,3 +164,13 @@ class StartsThread(forkrun.Filter):
 
     def filter(self, block):  # type: ignore[no-untyped-def]
         return np.ones(len(block), dtype=bool)
+
+
+class SumsJets(forkrun.Analyzer):
+    """Accumulates."""
+
+    consumes = ("Jet_pt",)
+
+    def analyze(self, block):  # type: ignore[no-untyped-def]
+        self.accumulate("n_events", len(block))
+        self.accumulate("sum_pt", ak.to_numpy(ak.flatten(block["Jet_pt"])))
