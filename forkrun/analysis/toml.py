@@ -38,6 +38,6 @@ def _value(value: Any) -> str:
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    if isinstance(value, float) and not isinstance(value, bool):
-        return repr(float(value)) if value == value and abs(value) != float("inf") else f"{value}"
+    if isinstance(value, float):
+        return repr(float(value))
     return json.dumps(value, ensure_ascii=False)

@@ -39,6 +39,11 @@ def read_submissions(folder: RunDirectory) -> list[Submission]:
     return [Submission(**{**line, "nodes": tuple(line["nodes"])}) for line in given]
 
 
+def accepted_submissions(folder: RunDirectory) -> list[Submission]:
+    """Those that were not refused."""
+    return [submission for submission in read_submissions(folder) if not submission.problem]
+
+
 def note_submission(folder: RunDirectory, submission: Submission) -> None:
     """Notes what is about to be submitted."""
     _append(folder.submissions, asdict(submission), folder)

@@ -62,8 +62,9 @@ def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
     problems."""
     _check_can_be_split(config)
     index = index_input(config)
-    n_nodes = split.count(_n_events(config, index))
-    job = prepare(_for_nodes(config, n_nodes, _n_events(config, index)), index=index)
+    n_events = _n_events(config, index)
+    n_nodes = split.count(n_events)
+    job = prepare(_for_nodes(config, n_nodes, n_events), index=index)
     return NodesJob(job, node_borders(job.plan.units, n_nodes))
 
 

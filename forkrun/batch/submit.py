@@ -14,6 +14,7 @@ from pathlib import Path
 from forkrun.base.durable import output_errors, write_json, write_text
 from forkrun.batch.course import (
     Submission,
+    accepted_submissions,
     next_number,
     note_refusal,
     note_submission,
@@ -107,8 +108,13 @@ def missing_needs(
             " try again later, or name nodes with --nodes"
         )
     missing = [node for node in status.nodes if node.state in MISSING]
-    tired = [node for node in missing if _n_retries(folder, node) >= config.batch.retries]
-    needs = {node.number: _need(folder, config, node) for node in missing if node not in tired}
+    accepted = _accepted(folder)
+    tired = [n for n in missing if len(accepted.get(n.number, ())) > config.batch.retries]
+    needs = {
+        node.number: _need(folder, config, node, accepted.get(node.number, ()))
+        for node in missing
+        if node not in tired
+    }
     if not tired:
         return needs, ""
     return needs, (
@@ -122,7 +128,11 @@ def named_needs(
     folder: RunDirectory, config: JobConfig, status: JobStatus, named: Sequence[int]
 ) -> dict[int, Need]:
     """These nodes, with what each needs. Raises ConfigError if one is at work."""
-    return {n: _need(folder, config, status.nodes[n]) for n in _checked(status, named)}
+    accepted = _accepted(folder)
+    return {
+        n: _need(folder, config, status.nodes[n], accepted.get(n, ()))
+        for n in _checked(status, named)
+    }
 
 
 def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
@@ -132,15 +142,20 @@ def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
     return list(named)
 
 
-def _n_retries(folder: RunDirectory, node: NodeStatus) -> int:
-    """Submissions of a node after the first."""
-    submissions = [s for s in read_submissions(folder) if not s.problem and node.number in s.nodes]
-    return max(len(submissions) - 1, 0)
+def _accepted(folder: RunDirectory) -> dict[int, list[Submission]]:
+    """By node, in order."""
+    by_node: dict[int, list[Submission]] = {}
+    for submission in accepted_submissions(folder):
+        for node in submission.nodes:
+            by_node.setdefault(node, []).append(submission)
+    return by_node
 
 
-def _need(folder: RunDirectory, config: JobConfig, node: NodeStatus) -> Need:
-    """What the node had, and more of what it lacked; at least what the configuration says."""
-    submissions = [s for s in read_submissions(folder) if not s.problem and node.number in s.nodes]
+def _need(
+    folder: RunDirectory, config: JobConfig, node: NodeStatus, submissions: Sequence[Submission]
+) -> Need:
+    """What the node had, and more of what it lacked; at least what the configuration says.
+    `submissions`: those of the node."""
     batch, last = config.batch, submissions[-1] if submissions else None
     time_s, memory = batch.time, batch.memory
     if last and last.time_limit_s and time_s:

@@ -5,7 +5,7 @@ child began."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from numbers import Number
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -59,5 +59,5 @@ def _countable(variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(value, Number):
             yield name, value
-        elif isinstance(value, list | dict | set | bytearray) and isinstance(value, Sized):
+        elif isinstance(value, list | dict | set | bytearray):
             yield name, len(value)

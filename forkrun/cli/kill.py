@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.quantities import plural
-from forkrun.batch.course import read_submissions
+from forkrun.batch.course import accepted_submissions
 from forkrun.batch.systems.choose import system_of
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Asks each batch system that has jobs of this run."""
     folder, ranges = open_nodes(options.run_directory, "kill")
-    submissions = [s for s in read_submissions(folder) if not s.problem]
+    submissions = accepted_submissions(folder)
     submitted = {node for submission in submissions for node in submission.nodes}
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
     if not submitted.issuperset(nodes):

@@ -294,6 +294,8 @@ MODULE_CALLBACKS = JOB_CALLBACKS | {
     "begin_lumi",
     "end_lumi",
 }
+METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
+"""The method that is called with each block, by kind."""
 KINDS: tuple[tuple[Kind, type[Module]], ...] = (
     ("producer", Producer),
     ("filter", Filter),

@@ -10,7 +10,6 @@ import awkward as ak
 import numpy as np
 
 from forkrun.errors import ConfigError
-from forkrun.modules.axes import make_axis
 from forkrun.modules.base import Analyzer, EventBlock, Filter, Module, Producer
 
 Function = Callable[..., Any]
@@ -64,7 +63,9 @@ class FunctionHistogram(Analyzer):
         weight: Function | None,
         name: str,
     ) -> None:
-        import hist
+        import hist  # slow to load
+
+        from forkrun.modules.axes import make_axis
 
         self.function, self.params, self.weight = function, params, weight
         made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]

@@ -48,9 +48,7 @@ def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
 def _import_path() -> str:
     """Where this program finds modules, which the other process may not: its own folder, and what
     it has added."""
-    installed = {
-        sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
-    }
+    installed = {sysconfig.get_path(name) for name in _INSTALLED}
     own = [path for path in sys.path if path and path not in installed and ".zip" not in path]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return os.pathsep.join(dict.fromkeys(filter(None, [*own, *given])))
@@ -63,7 +61,7 @@ def _pickled(given: Mapping[str, Given]) -> bytes:
         pickled: bytes = cloudpickle.dumps(dict(given))
     except Exception:
         raise ConfigError(
-            [_why(kind, each) for kind, each in given.items() if _why(kind, each)]
+            [why for kind, each in given.items() if (why := _why(kind, each))]
         ) from None
     return pickled
 

@@ -16,7 +16,7 @@ from forkrun.base.user_code import (
 )
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
-from forkrun.modules.base import KINDS, Module, PythonModule
+from forkrun.modules.base import KINDS, METHODS, Module, PythonModule
 
 
 def load_module(
@@ -84,13 +84,10 @@ def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> di
     return arguments
 
 
-_METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
-
-
 def _method_problems(kind: type[Module], where: str) -> list[str]:
     """Why the class has no method that can be called with blocks."""
     word, base = next((word, base) for word, base in KINDS if issubclass(kind, base))
-    name = _METHODS[word]
+    name = METHODS[word]
     method = getattr(kind, name)
     if method is getattr(base, name):
         own = [n for k in kind.__mro__ for n in vars(k) if k.__module__ == kind.__module__]

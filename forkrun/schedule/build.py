@@ -282,7 +282,7 @@ def _describe_columns(
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
-    known = Columns(types, NamingRule(config.source.collections, config.source.fields))
+    known = Columns(types, NamingRule.of(config.source))
     for module in modules.values():
         is_found = module.module.consumes is None
         tried = n_tried if is_found else None

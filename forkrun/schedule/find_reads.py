@@ -41,8 +41,6 @@ def find_reads(
     `types`: of the input's columns. Gives the number of events that were needed, None if nothing
     had to be found out. Raises ModuleError if a module fails with them, ConfigError if it asks for
     a column that there is not."""
-    if all(module.is_declared for module in modules.values()):
-        return None
     _leave_out(modules, types)
     if all(module.is_declared for module in modules.values()):
         return None
@@ -55,7 +53,7 @@ def find_reads(
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or events.is_all:
             break
-    _complete(modules, found, types, _rule(config))
+    _complete(modules, found, types, NamingRule.of(config.source))
     return n
 
 
@@ -70,10 +68,6 @@ def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) ->
             names = module.names()
             if not mentions(names, columns) and not names & _BY_NUMBER:
                 module.found_out([], None)
-
-
-def _rule(config: JobConfig) -> NamingRule:
-    return NamingRule(config.source.collections, config.source.fields)
 
 
 def _try(
@@ -115,7 +109,7 @@ def _work(
 ) -> None:
     if with_callbacks:
         _begin(modules, events)
-    rule = _rule(config)
+    rule = NamingRule.of(config.source)
     trial = Trial(
         modules, config.paths, elsewhere, rule, events, iov,
         lambda found: say(asdict(found)), with_callbacks,

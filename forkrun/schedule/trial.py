@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
-from forkrun.modules.base import MODULE_CALLBACKS, Producer, PythonModule
+from forkrun.modules.base import METHODS, MODULE_CALLBACKS, Producer, PythonModule
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,
@@ -24,7 +24,6 @@ from forkrun.schedule.first_events import FirstEvents, Plain
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock
 
 Flags = npt.NDArray[np.bool_]
-_METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
 _TYPES = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64",
@@ -116,7 +115,7 @@ class Trial:
         reader = NotingColumns(self._known, block)
         before, module.columns = module.columns, reader
         try:
-            answer = module.call(_METHODS[module.kind], block)
+            answer = module.call(METHODS[module.kind], block)
             produces = self._produces(module, answer) if module.kind == "producer" else None
         except Exception as error:
             if is_exact and len(self._events) and not self._lacks_callbacks(module):

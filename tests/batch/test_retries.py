@@ -90,3 +90,9 @@ def test_a_node_that_never_commits_in_its_time_fails(tmp_path: Path) -> None:
     ended = forkrun("node", run, 0, "-q", cwd=tmp_path)
     assert ended.code == 5
     assert "node 0 was out of time 3 times without a commit" in ended.err
+
+
+def test_a_first_submission_is_no_retry(tmp_path: Path) -> None:
+    write_run(tmp_path, 2, 10)
+    needs, problem = needs_of(RunDirectory(tmp_path), retries=0)
+    assert (sorted(needs), problem) == ([0, 1], "")

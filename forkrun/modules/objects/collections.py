@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forkrun.config import SourceConfig
 
 _KINEMATICS = (
     ("Momentum4D", {"pt", "eta", "phi", "mass"}),
@@ -32,6 +36,11 @@ class NamingRule:
 
     pattern: str = "{collection}_{field}"
     fields: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: SourceConfig) -> NamingRule:
+        """What the configuration says."""
+        return cls(source.collections, source.fields)
 
     def split(self, column: str) -> tuple[str, str] | None:
         """Collection and field of a column; None if it belongs to none."""

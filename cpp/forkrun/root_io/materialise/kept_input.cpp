@@ -101,8 +101,7 @@ const BasketCheck& KeptInput::check() {
     for (auto* reader : readers_) {
       branches.push_back(&reader->branch());
     }
-    check_.emplace(std::make_shared<BranchForms>(branches), baskets_of(tree(), branches),
-                   tree().GetName(), file(), input_.check());
+    check_.emplace(tree(), branches, file(), input_.check());
   }
   return *check_;
 }

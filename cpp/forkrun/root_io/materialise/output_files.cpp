@@ -73,22 +73,17 @@ class FileMaker {
   /// The first of these entries that are to be in this file, which are taken away from them; none
   /// if the first one is not.
   [[nodiscard]] std::optional<Selected> take(Selected& from) const {
-    auto last = from.entries.last;
-    if (!output_.entries.empty()) {
-      const auto range = std::ranges::find_if(output_.entries, [&](const auto& mine) {
-        return mine.file == from.entries.file && mine.first <= from.entries.first &&
-               from.entries.first < mine.last;
-      });
-      if (range == output_.entries.end()) {
-        return {};
-      }
-      last = std::min(last, range->last);
+    if (output_.entries.empty()) {
+      return split_off(from, from.entries.last);
     }
-    auto taken = from;
-    taken.entries.last = last;
-    from.first_event += last - from.entries.first;
-    from.entries.first = last;
-    return taken;
+    const auto range = std::ranges::find_if(output_.entries, [&](const auto& mine) {
+      return mine.file == from.entries.file && mine.first <= from.entries.first &&
+             from.entries.first < mine.last;
+    });
+    if (range == output_.entries.end()) {
+      return {};
+    }
+    return split_off(from, range->last);
   }
   void add(const Selected& selected) {
     sink_.push(selected);

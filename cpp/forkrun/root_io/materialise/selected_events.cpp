@@ -7,6 +7,14 @@
 
 namespace forkrun::root_io {
 
+Selected split_off(Selected& from, std::int64_t entry) {
+  auto taken = from;
+  taken.entries.last = std::min(from.entries.last, entry);
+  from.first_event += taken.entries.last - taken.entries.first;
+  from.entries.first = taken.entries.last;
+  return taken;
+}
+
 SelectedEvents::SelectedEvents(const std::vector<FragmentGroup>& groups,
                                const std::vector<ColumnDescription>& columns,
                                const std::function<void(std::size_t)>& before_group)
@@ -30,10 +38,7 @@ const Selected* SelectedEvents::front() {
 
 Selected SelectedEvents::take_before(std::int64_t entry) {
   auto& rest = next_.front();
-  auto taken = rest;
-  taken.entries.last = std::min(rest.entries.last, entry);
-  rest.first_event += taken.entries.last - taken.entries.first;
-  rest.entries.first = taken.entries.last;
+  auto taken = split_off(rest, entry);
   if (rest.entries.first == rest.entries.last) {
     next_.pop_front();
   }

@@ -22,6 +22,9 @@ struct Selected {
   std::int64_t first_event{};  ///< of these entries, in the columns
 };
 
+/// Takes the first entries, those before this one, away from others.
+[[nodiscard]] Selected split_off(Selected& from, std::int64_t entry);
+
 /// Fragments whose events alternate: they are put in the order of their entries.
 struct FragmentGroup {
   std::size_t number{};  ///< in the order of the input, for all outputs of a job alike

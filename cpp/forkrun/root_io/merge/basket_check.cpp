@@ -7,6 +7,7 @@
 #include <TBranch.h>
 #include <TFile.h>
 #include <TLeaf.h>
+#include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
@@ -114,6 +115,11 @@ BranchForms::BranchForms(const std::vector<TBranch*>& branches) {
     entry_sizes.push_back(entry_size_of(*branch));
   }
 }
+
+BasketCheck::BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
+                         Depth depth)
+    : BasketCheck{std::make_shared<BranchForms>(branches), baskets_of(tree, branches),
+                  tree.GetName(), file, depth} {}
 
 BasketCheck::BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
                          const std::string& tree_name, const InputFile& file, Depth depth)

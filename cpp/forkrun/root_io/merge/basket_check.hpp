@@ -13,6 +13,7 @@
 #include <forkrun/root_io/read/input_file.hpp>
 
 class TBranch;
+class TTree;
 
 namespace forkrun::root_io {
 
@@ -45,6 +46,9 @@ class BasketCheck {
     contents,  ///< each basket is uncompressed, and what it holds is compared with its type
   };
 
+  /// `branches`: those of a tree that have baskets.
+  BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
+              Depth depth);
   /// `forms`: of the branches whose baskets these are.
   BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
               const std::string& tree_name, const InputFile& file, Depth depth);

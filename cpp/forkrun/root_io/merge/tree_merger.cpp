@@ -165,8 +165,7 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   if (!are_known(branches)) {
     return copy_by_root(tree, file);
   }
-  const BasketCheck check{std::make_shared<BranchForms>(branches.filled),
-                          baskets_of(tree, branches.filled), tree.GetName(), file, check_};
+  const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
   const bool has_references = tree.GetBranchRef() != nullptr || may_have_references(file, branches);
   const bool is_all_on_file =
