@@ -41,6 +41,7 @@ class ChildUnits:
         self._stretches = _stretches_to_do(work, child, assignment, self.pace)
         self._begun: dict[int, tuple[Stretch, int]] = {}
         self._life = _Life(work.config.forking)
+        self.pace.most = self._life.n_left
         self._is_old = False
         self._begin_s: dict[int, float] = {}
         self._end_s = 0.0
@@ -52,6 +53,8 @@ class ChildUnits:
         if taken is None:
             return None
         stretch = self._work.plan.units.stretch(*taken)
+        self._is_old = self._life.has_taken(stretch.n_events)
+        self.pace.most = self._life.n_left
         number = stretch.first
         block_size = self.pace.block
         self._begun[number] = stretch, block_size
@@ -85,7 +88,7 @@ class ChildUnits:
         self._work.chaos.strike("after_ledger", stretch.numbers, folder)
         self._work.board.beat(self._child)
         self._tick()
-        self._is_old = self._is_old or self._life.is_over(commit.n_events)
+        self._is_old = self._is_old or self._life.is_too_big()
         if self._work.board.read(self._child).order != "go_on":
             self._processor.stop()
 
@@ -100,8 +103,7 @@ def make_pace(work: Work) -> Pace:
     threads = work.config.threads
     measures = work.schedule.modules and not threads.block_size
     _, n_blocks, *_ = in_flight(threads)
-    most = work.config.forking.recycle_events
-    return Pace(n_children, None if measures else threads.block_size, n_blocks, most)
+    return Pace(n_children, None if measures else threads.block_size, n_blocks)
 
 
 def _stretches_to_do(
@@ -123,19 +125,21 @@ class _Life:
 
     def __init__(self, forking: ForkingConfig) -> None:
         self._forking = forking
-        self._n_events = 0
+        self.n_left = forking.recycle_events if forking.children else 0
+        """Events that this child may take yet; 0: any number."""
         self._read_at_s = 0.0
 
-    def is_over(self, n_events: int) -> bool:
-        """Whether the child ends now, after `n_events` more events."""
-        self._n_events += n_events
-        if not self._forking.children:
+    def has_taken(self, n_events: int) -> bool:
+        """Whether the child takes no more after these events."""
+        if not self.n_left:
             return False
-        if self._forking.recycle_events and self._n_events >= self._forking.recycle_events:
-            return True
-        return self._forking.recycle_memory is not None and self._is_big(
-            self._forking.recycle_memory
-        )
+        self.n_left = max(self.n_left - n_events, 0)
+        return not self.n_left
+
+    def is_too_big(self) -> bool:
+        """Whether the child ends for its memory."""
+        most_bytes = self._forking.recycle_memory
+        return bool(self._forking.children) and most_bytes is not None and self._is_big(most_bytes)
 
     def _is_big(self, most_bytes: int) -> bool:
         if time.monotonic() < self._read_at_s:

@@ -58,6 +58,11 @@ class Stretch(NamedTuple):
         """Numbers of the units."""
         return range(self.first, self.first + self.n_units)
 
+    @property
+    def n_events(self) -> int:
+        """Events in all ranges."""
+        return sum(r.last - r.first for r in self.ranges)
+
 
 @dataclass(frozen=True, eq=False)
 class Units(Sequence[Unit]):
