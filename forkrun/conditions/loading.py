@@ -43,7 +43,9 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     except (Exception, SystemExit) as error:
         if refused := refusal(error):
             raise refused from error
-        is_of_disk = isinstance(error, OSError) and error.errno is None  # NumPy's failed seek
+        is_of_disk = isinstance(error, OSError) and (
+            error.errno is None or isinstance(error, PermissionError)  # None: NumPy's failed seek
+        )
         kind = InputError if is_of_disk else ConfigError
         raise kind(f"{payload.where}: {_explain(source, payload, error)}") from None
     arrays = payload.provider.arrays(value)

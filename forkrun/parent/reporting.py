@@ -11,12 +11,14 @@ from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.start import remove_abandoned_reports
 
 
 def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
     """Writes what `forkrun.monitoring.report.write_report` does, and `timing.json` and
     `trace.json`, if there is anything for them. Returns what `report.json` holds. Raises InputError
     and OutputError."""
+    remove_abandoned_reports(RunDirectory(run_dir))
     report = reports.write_report(run_dir, plots=plots)
     records = read_records(run_dir)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
 
+_ABANDONED_S = 60.0
 
 def check_place(folder: RunDirectory) -> None:
     """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
@@ -79,6 +81,24 @@ def remove_unfinished_results(folder: RunDirectory) -> None:
         for place in (folder.output, folder.ledger):
             if not place.is_symlink():
                 _remove_temporary(place, folder.lock.name)
+
+
+def remove_abandoned_reports(folder: RunDirectory) -> None:
+    """Removes temporary files of reports that were killed. No lock says who writes a report: what
+    is younger than `_ABANDONED_S` may be another's."""
+    now_s = time.time()
+    with output_errors(folder.path):
+        for place in (folder.path, folder.plots):
+            for path in place.glob("*.part"):
+                if final_name(path.name) != folder.lock.name and _is_abandoned(path, now_s):
+                    remove(path)
+
+
+def _is_abandoned(path: Path, now_s: float) -> bool:
+    try:
+        return now_s - path.stat(follow_symlinks=False).st_mtime > _ABANDONED_S
+    except FileNotFoundError:
+        return False
 
 
 def make_folders(folder: RunDirectory) -> None:

@@ -125,6 +125,8 @@ def slow(plan: str) -> Any:
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
         slow("report / rename:EROFS:parent:run:2:1"),
         slow("report / open:EIO:parent:run:8:1"),
+        slow("report / rename:kill:parent:run:3:1"),
+        slow("run / open:EACCES:parent:conditions:1:1"),
         # An output on its way: a child writes its fragment, the merge reads that and the input.
         slow("run / write:ENOSPC:child:fragment:2:1"),
         slow("run / write:short:child:fragment:1:0"),

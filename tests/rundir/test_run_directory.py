@@ -341,6 +341,18 @@ def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, job: dict
 # --- the lock -------------------------------------------------------------------------------------
 
 
+def test_a_report_removes_what_a_killed_one_left_and_nothing_that_another_is_writing(
+    committed: Path,
+) -> None:
+    old, new = committed / "report.txt.0123abcd.part", committed / "timing.json.4567abcd.part"
+    for path in (old, new):
+        path.write_text("half a")
+    os.utime(old, (time.time() - 3600,) * 2)
+    assert forkrun("report", committed, "--no-plots", cwd=committed.parent).code == 0
+    assert not old.exists()
+    assert new.exists()
+
+
 def holder(pid: int, **changes: Any) -> dict[str, Any]:
     return {"host": socket.gethostname(), "pid": pid, **changes}
 
