@@ -24,6 +24,7 @@ from forkrun.rundir.nodes import is_on_nodes
 
 _ABANDONED_S = 60.0
 
+
 def check_place(folder: RunDirectory) -> None:
     """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
     than a run, or one that can be made."""
