@@ -113,11 +113,13 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 def _already_done(
     folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool | None
 ) -> Result:
-    """Ends a run that is merged, also one whose parent was killed just after the merge."""
+    """Ends a run that is merged, also one whose parent was killed just after the merge, or while it
+    removed temporary outputs."""
     from forkrun.parent.merging import end_merge
 
     messages = Messages(folder, quiet)
-    if not folder.has_good_report():
+    has_temporary = folder.units.is_dir() and not job.config.merge.keep_temporary
+    if has_temporary or not folder.has_good_report():
         timeline = Timeline(folder.path)
         end_merge(folder, job.config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")

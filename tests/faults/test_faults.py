@@ -143,6 +143,7 @@ def slow(plan: str) -> Any:
         "merge / write:ENOSPC:merge:output:5:1",
         "merge / write:kill:merge:output:5:1",
         slow("merge / sync:EIO:merge:output:1:1"),
+        slow("merge / unlink:kill:parent:run:28:1"),
         "merge / rename:EROFS:merge:output:1:1",
         slow("run-alone / write:kill:parent:output:5:1"),
     ],

@@ -53,11 +53,15 @@ def test_the_bytes_are_the_same_each_time(tmp_path: Path, inputs: list[str]) -> 
 def test_objects_that_differ_and_cannot_be_merged_are_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = [write_texts(tmp_path / f"{i}.root", tag=f"v{i}") for i in range(2)]
+    files = [
+        write_texts(tmp_path / f"{i}.root", tag=f"v{i}", same="s", era=f"e{i}") for i in range(2)
+    ]
     output = tmp_path / "out.root"
     assert main(["merge", str(output), *files]) == 3
     message = capsys.readouterr().err
     assert f'{files[1]}: object "folder/tag" (TNamed) differs from that of {files[0]}' in message
+    assert f'; object "folder/era" (TNamed) differs from that of {files[0]}' in message
+    assert "same" not in message
     assert "--keep-first" in message
     assert not output.exists()
 

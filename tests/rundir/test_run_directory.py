@@ -281,6 +281,18 @@ def test_done_already_is_said_of_outputs_that_are_there_alone(
     assert output_digests(folder) == whole
 
 
+def test_temporary_outputs_go_if_the_parent_was_killed_while_it_removed_them(
+    tmp_path: Path, job: dict[str, Any]
+) -> None:
+    assert run(tmp_path, job, "-q").code == 0
+    left = tmp_path / "run/units/000003"
+    left.mkdir(parents=True)
+    (left / "events.fragment").write_bytes(b"left")
+    ended = run(tmp_path, job)
+    assert "done already" in ended.err
+    assert not (tmp_path / "run/units").exists()
+
+
 # --- whose directory it is ------------------------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ class FileMerger {
 
   void add(InputFile& file) {
     naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
+    objects_.end_file(file);
   }
 
   std::map<std::string, std::int64_t> finish() {

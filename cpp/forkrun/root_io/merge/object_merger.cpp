@@ -13,6 +13,7 @@
 #include <TProfile2D.h>
 #include <TProfile3D.h>
 #include <TTree.h>
+#include <algorithm>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -127,17 +128,31 @@ void ObjectMerger::merge(InputFile& file, TKey& key, Merged& merged, const std::
   }
 }
 
-void ObjectMerger::compare(InputFile& file, TKey& key, Kept& kept, const std::string& path) const {
+void ObjectMerger::compare(InputFile& file, TKey& key, Kept& kept, const std::string& path) {
   const auto record = read_object(file, key, path);
   if (record.type == kept.type && record.bytes == kept.bytes) {
     return;
   }
-  if (if_they_differ_ == IfTheyDiffer::keep_first) {
-    ++kept.n_others;
+  ++kept.n_others;
+  if (if_they_differ_ == IfTheyDiffer::error) {
+    differing_.push_back(described(path, record.type) + " differs from that of " + kept.first_file +
+                         (record.type == kept.type ? "" : " (" + kept.type + ")"));
+  }
+}
+
+void ObjectMerger::end_file(const InputFile& file) const {
+  constexpr std::size_t n_shown = 8;
+  if (differing_.empty()) {
     return;
   }
-  throw InputError(file.path() + ": " + described(path, record.type) + " differs from that of " +
-                   kept.first_file + (record.type == kept.type ? "" : " (" + kept.type + ")") +
+  std::string text;
+  for (std::size_t i = 0; i < std::min(differing_.size(), n_shown); ++i) {
+    text += (i == 0 ? "" : "; ") + differing_[i];
+  }
+  if (differing_.size() > n_shown) {
+    text += "; so do " + std::to_string(differing_.size() - n_shown) + " more";
+  }
+  throw InputError(file.path() + ": " + text +
                    ", and ROOT cannot merge such objects; keep the first one with --keep-first (in "
                    "a job merge.keep_first = true)");
 }

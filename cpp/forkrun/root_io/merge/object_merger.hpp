@@ -26,9 +26,12 @@ class ObjectMerger {
   ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ)
       : output_{output}, compression_{compression}, if_they_differ_{if_they_differ} {}
 
-  /// \throws InputError naming the file and the object if it differs from that of a file before and
-  /// cannot be merged, or if it is damaged.
+  /// \throws InputError naming the file and the object if it does not fit to that of a file before
+  /// with which it is to be merged, or if it is damaged.
   void add(InputFile& file, TKey& key, const std::string& folder);
+  /// \throws InputError naming the objects of this file that differ from those of files before and
+  /// cannot be merged.
+  void end_file(const InputFile& file) const;
   /// Writes what was merged. \throws OutputError
   void finish();
   /// Lines for people on objects that were not merged: which, of what class, and whether they were
@@ -51,7 +54,7 @@ class ObjectMerger {
   };
 
   void merge(InputFile& file, TKey& key, Merged& merged, const std::string& path);
-  void compare(InputFile& file, TKey& key, Kept& kept, const std::string& path) const;
+  void compare(InputFile& file, TKey& key, Kept& kept, const std::string& path);
   void keep(InputFile& file, TKey& key, const std::string& folder, const std::string& path);
 
   OutputFile& output_;
@@ -59,6 +62,7 @@ class ObjectMerger {
   IfTheyDiffer if_they_differ_;
   std::map<std::string, Merged> merged_;
   std::map<std::string, Kept> kept_;
+  std::vector<std::string> differing_;  ///< lines on objects of this file
 };
 
 }  // namespace forkrun::root_io
