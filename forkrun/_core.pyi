@@ -304,6 +304,8 @@ class Processor:
         dropped. For `next_unit` and `commit`, or another thread."""
     def timing(self) -> dict[str, Any]:
         """What was recorded so far: forkrun.monitoring.timing.record says what it holds."""
+    def called(self) -> list[str]:
+        """Names of the modules and columns of the input that were called, of what was recorded."""
     def trace(self) -> npt.NDArray[np.void]:
         """(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns."""
     def process(

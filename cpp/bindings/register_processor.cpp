@@ -147,6 +147,17 @@ py::dict timing(const Processor& processor) {
   return timing_of(processor.graph(), recorder_of(processor));
 }
 
+std::vector<std::string> called(const Processor& processor) {
+  const auto n_calls = recorder_of(processor).n_calls();
+  std::vector<std::string> labels;
+  for (std::size_t node = 0; node < n_calls.size(); ++node) {
+    if (n_calls[node] > 0) {
+      labels.push_back(*processor.graph().nodes[node].name);
+    }
+  }
+  return labels;
+}
+
 py::array trace(const Processor& processor) { return trace_of(recorder_of(processor)); }
 
 }  // namespace
@@ -188,6 +199,7 @@ void register_processor(py::module_& module) {
       .def("run", &run, py::arg("next_unit"), py::arg("commit"))
       .def("stop", &Processor::stop)
       .def("timing", &timing)
+      .def("called", &called)
       .def("trace", &trace)
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());
 }

@@ -28,10 +28,7 @@ def parse_json(text: str) -> Any:
         raise
     except (RecursionError, ValueError):
         raise ValueError(_place_of_excess(text)) from None
-    for location, part in _walk(value):
-        if isinstance(part, float) and not math.isfinite(part):
-            raise ValueError(f"{_dotted(location)}: {part} is no number of JSON")
-    check_value(value)
+    check_value(value, finite=True)
     return value
 
 
@@ -52,15 +49,45 @@ def parse_by_suffix(suffix: str, text: str) -> Any:
     return parse_json(text) if suffix == ".json" else parse_toml(text)
 
 
-def check_value(value: Any) -> None:
-    """Raises ValueError for what is nested too deeply, and for text that cannot be the name of a
-    file or stand in one."""
+def check_value(value: Any, *, finite: bool = False) -> None:
+    """Raises ValueError for what is nested too deeply, for text that cannot be the name of a file
+    or stand in one, and, where numbers have to be `finite`, for others."""
+    if _is_sound(value):
+        return
     for location, part in _walk(value):
         if len(location) > MOST_NESTED:
             place = _dotted(location[:3])
             raise ValueError(f"{place}…: nested more than {MOST_NESTED} times; make it flatter")
         if isinstance(part, str) and (what := text_problem(part)):
             raise ValueError(f"{_dotted(location)}: {what}")
+        if finite and isinstance(part, float) and not math.isfinite(part):
+            raise ValueError(f"{_dotted(location)}: {part} is no number of JSON")
+
+
+def _is_sound(value: Any) -> bool:
+    """Whether nothing can be wrong, without knowing places: a job may have ten thousand modules.
+    False: it takes a closer look."""
+    texts: list[str] = []
+    level = [value]
+    for _ in range(MOST_NESTED):
+        below: list[Any] = []
+        for part in level:
+            match part:
+                case str():
+                    texts.append(part)
+                case dict():
+                    below += part.keys()
+                    below += part.values()
+                case list() | tuple():
+                    below += part
+                case float() if not math.isfinite(part):
+                    return False
+                case Mapping():
+                    return False
+        if not below:
+            return text_problem("".join(texts)) is None
+        level = below
+    return False
 
 
 def text_problem(text: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -154,9 +154,5 @@ def _process(
     processor.run(lambda: next(units, None), commit)
     processor.finish()
     found.warnings += lost_states(schedule.modules, before)
-    found.not_called = _not_called(processor.timing()["modules"], schedule.modules)
-
-
-def _not_called(timing: Iterable[dict[str, object]], labels: Iterable[str]) -> list[str]:
-    called = {module["label"] for module in timing if module["count"]}
-    return [label for label in labels if label not in called]
+    called = set(processor.called())
+    found.not_called = [label for label in schedule.modules if label not in called]

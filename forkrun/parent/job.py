@@ -38,7 +38,14 @@ from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.resume import check_part_of, check_same_job, is_worth_keeping, valid_commits
-from forkrun.rundir.start import check_place, clear, holds_run, make_folders, remove_results
+from forkrun.rundir.start import (
+    check_place,
+    clear,
+    holds_run,
+    make_folders,
+    remove_left_over,
+    remove_results,
+)
 
 _ROUNDS = 3
 """Times that units whose files turn out damaged are done again."""
@@ -118,14 +125,15 @@ def _already_done(
     from forkrun.parent.merging import end_merge
 
     messages = Messages(folder, quiet)
-    has_temporary = folder.units.is_dir() and not job.config.merge.keep_temporary
-    if has_temporary or not folder.has_good_report():
+    keeps = job.config.merge.keep_temporary
+    if not folder.has_good_report() or (folder.units.is_dir() and not keeps):
         timeline = Timeline(folder.path)
         end_merge(folder, job.config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")
         timeline.close()
         write_lumi_accounting(folder, job.plan.units)
         _report(folder, lock, messages, plots)
+    remove_left_over(folder, temporary_outputs=not keeps)
     messages.say(f"{folder.path}: done already; --force does it again")
     return Result.read(folder.path)
 

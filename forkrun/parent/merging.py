@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import shutil
 import signal
 import struct
 import sys
@@ -32,7 +31,7 @@ from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 from forkrun.rundir.output_content import read_contents
-from forkrun.rundir.start import remove_unfinished_results
+from forkrun.rundir.start import remove_left_over, remove_unfinished_results
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 
@@ -117,8 +116,7 @@ def end_merge(
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     not_finite = summary.get("not_finite", {})
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs, not_finite=not_finite)
-    if is_whole and not config.merge.keep_temporary and not folder.units.is_symlink():
-        shutil.rmtree(folder.units, ignore_errors=True)
+    remove_left_over(folder, temporary_outputs=is_whole and not config.merge.keep_temporary)
 
 
 def _summary(folder: RunDirectory, is_whole: bool) -> Path:

@@ -6,6 +6,7 @@ begun, and nothing of it is kept. To be called under the lock, but for `check_pl
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import time
@@ -82,6 +83,16 @@ def remove_unfinished_results(folder: RunDirectory) -> None:
         for place in (folder.output, folder.ledger):
             if not place.is_symlink():
                 _remove_temporary(place, folder.lock.name)
+
+
+def remove_left_over(folder: RunDirectory, *, temporary_outputs: bool) -> None:
+    """Removes what killed processes left of a run whose outputs are written, and with
+    `temporary_outputs` the units. A disk may fail once."""
+    has_units = temporary_outputs and not folder.units.is_symlink()
+    for _ in range(2):
+        with contextlib.suppress(OSError, OutputError):
+            _remove(folder, [folder.units.name] if has_units else [])
+            break
 
 
 def remove_abandoned_reports(folder: RunDirectory) -> None:

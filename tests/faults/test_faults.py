@@ -144,6 +144,8 @@ def slow(plan: str) -> Any:
         "merge / write:kill:merge:output:5:1",
         slow("merge / sync:EIO:merge:output:1:1"),
         slow("merge / unlink:kill:parent:run:28:1"),
+        slow("resume / unlink:EIO:parent:run:32:1"),
+        slow("run / rename:kill:child:run:29:1"),
         "merge / rename:EROFS:merge:output:1:1",
         slow("run-alone / write:kill:parent:output:5:1"),
     ],

@@ -288,9 +288,12 @@ def test_temporary_outputs_go_if_the_parent_was_killed_while_it_removed_them(
     left = tmp_path / "run/units/000003"
     left.mkdir(parents=True)
     (left / "events.fragment").write_bytes(b"left")
+    half = tmp_path / "run/notFinishedLumis.json.0123abcd.part"
+    half.write_text("{")
     ended = run(tmp_path, job)
     assert "done already" in ended.err
     assert not (tmp_path / "run/units").exists()
+    assert not half.exists()
 
 
 # --- whose directory it is ------------------------------------------------------------------------

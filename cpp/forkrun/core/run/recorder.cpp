@@ -136,6 +136,17 @@ std::vector<Recorder::NodeStatistics> Recorder::statistics() const {
   return all;
 }
 
+std::vector<std::uint64_t> Recorder::n_calls() const {
+  const std::scoped_lock lock{mutex_};
+  std::vector<std::uint64_t> all(n_nodes_);
+  for (const auto& thread : threads_) {
+    for (std::size_t node = 0; node < n_nodes_; ++node) {
+      all[node] += thread->nodes[node].n_calls;
+    }
+  }
+  return all;
+}
+
 std::vector<Recorder::Stall> Recorder::stalls() const {
   const std::scoped_lock lock{mutex_};
   std::map<Pair, Stall> all;

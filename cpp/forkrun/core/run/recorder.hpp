@@ -90,6 +90,7 @@ class Recorder {
 
   /// By node. While no thread notes.
   [[nodiscard]] std::vector<NodeStatistics> statistics() const;
+  [[nodiscard]] std::vector<std::uint64_t> n_calls() const;
   [[nodiscard]] std::vector<Stall> stalls() const;
   [[nodiscard]] std::vector<TracedCall> trace() const;
   [[nodiscard]] std::uint64_t n_not_traced() const;
