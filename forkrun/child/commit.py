@@ -30,9 +30,9 @@ def commit_stretch(
     """Commits what was processed together; its outputs are under their final names when this
     returns."""
     folder = work.files.folder(stretch.first)
-    cutflow = work.schedule.cutflow.take()
-    accumulated = encode_part(work.schedule.take_accumulated())
-    histograms = work.schedule.take_histograms()
+    cutflow = work.job.schedule.cutflow.take()
+    accumulated = encode_part(work.job.schedule.take_accumulated())
+    histograms = work.job.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
     accumulators = work.files.write_accumulators(folder, accumulated)
     work.chaos.strike("before_rename", stretch.numbers, folder)
@@ -48,7 +48,7 @@ def commit_stretch(
         n_events=result.read.count,
         digest=result.read.hex,
         skipped=tuple(
-            SkippedEvent(e.event, work.plan.files[e.file], e.entry, e.cause) for e in left_out
+            SkippedEvent(e.event, work.job.plan.files[e.file], e.entry, e.cause) for e in left_out
         ),
         skipped_digest=_digest_of(stretch, left_out),
         outputs={o.label: work.files.part(folder, o) for o in result.outputs},

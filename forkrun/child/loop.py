@@ -29,20 +29,21 @@ from forkrun.rundir.ledger_writer import Ledger
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
-        work.board.obey_only(child, os.getppid())
+        work.shared.board.obey_only(child, os.getppid())
         faulthandler.register(PYTHON_STACKS, file=sys.stderr, all_threads=True)
-        if work.config.forking.cpu_affinity:
-            bind(child, work.config.threads.per_child)
+        if work.job.config.forking.cpu_affinity:
+            bind(child, work.job.config.threads.per_child)
         if assignment.purpose is Purpose.PROBE:
             probe(work, child, assignment)
         else:
             process_units(work, child, assignment)
         return 0
     except BaseException as error:  # sys.exit() in a module as well
-        if work.board.read(child).state != "finishing":  # a failure at the end is treated apart
-            work.board.set_state(child, "failed")
+        board = work.shared.board
+        if board.read(child).state != "finishing":  # a failure at the end is treated apart
+            board.set_state(child, "failed")
         failure = as_forkrun_error(error)
-        work.failures[child].write(failure)
+        work.shared.failures[child].write(failure)
         with contextlib.suppress(OSError):  # its log may be on the disk that is full
             traceback.print_exc(file=sys.stderr)
         return failure.exit_code
@@ -55,9 +56,9 @@ def process_units(
     called after each."""
     work.timeline.record("child_started", child=child, pid=os.getpid())
     ledger = Ledger(work.files.ledgers, child)
-    processor = begin(work, child, work.config)
+    processor = begin(work, child, work.job.config)
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
-    before = states_of(work.schedule.modules)
+    before = states_of(work.job.schedule.modules)
     units = ChildUnits(work, child, assignment, processor, ledger, tick)
     try:  # noqa: SIM105 -- a context manager is one more thing of Python that every child copies
         processor.run(units.next, units.commit)
@@ -66,17 +67,18 @@ def process_units(
     _note(work, child, before, units.pace)
     _end(work, child, processor)
     ledger.close()
-    if work.config.forking.children:
-        sample_self(work.folder.path, child, work.board.read(child).n_events_done)
+    if work.job.config.forking.children:
+        sample_self(work.files.run.path, child, work.shared.board.read(child).n_events_done)
 
 
 def _note(work: Work, child: int, before: State, pace: Pace) -> None:
     """Leaves for the report what was noticed here. What a job without children keeps, its caller
     may have."""
-    lost = lost_states(work.schedule.modules, before) if work.config.forking.children else ()
+    has_children = work.job.config.forking.children
+    lost = lost_states(work.job.schedule.modules, before) if has_children else ()
     for text in [*take_notes(), *lost]:
         work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
-    if work.schedule.modules:
+    if work.job.schedule.modules:
         work.timeline.record(
             "calls", child=child, pid=os.getpid(), n_calls=round(pace.n_calls),
             calls_s=pace.calls_s, fixed_s=pace.fixed_s,
@@ -84,10 +86,10 @@ def _note(work: Work, child: int, before: State, pace: Pace) -> None:
 
 
 def _end(work: Work, child: int, processor: _core.Processor) -> None:
-    work.board.set_state(child, "finishing")
+    work.shared.board.set_state(child, "finishing")
     processor.finish()
-    if work.config.monitoring.timing or work.config.monitoring.trace:
-        write_timing(processor, work.folder.path, child, work.config.monitoring.trace)
-    work.schedule.core.end_job()
+    if work.job.config.monitoring.timing or work.job.config.monitoring.trace:
+        write_timing(processor, work.files.run.path, child, work.job.config.monitoring.trace)
+    work.job.schedule.core.end_job()
     work.guard.check()
-    work.board.set_state(child, "done")
+    work.shared.board.set_state(child, "done")

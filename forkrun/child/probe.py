@@ -15,21 +15,22 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     """Processes entries of a unit event by event and keeps nothing. The status board shows how far
     it came."""
     (number,) = assignment.first
-    threads = work.config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
-    monitoring = work.config.monitoring.model_copy(update={"timing": False, "trace": False})
-    config = work.config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    config = work.job.config
+    threads = config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
+    monitoring = config.monitoring.model_copy(update={"timing": False, "trace": False})
+    config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
     processor = begin(work, child, config)
     folder = work.files.probe_folder(number, child)
     try:
-        unit = work.plan.units[number]._replace(ranges=assignment.entries)
+        unit = work.job.plan.units[number]._replace(ranges=assignment.entries)
         work.chaos.strike("begin", range(number, number + 1), folder)
         places = work.files.places(folder)
-        iov = work.schedule.conditions.enter_unit(number)
+        iov = work.job.schedule.conditions.enter_unit(number)
         processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)
         processor.finish()
-        work.schedule.core.end_job()
+        work.job.schedule.core.end_job()
     except _core.Stopped:
         return
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    work.board.set_state(child, "done")
+    work.shared.board.set_state(child, "done")

@@ -9,10 +9,10 @@ from forkrun.config import JobConfig
 
 def begin(work: Work, child: int, config: JobConfig) -> _core.Processor:
     _core.claim_process()
-    work.board.set_state(child, "starting")
-    work.schedule.core.post_fork(child)
-    processor = work.schedule.make_processor(config, work.board, child)
-    work.schedule.core.begin_job()
-    work.schedule.clear_histograms()
-    work.board.set_state(child, "processing")
+    work.shared.board.set_state(child, "starting")
+    work.job.schedule.core.post_fork(child)
+    processor = work.job.schedule.make_processor(config, work.shared.board, child)
+    work.job.schedule.core.begin_job()
+    work.job.schedule.clear_histograms()
+    work.shared.board.set_state(child, "processing")
     return processor

@@ -40,7 +40,7 @@ class ChildUnits:
         self._cpu_share = CpuShare()
         self._stretches = _stretches_to_do(work, child, assignment, self.pace)
         self._begun: dict[int, tuple[Stretch, int]] = {}
-        self._life = _Life(work.config.forking)
+        self._life = _Life(work.job.config.forking)
         self.pace.most = self._life.n_left
         self._is_old = False
         self._begin_s: dict[int, float] = {}
@@ -52,7 +52,7 @@ class ChildUnits:
         taken = None if self._is_old else next(self._stretches, None)
         if taken is None:
             return None
-        stretch = self._work.plan.units.stretch(*taken)
+        stretch = self._work.job.plan.units.stretch(*taken)
         self._is_old = self._life.has_taken(stretch.n_events)
         self.pace.most = self._life.n_left
         number = stretch.first
@@ -64,7 +64,7 @@ class ChildUnits:
         ranges = without(stretch.ranges, self._left_out(number))
         lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
         alone = number in self._assignment.first
-        iov = self._work.schedule.conditions.enter_unit(number)
+        iov = self._work.job.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)
         return _core.UnitToDo(
             number, stretch.run, stretch.lumi, ranges, places, iov, alone, lumis, block_size
@@ -86,10 +86,10 @@ class ChildUnits:
         self._ledger.append(commit)
         folder = self._work.files.folder(number)
         self._work.chaos.strike("after_ledger", stretch.numbers, folder)
-        self._work.board.beat(self._child)
+        self._work.shared.board.beat(self._child)
         self._tick()
         self._is_old = self._is_old or self._life.is_too_big()
-        if self._work.board.read(self._child).order != "go_on":
+        if self._work.shared.board.read(self._child).order != "go_on":
             self._processor.stop()
 
     def _left_out(self, number: int) -> tuple[BadEvent, ...]:
@@ -99,9 +99,9 @@ class ChildUnits:
 def make_pace(work: Work) -> Pace:
     """Blocks of a size that the configuration gives, else by what calls of Python modules cost; of
     C++ modules alone as the source chooses."""
-    n_children = len(work.plan.busy_children()) if work.hand_out.is_shared else 1
-    threads = work.config.threads
-    measures = work.schedule.modules and not threads.block_size
+    n_children = len(work.job.plan.busy_children()) if work.shared.hand_out.is_shared else 1
+    threads = work.job.config.threads
+    measures = work.job.schedule.modules and not threads.block_size
     _, n_blocks, *_ = in_flight(threads)
     return Pace(n_children, None if measures else threads.block_size, n_blocks)
 
@@ -111,9 +111,9 @@ def _stretches_to_do(
 ) -> Iterator[tuple[int, int]]:
     """First unit and number of units to do together, until the parent gives another order: first
     the units that were left by others."""
-    queue = work.hand_out.queue(child)
-    first = work.hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
-    while work.board.read(child).order == "go_on":
+    queue = work.shared.hand_out.queue(child)
+    first = work.shared.hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
+    while work.shared.board.read(child).order == "go_on":
         taken = next(first, None) or queue.take_stretch(child, pace.n_wanted)
         if taken is None:
             return

@@ -9,28 +9,35 @@ from forkrun import _core
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard
-from forkrun.config import JobConfig
 from forkrun.fork.failure import FailureNote
 from forkrun.monitoring import Timeline
-from forkrun.plan import Plan
-from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.unit_files import UnitFiles
-from forkrun.schedule.build import JobSchedule
+from forkrun.schedule.job import Job
+
+
+@dataclass(frozen=True)
+class SharedState:
+    """What parent and children tell each other, in shared memory."""
+
+    hand_out: HandOut
+    board: _core.StatusBoard
+    failures: Sequence[FailureNote]
+    """One for each child."""
+
+    @classmethod
+    def of(cls, hand_out: HandOut, n_children: int) -> SharedState:
+        """New, for so many children; without children the parent is the only one."""
+        board = _core.StatusBoard(max(n_children, 1))
+        return cls(hand_out, board, [FailureNote() for _ in range(len(board))])
 
 
 @dataclass(frozen=True)
 class Work:
     """Made in the parent, shared by all children."""
 
-    folder: RunDirectory
-    config: JobConfig
-    plan: Plan
-    schedule: JobSchedule
-    hand_out: HandOut
-    board: _core.StatusBoard
-    failures: Sequence[FailureNote]
-    """One for each child."""
-    chaos: Chaos
-    guard: ConditionGuard
+    job: Job
+    shared: SharedState
     files: UnitFiles
+    guard: ConditionGuard
     timeline: Timeline
+    chaos: Chaos

@@ -49,17 +49,17 @@ class JobCrew:
     forked."""
 
     def __init__(self, work: Work, commits: Commits, ending: Ending, observer: RunObserver) -> None:
-        settings = work.config.recovery
-        self._hand_out, self._board, self._failures = work.hand_out, work.board, work.failures
+        settings = work.job.config.recovery
+        self._shared = work.shared
         self._commits, self._ending, self._observer = commits, ending, observer
-        self._recovery = Recovery(settings, work.plan.units)
-        self._hangs = HangWatch(work.board, settings.hang_timeout, settings.grace)
-        self._guard = MemoryGuard(find_limit(work.config.limits.memory), os.getpid())
+        self._recovery = Recovery(settings, work.job.plan.units)
+        self._hangs = HangWatch(work.shared.board, settings.hang_timeout, settings.grace)
+        self._guard = MemoryGuard(find_limit(work.job.config.limits.memory), os.getpid())
         self._to_do = ~commits.is_done
         self._read_at_s = 0.0
         self._fork_s = 0.0
 
-        self._free = work.plan.busy_children()
+        self._free = work.job.plan.busy_children()
         self._at_work: set[int] = set()
         self.assignments: dict[int, Assignment] = {}
         self._dismissed: dict[int, Dismissal] = {}
@@ -86,13 +86,13 @@ class JobCrew:
 
     def _has_work(self, child: int, n_due: int) -> bool:
         """Whether to fork it: of children that share a queue, at most as many as it has units."""
-        queue = self._hand_out.queue(child)
-        return queue.n_left > (n_due if self._hand_out.is_shared else 0)
+        queue = self._shared.hand_out.queue(child)
+        return queue.n_left > (n_due if self._shared.hand_out.is_shared else 0)
 
     def _assign(self, child: int) -> None:
         self.assignments[child] = self._recovery.assignment()
-        self._board.reset(child, self._commits.events_by_child.get(child, 0))
-        self._failures[child].clear()
+        self._shared.board.reset(child, self._commits.events_by_child.get(child, 0))
+        self._shared.failures[child].clear()
         self._n_done[child] = 0
         self._free.remove(child)
         self._at_work.add(child)
@@ -100,7 +100,7 @@ class JobCrew:
     def _look_for_lost_units(self) -> None:
         """Requeues what is not done once no child works and none has work left: a unit that was
         taken in the instant of a death may be in no list."""
-        if self._at_work or self._recovery.is_busy or self._hand_out.n_left:
+        if self._at_work or self._recovery.is_busy or self._shared.hand_out.n_left:
             return
         if not self._ending.signal_number:
             self._recovery.requeue(np.flatnonzero(self._to_do & ~self._commits.is_done).tolist())
@@ -130,10 +130,10 @@ class JobCrew:
 
     def _leave_work(self, child: int, lost: list[int]) -> None:
         """Requeues the units of a child that is not forked again, so that the others do them."""
-        assignment, queue = self.assignments[child], self._hand_out.queue(child)
+        assignment, queue = self.assignments[child], self._shared.hand_out.queue(child)
         if assignment.purpose is Purpose.PROBE:
             self._recovery.repeat_probe(assignment.first[0])
-        while not self._hand_out.is_shared and (unit := queue.take(child)) is not None:
+        while not self._shared.hand_out.is_shared and (unit := queue.take(child)) is not None:
             lost.append(unit)
         self._recovery.requeue(lost)
 
@@ -149,7 +149,7 @@ class JobCrew:
         assignment = self.assignments[child]
         if assignment.purpose is Purpose.PROBE:
             return []
-        taken = self._hand_out.queue(child).taken_by(child)
+        taken = self._shared.hand_out.queue(child).taken_by(child)
         units = [*assignment.first, *taken[self._n_settled[child] :]]
         self._n_settled[child] = len(taken)
         return [unit for unit in units if not self._commits.is_done[unit]]
@@ -158,13 +158,13 @@ class JobCrew:
         self, child: int, exit_code: int, lost: list[int], dismissal: Dismissal | None
     ) -> Death | None:
         """None if it came to the end of its work, or ended on the parent's order."""
-        status, assignment = self._board.read(child), self.assignments[child]
+        status, assignment = self._shared.board.read(child), self.assignments[child]
         is_done = status.state == "done" and not (lost and status.order == "go_on")
         if is_done and not exit_code and dismissal is None:
             return None
         if assignment.purpose is Purpose.PROBE:
             lost = list(assignment.first)
-        error = self._failures[child].read()
+        error = self._shared.failures[child].read()
         is_hang = dismissal is Dismissal.HANG
         return Death(
             child,
@@ -186,12 +186,12 @@ class JobCrew:
         self._recovery.requeue(unit for unit in lost if death is None or unit != death.unit)
         if death:
             self._report(child, death, self._recovery.died(death))
-        elif not self._n_done[child] and self._hand_out.queue(child).n_left:
+        elif not self._n_done[child] and self._shared.hand_out.queue(child).n_left:
             self._count_idle_end(child)
 
     def _count_idle_end(self, child: int) -> None:
         self._n_idle_ends += 1
-        if self._n_idle_ends >= _IDLE_ENDS * len(self._board):
+        if self._n_idle_ends >= _IDLE_ENDS * len(self._shared.board):
             why = "children end without having done any of the units that are left"
             raise HopelessError(why, Death(child, None, "it ended well, without a unit"))
 
@@ -233,7 +233,7 @@ class JobCrew:
             return {}
         if demand.relief is Relief.KILL:
             return self._retire(demand)
-        self._board.give_order(demand.child, "end_after_unit")
+        self._shared.board.give_order(demand.child, "end_after_unit")
         self._observer.say(f"{demand.words}; it is forked again after its unit")
         return {}
 

@@ -95,7 +95,7 @@ def run_job(
             lock.keep()
             child_logs.tick()
 
-        run = Run(folder, job, timeline, messages, deadline, chaos, quiet, tick)
+        run = Run(folder, job, timeline, messages, deadline, chaos, tick)
         _record_preparation(run, before)
         _process_and_report(run, lock, before, plots, child_logs)
     return Result.read(folder.path)
@@ -262,7 +262,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
 
     job = run.job
     merge(
-        run.folder, job.config, job.plan, run.timeline, run.quiet,
+        run.folder, job.config, job.plan, run.timeline, run.messages.quiet,
         is_whole=is_whole, tick_also=run.tick_also,
     )  # fmt: skip
 

@@ -15,11 +15,11 @@ class Messages:
 
     def __init__(self, folder: RunDirectory, quiet: bool) -> None:
         self._log = folder.parent_log
-        self._quiet = quiet
+        self.quiet = quiet
 
     def say(self, text: str) -> None:
         """Prints one message, of one or more lines."""
-        if not self._quiet:
+        if not self.quiet:
             print(text, file=sys.stderr)
         self.note(text)
 

@@ -58,15 +58,16 @@ class UnsharedFiles:
 def watching(work: Work) -> Iterator[Work]:
     """Work whose children are watched, if the configuration asks for it; then their pages are
     written when they have ended. Raises JobError where the kernel does not show page tables."""
-    if not work.config.monitoring.unshared:
+    if not work.job.config.monitoring.unshared:
         yield work
         return
     check_page_tables()
-    files = UnsharedFiles(work.folder.path)
+    files = UnsharedFiles(work.files.run.path)
     _walk_in_child(work, files)
-    watch = _core.PageWatch(len(work.board))
-    with _sleeping_process(work.folder):
-        yield replace(work, schedule=replace(work.schedule, watch=watch))
+    watch = _core.PageWatch(len(work.shared.board))
+    with _sleeping_process(work.files.run):
+        schedule = replace(work.job.schedule, watch=watch)
+        yield replace(work, job=replace(work.job, schedule=schedule))
     _write_pages(watch, work, files)
 
 
@@ -91,7 +92,7 @@ def check_page_tables() -> None:
 
 def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
     """Objects on pages, by a process whose own memory does not matter."""
-    log = work.folder.log("walk", os.getpid())
+    log = work.files.run.log("walk", os.getpid())
     (pid,) = fork_processes([Process(lambda: _walk(work, files), log)])
     _, status = os.waitpid(pid, 0)
     if status:
@@ -104,8 +105,8 @@ def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
 def _walk(work: Work, files: UnsharedFiles) -> int:
     write_text(files.maps, Path("/proc/self/maps").read_text())
     pages = _core.ObjectPages()
-    modules = {label: module.module for label, module in work.schedule.modules.items()}
-    for label, value in work.schedule.conditions.loaded():
+    modules = {label: module.module for label, module in work.job.schedule.modules.items()}
+    for label, value in work.job.schedule.conditions.loaded():
         pages.walk(f"condition {label}", value)
     for label, module in modules.items():
         pages.walk(f"module {label}", module)
@@ -116,7 +117,7 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
     names = {
         "owners": pages.owners,
         "types": pages.types,
-        "nodes": work.schedule.core.node_labels(),
+        "nodes": work.job.schedule.core.node_labels(),
     }
     write_json(files.names, names)
     return 0
@@ -139,7 +140,7 @@ def _sleep() -> int:
 
 
 def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> None:
-    children = work.plan.busy_children()
+    children = work.job.plan.busy_children()
     found = {f"child_{child}": watch.found(child) for child in children}
     at_fork = watch.pages_at_fork()
     with published(files.pages) as temporary, open_new(temporary) as file:

@@ -25,16 +25,14 @@ from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mas
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
-from forkrun.schedule.build import JobSchedule, build_schedule, in_flight, plugin_paths
+from forkrun.schedule.build import build_schedule, in_flight, plugin_paths
+from forkrun.schedule.job import Job
 
 
 @dataclass(frozen=True)
-class PreparedJob:
+class PreparedJob(Job):
     """A job that has been checked and can start. Times in seconds since the epoch."""
 
-    config: JobConfig
-    plan: Plan
-    schedule: JobSchedule
     fingerprint: Fingerprint
     input_lumis: LumiCounts
     clusters: Sequence[Sequence[int]]

@@ -15,10 +15,10 @@ from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units, run_child
-from forkrun.child.work import Work
+from forkrun.child.work import SharedState, Work
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.errors import JobError
-from forkrun.fork.failure import FailureNote, as_forkrun_error
+from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.memory import prepare_memory
 from forkrun.fork.safety import check_safe_to_fork
@@ -56,7 +56,6 @@ class Run:
     messages: Messages
     deadline: Deadline | None
     chaos: Chaos
-    quiet: bool
     tick_also: Callable[[], None]
 
 
@@ -68,19 +67,15 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     if commits.is_done.all():
         return
     hand_out = _hand_out(run.job, ~commits.is_done)
-    board = _core.StatusBoard(max(config.forking.children, 1))
-    failures = [FailureNote() for _ in range(len(board))]
-    schedule, chaos = run.job.schedule, run.chaos
-    guard = ConditionGuard(schedule.conditions.loaded(), config.memory.check_conditions)
+    shared = SharedState.of(hand_out, config.forking.children)
+    conditions = run.job.schedule.conditions.loaded()
+    guard = ConditionGuard(conditions, config.memory.check_conditions)
     files = UnitFiles(run.folder, config.outputs)
-    work = Work(
-        run.folder, config, plan, schedule, hand_out, board, failures, chaos, guard, files,
-        run.timeline,
-    )  # fmt: skip
-    progress = make_progress(plan.n_events, "events", run.quiet)
+    work = Work(run.job, shared, files, guard, run.timeline, run.chaos)
+    progress = make_progress(plan.n_events, "events", run.messages.quiet)
     observer = RunObserver(
-        run.folder, run.timeline, board, progress, run.messages, commits.n_events, run.tick_also,
-        config.monitoring,
+        run.folder, run.timeline, shared.board, progress, run.messages, commits.n_events,
+        run.tick_also, config.monitoring,
     )  # fmt: skip
     try:
         if config.forking.children:
@@ -96,15 +91,16 @@ def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:
-    idle = work.config.forking.children - len(run.job.plan.busy_children())
+    idle = work.job.config.forking.children - len(run.job.plan.busy_children())
     if idle:
         run.messages.say(f"{idle} of the children would have no unit of work and are not started")
     _get_ready_to_fork(run, work)
     parent = os.getpid()
+    config, shared = work.job.config, work.shared
+    n_threads = merge_threads(config.forking.children, config.threads.per_child)
     ending = Ending(
-        work.board, work.hand_out, commits, work.config.recovery.grace, run.deadline,
-        merge_threads(work.config.forking.children, work.config.threads.per_child),
-    )  # fmt: skip
+        shared.board, shared.hand_out, commits, config.recovery.grace, run.deadline, n_threads
+    )
     crew = JobCrew(work, commits, ending, observer)
 
     def process_of(child: int) -> Process:
@@ -122,7 +118,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:
     """Prepares the parent for the fork; its memory stays as it is from here on."""
-    schedule, settings = work.schedule, work.config.memory
+    schedule, settings = work.job.schedule, work.job.config.memory
     _warm_up(work)
     _core.write_stacks_on_signal()
     work.guard.remember(schedule.modules)
@@ -140,28 +136,28 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
 def _warm_up(work: Work) -> None:
     """Loads ROOT's interpreter, which is most of what children would load; runs the warm-up job,
     which takes a third of a second more, where it pays."""
-    if not work.config.memory.warm_up:
+    if not work.job.config.memory.warm_up:
         return
     with step("libraries were warmed up"):
         _core.warm_up()
         if _does_warm_up_job_pay(work):
-            run_warm_up_job(with_python=bool(work.schedule.modules))
+            run_warm_up_job(with_python=bool(work.job.schedule.modules))
 
 
 def _does_warm_up_job_pay(work: Work) -> bool:
     """Not with few children. With conditions, memory is what counts: also that of a process without
     children, which is compared with a parent and its children."""
-    return work.plan.children > _FEW_CHILDREN or bool(work.config.conditions)
+    return work.job.plan.children > _FEW_CHILDREN or bool(work.job.config.conditions)
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
     """children = 0: no fork, and no other process to take the place of one that dies."""
     numbers = (signal.SIGINT, signal.SIGTERM)
-    stop = StopFlag(lambda: work.board.give_order(0, "end_after_block"), *numbers)
+    stop = StopFlag(lambda: work.shared.board.give_order(0, "end_after_block"), *numbers)
     try:
         _warm_up(work)
-        work.guard.remember(work.schedule.modules)
-        work.schedule.core.pre_fork()
+        work.guard.remember(work.job.schedule.modules)
+        work.job.schedule.core.pre_fork()
         work.guard.check()
         _core.trim_heap()
         observer.tick()  # What children would share is there now.
@@ -178,4 +174,4 @@ def _tick_here(run: Run, work: Work, observer: RunObserver, stop: StopFlag) -> N
     stop.poll()
     observer.tick()
     if run.deadline and time.monotonic() > run.deadline.at_s:
-        work.hand_out.close()
+        work.shared.hand_out.close()

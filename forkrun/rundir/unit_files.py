@@ -16,17 +16,17 @@ from forkrun.rundir.ledger import AccumulatorPart, HistogramPart, OutputPart
 
 class UnitFiles:
     """Made in the parent. Paths are texts here: `pathlib` for every unit would cost each child time
-    and memory of its own. `ledgers`: the folder of the ledgers."""
+    and memory of its own. `run`: the run directory; `ledgers`: the folder of the ledgers."""
 
     def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
-        self._run = f"{run.path}/"
-        self._directory = run
+        self._place = f"{run.path}/"
+        self.run = run
         self._labels = [output.label for output in outputs]
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
         """Folder of the unit's temporary outputs."""
-        return self._directory.unit(number)
+        return self.run.unit(number)
 
     def probe_folder(self, number: int, child: int) -> str:
         """Folder for what a probe of a unit writes; nothing of it is kept."""
@@ -77,7 +77,7 @@ class UnitFiles:
         )
 
     def _relative(self, name: str) -> str:
-        return name.removeprefix(self._run)
+        return name.removeprefix(self._place)
 
 
 def _publish(name: str) -> None:

@@ -114,7 +114,7 @@ def test_three_killed_helpers_name_the_file(
 # --- commands -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["crash-00", "crash-06", "untyped-01", "untyped-05"])
+@pytest.mark.parametrize("name", ["crash-00", "crash-06", "untyped-01", "untyped-05", "passed-07"])
 def test_a_job_over_a_damaged_file_ends_with_its_name(
     real_data: Path, tmp_path: Path, name: str
 ) -> None:
@@ -125,7 +125,7 @@ def test_a_job_over_a_damaged_file_ends_with_its_name(
     assert (ended.code, str(file) in ended.err) == (3, True), ended.err
 
 
-@pytest.mark.parametrize("name", ["crash-01", "crash-05", "untyped-00", "passed-00"])
+@pytest.mark.parametrize("name", ["crash-01", "crash-05", "untyped-00", "passed-00", "passed-07"])
 def test_a_merge_of_a_damaged_file_ends_with_its_name(
     real_data: Path, tmp_path: Path, name: str
 ) -> None:

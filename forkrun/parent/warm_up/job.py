@@ -23,7 +23,7 @@ from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units
-from forkrun.child.work import Work
+from forkrun.child.work import SharedState, Work
 from forkrun.conditions import prefetch_conditions
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.config import JobConfig, validate
@@ -35,6 +35,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
+from forkrun.schedule.job import Job
 
 # Columns of every kind, so that children find the code for each.
 _COLUMNS = [
@@ -141,16 +142,13 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     schedule = build_schedule(config, files, conditions, plan.units)
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
-    board = _core.StatusBoard(1)
+    job, shared = Job(config, plan, schedule), SharedState.of(_all_of(plan), 0)
     unit_files = UnitFiles(folder, config.outputs)
-    hand_out, timeline = _all_of(plan), Timeline(folder.path)
-    return Work(
-        folder, config, plan, schedule, hand_out, board, [], Chaos(), guard, unit_files, timeline
-    )
+    return Work(job, shared, unit_files, guard, Timeline(folder.path), Chaos())
 
 
 def _again(work: Work) -> Work:
-    return replace(work, hand_out=_all_of(work.plan))
+    return replace(work, shared=replace(work.shared, hand_out=_all_of(work.job.plan)))
 
 
 def _all_of(plan: Plan) -> HandOut:

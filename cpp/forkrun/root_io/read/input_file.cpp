@@ -19,6 +19,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/is_text.hpp>
 
 namespace forkrun::root_io {
 
@@ -119,13 +120,18 @@ std::int64_t most_entries(TObjArray& branches, const std::string& where, int dep
     if (branch == nullptr || depth == deepest) {
       throw InputError(where + " is damaged: what should be a branch is none");
     }
+    if (!is_text(branch->GetName())) {
+      throw InputError(where + " is damaged: the name of branch " +
+                       std::to_string(branches.IndexOf(branch)) + " is no text");
+    }
     n_most = std::max({n_most, static_cast<std::int64_t>(branch->GetEntries()),
                        most_entries(*branch->GetListOfBranches(), where, depth + 1)});
   }
   return n_most;
 }
 
-/// \throws InputError if branches are something else, or none has as many entries as the tree says.
+/// \throws InputError if branches are something else or have impossible names, or none has as many
+/// entries as the tree says.
 void check_tree(TTree& tree, const std::string& path) {
   const auto n_most =
       most_entries(*tree.GetListOfBranches(), path + ": tree \"" + tree.GetName() + "\"");

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace forkrun::root_io {
+
+/// Whether a name is UTF-8 without control characters: one of a damaged file may be anything.
+[[nodiscard]] bool is_text(std::string_view name);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,18 @@
+"""A job that can be processed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forkrun.config import JobConfig
+from forkrun.plan import Plan
+from forkrun.schedule.build import JobSchedule
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked for, which events in which units, and the modules that process them."""
+
+    config: JobConfig
+    plan: Plan
+    schedule: JobSchedule
