@@ -26,8 +26,8 @@ void add(Recorder::NodeStatistics& sum, const Recorder::NodeStatistics& part) {
   sum.wait_inputs_ns += part.wait_inputs_ns;
   sum.wait_queue_ns += part.wait_queue_ns;
   if (!part.bins.empty()) {
-    sum.bins.resize(Recorder::n_bins);
-    std::ranges::transform(sum.bins, part.bins, sum.bins.begin(), std::plus<>{});
+    sum.bins.resize(std::max(sum.bins.size(), part.bins.size()));
+    std::ranges::transform(part.bins, sum.bins, sum.bins.begin(), std::plus<>{});
   }
 }
 
@@ -82,10 +82,11 @@ void Recorder::note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexc
     node.cpu_ns += cpu_ns;
     node.cpu_wall_ns += time_ns;
   }
-  if (node.bins.empty()) {
-    node.bins.resize(n_bins);
+  const auto bin = bin_of(time_ns);
+  if (bin >= node.bins.size()) {
+    node.bins.resize(bin + 1);
   }
-  ++node.bins[bin_of(time_ns)];
+  ++node.bins[bin];
   // Relaxed: the count alone matters.
   if (n_trace_left_.load(std::memory_order_relaxed) > 0 &&
       n_trace_left_.fetch_sub(1, std::memory_order_relaxed) > 0) {

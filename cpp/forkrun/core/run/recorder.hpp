@@ -75,7 +75,7 @@ class Recorder {
     std::int64_t cpu_wall_ns{};  ///< wall time of the same
     std::int64_t wait_inputs_ns{};
     std::int64_t wait_queue_ns{};
-    std::vector<std::uint64_t> bins;  ///< (n_bins,); empty: never called
+    std::vector<std::uint64_t> bins;  ///< up to the last that is not empty: of n_bins at most
   };
   struct Stall {
     std::uint32_t node{};
