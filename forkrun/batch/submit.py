@@ -180,5 +180,7 @@ def keep_config(folder: RunDirectory, config: JobConfig) -> None:
 
 
 def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
-    """The configuration with the batch system that was chosen."""
+    """The configuration with the batch system that was chosen. Raises ConfigError if [batch] asks
+    for what that does not have."""
+    system_of(on).check(config.batch)
     return config.model_copy(update={"batch": config.batch.model_copy(update={"on": on})})

@@ -15,6 +15,7 @@ class BatchSystem(StrEnum):
 
     LOCAL = "local"
     SLURM = "slurm"
+    HTCONDOR = "htcondor"
 
 
 def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:

@@ -32,6 +32,9 @@ class Local:
         """Any number."""
         return 1 << 30
 
+    def check(self, batch: BatchConfig) -> None:
+        """What a batch system needs is not used here."""
+
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:

@@ -25,6 +25,9 @@ class System(Protocol):
     def most_nodes(self) -> int:
         """Nodes of one submission, at most."""
 
+    def check(self, batch: BatchConfig) -> None:
+        """Raises ConfigError if [batch] asks for what it does not have."""
+
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:
