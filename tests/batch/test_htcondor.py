@@ -39,7 +39,8 @@ def _submit(condor: Pool, job: Job, run: Path, *settings: str, n_nodes: int = 4)
     command = f'batch.command="{sys.executable} -m forkrun"'
     more = 'batch.setup=["export PYTHONPATH=' + os.environ["PYTHONPATH"].split(":")[0] + '"]'
     given = [word for text in (command, more, *settings) for word in ("--set", text)]
-    return condor.forkrun("submit", job.file, "--on", "htcondor", "-o", run, *given, "--nodes", n_nodes)
+    where = ("--on", "htcondor", "-o", run, "--nodes", n_nodes)
+    return condor.forkrun("submit", job.file, *where, *given)
 
 
 def _status(condor: Pool, run: Path) -> dict[str, Any]:
