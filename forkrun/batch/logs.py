@@ -61,6 +61,14 @@ def _ends(lines: Sequence[str]) -> list[str]:
     return [ends[_HELD]] if _HELD in ends else list(ends.values())
 
 
+def error_of_merge(folder: RunDirectory) -> str:
+    """The error of the last job that merged; "" if there is none."""
+    if not folder.merge_log.exists():
+        return ""
+    errors = [line for line in tail(folder.merge_log, 50) if line.startswith("forkrun:")]
+    return errors[-1].removeprefix("forkrun: ") if errors else ""
+
+
 def speaks_of_memory(folder: RunDirectory, number: int, submission: Submission | None) -> bool:
     """Whether a log says that memory was exceeded."""
     logs = logs_of(folder, number, submission)

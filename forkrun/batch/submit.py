@@ -37,7 +37,7 @@ def submit_nodes(
     folder: RunDirectory, config: JobConfig, on: BatchSystem, needs: dict[int, Need]
 ) -> Iterator[str]:
     """Submits these nodes; gives what the batch system says. Raises BatchError."""
-    system = system_of(on)
+    system, submission = system_of(on), None
     for submission in _submissions(folder, config, on, needs, system.most_nodes()):
         write_scripts(folder, config, submission)
         note_submission(folder, submission)
@@ -49,6 +49,9 @@ def submit_nodes(
                 f"{error}\nthe job is prepared; forkrun resubmit {folder.path} submits it, with"
                 " --set batch.KEY=VALUE where [batch] has to be another one"
             ) from None
+    if submission and config.batch.merge:
+        alive = [s for s in accepted_submissions(folder) if s.on == on]
+        yield system.merge(folder, submission, alive)
 
 
 def _submissions(

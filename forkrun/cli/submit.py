@@ -46,6 +46,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--time-per-node", metavar="TIME", help='"2h"; some events are tried here first'
     )
     parser.add_argument(
+        "--merge", action="store_true", help="merge as a job that waits for the nodes"
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="write and show the scripts; submit nothing"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
@@ -54,6 +57,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prepares, then submits all nodes."""
+    options.settings += ["batch.merge=true"] if options.merge else []
     config = with_profile(config_of(options), options.profile)
     on = BatchSystem(options.on) if options.on else config.batch.on
     if on is None:

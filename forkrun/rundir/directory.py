@@ -125,6 +125,11 @@ class RunDirectory:
         return self.batch / "logs" / f"{number:04d}.log"
 
     @property
+    def merge_log(self) -> Path:
+        """What jobs said that merge the outputs."""
+        return self.batch / "logs" / "merge.log"
+
+    @property
     def nodes(self) -> Path:
         """Folder of the nodes' run directories; only of a job on many nodes."""
         return self.path / "nodes"

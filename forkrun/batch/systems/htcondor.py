@@ -49,6 +49,11 @@ class HTCondor:
                 f'batch.partition: HTCondor has none; "{batch.partition}" may be a line of'
                 ' batch.directives, such as "+JobFlavour = \\"workday\\"" or "requirements = …"'
             )
+        if batch.merge:
+            raise ConfigError(
+                "batch.merge: an HTCondor job cannot wait for others; when the nodes are done:"
+                " forkrun collect RUNDIR (forkrun status RUNDIR --follow waits for that)"
+            )
 
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
@@ -69,6 +74,12 @@ class HTCondor:
         file = str(description_file(folder, submission))
         said = call("htcondor", ["condor_submit", file], SUBMIT_S)
         return said.strip().splitlines()[-1] if said.strip() else "submitted"
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """It cannot be asked for: `check`."""
+        return ""
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

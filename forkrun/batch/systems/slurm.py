@@ -10,7 +10,12 @@ from pathlib import Path
 
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
-from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.script import (
+    merge_script,
+    merge_script_text,
+    node_script,
+    node_script_text,
+)
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError, OutOfTimeError
@@ -58,7 +63,9 @@ class Slurm:
             logs=shlex.quote(str(folder.batch_log(0).parent)),
             again=OutOfTimeError.exit_code,
         )
-        return {
+        common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
+        merge = {merge_script(folder, submission): merge_script_text(folder, batch, common)}
+        return (merge if batch.merge else {}) | {
             _script(folder, submission): array,
             node_script(folder, submission): node_script_text(folder, submission, batch),
         }
@@ -67,6 +74,18 @@ class Slurm:
         """Gives the array to sbatch."""
         script = str(_script(folder, submission))
         return call("slurm", ["sbatch", script], SUBMIT_S).strip()
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """A job that begins when all arrays have ended, however."""
+        names = f"--name={','.join(each.name for each in alive)}"
+        ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
+        after = [f"--dependency=afterany:{':'.join(sorted(set(ids)))}"] if ids else []
+        script = str(merge_script(folder, submission))
+        name = f"--job-name={submission.name}-merge"
+        command = ["sbatch", name, "--output=/dev/null", *after, script]
+        return f"{call('slurm', command, SUBMIT_S).strip()}: the merge"
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
@@ -118,6 +137,11 @@ def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig
     yield "--requeue"
     yield "--open-mode=append"
     yield f"--output={shlex.quote(logs)}"
+    yield from _of_job(submission, batch)
+
+
+def _of_job(submission: Submission, batch: BatchConfig) -> Iterator[str]:
+    """What any job of a submission asks for."""
     yield "--nodes=1"
     yield "--ntasks=1"
     if batch.cores:

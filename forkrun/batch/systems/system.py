@@ -36,6 +36,12 @@ class System(Protocol):
     def submit(self, folder: RunDirectory, submission: Submission) -> str:
         """Submits; returns what the batch system says."""
 
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """Submits the merge of a submission's scripts, which waits for the jobs of those that are
+        `alive`; returns what the batch system says."""
+
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
     ) -> Mapping[int, Life] | None:
