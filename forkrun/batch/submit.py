@@ -87,15 +87,15 @@ def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submissio
     return list(files)
 
 
-def first_needs(config: JobConfig, n_nodes: int) -> dict[int, Need]:
-    """What the configuration says, for all nodes."""
-    return dict.fromkeys(range(n_nodes), (config.batch.time, config.batch.memory))
+def first_needs(config: JobConfig, nodes: range) -> dict[int, Need]:
+    """What the configuration says, for these nodes."""
+    return dict.fromkeys(nodes, (config.batch.time, config.batch.memory))
 
 
 def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> list[Path]:
     """Writes the scripts that would be submitted; gives their places."""
     n_nodes = len(os.listdir(folder.node_part(0).parent))
-    needs, most = first_needs(config, n_nodes), system_of(on).most_nodes()
+    needs, most = first_needs(config, range(n_nodes)), system_of(on).most_nodes()
     submissions = list(_submissions(folder, config, on, needs, most))
     return [place for s in submissions for place in write_scripts(folder, config, s)]
 

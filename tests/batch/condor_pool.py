@@ -5,6 +5,7 @@ FORKRUN_CONDOR names the folder (build/condor)."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shlex
 import shutil
@@ -83,6 +84,7 @@ class Pool:
             self._master = subprocess.Popen(
                 ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+                preexec_fn=_end_with_parent,
             )  # fmt: skip
         wait_for(lambda: self._find_init())
         wait_for(lambda: "Unclaimed" in self.ask("condor_status", "-af", "State"))
@@ -147,6 +149,10 @@ class Pool:
             os.kill(self._init, signal.SIGKILL)
         if self._master:
             self._master.wait()
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 @contextmanager
