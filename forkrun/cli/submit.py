@@ -107,7 +107,9 @@ def _extend(options: argparse.Namespace, given: JobConfig, path: Path) -> int:
         _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
         return 0
     on = given.batch.on or BatchSystem.LOCAL
-    for said in submit_nodes(folder, note_on(config, on), on, first_needs(config, new)):
+    batch = config.batch.model_copy(update={"merge": given.batch.merge})
+    config = note_on(config.model_copy(update={"batch": batch}), on)
+    for said in submit_nodes(folder, config, on, first_needs(config, new)):
         _say(options, said)
     return 0
 
