@@ -151,10 +151,9 @@ def test_what_is_killed_ends_and_is_kept(condor: Pool, job: Job) -> None:
     assert not _jobs(condor, run)
 
 
-def test_a_job_that_can_never_match_waits_and_a_wrong_line_is_refused(
-    condor: Pool, job: Job
-) -> None:
-    ended = _submit(condor, job, job.folder / "wrong", 'batch.directives=["request_cpus ="]')
+def test_a_wrong_line_is_refused_and_the_job_can_be_submitted_later(condor: Pool, job: Job) -> None:
+    wrong = 'batch.directives=["concurrency_limits = no-name"]'
+    ended = _submit(condor, job, job.folder / "wrong", wrong)
     assert ended.code == 10, ended.out
     assert "htcondor: condor_submit: " in ended.err
     assert _status(condor, job.folder / "wrong")["states"]["not submitted"] == 4
