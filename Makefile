@@ -91,12 +91,9 @@ fuzz: build ## damaged input files through index, reading, skim and merge: make 
 faults: build ## a job whose system calls fail, one after the other, and what becomes of it
 	$(BIN)/python tests/faults/faults.py $(FAULTS_ARGS)
 
-test-batch: build ## jobs on many nodes: a Slurm cluster on this machine (installed with apt where that is allowed), nodes killed at random
-	@command -v sbatch >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] \
-		|| DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge \
-		|| echo "Slurm cannot be installed here: its tests are skipped"
-	$(BIN)/python -m pip install --quiet "distributed>=2024.1" || echo "Dask cannot be installed here: its tests are skipped"
-	$(BIN)/python -m pytest --numprocesses 0 --timeout 1800 tests/batch
+test-batch: build ## jobs on many nodes: Slurm, HTCondor and Dask on this machine, installed where that is allowed; nodes killed at random
+	tests/batch/install.sh $(BIN) build/condor
+	FORKRUN_CONDOR="$(CURDIR)/build/condor" $(BIN)/python -m pytest --numprocesses 0 --timeout 1800 tests/batch
 	$(BIN)/python tests/batch/failures.py --failures $(FAILURES)
 
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start

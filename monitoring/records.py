@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -125,22 +125,24 @@ class RunRecords:
         return next((line for line in reversed(self.timeline) if line.event == event), None)
 
 
-def read_records(run_dir: Path) -> RunRecords:
+def read_records(run_dir: Path, commits: Sequence[Commit] | None = None) -> RunRecords:
     """Reads a run directory, whatever state its job is in. What is damaged is left out: `damaged`
-    says so. Raises InputError if `run_dir` is no run directory, or cannot be read at all."""
+    says so. `commits`: if they were read already. Raises InputError if `run_dir` is no run
+    directory, or cannot be read at all."""
     folder = RunDirectory(run_dir)
     if not folder.config.exists() and not folder.monitoring.is_dir():
         raise InputError(f"{run_dir}: not a run directory (it has no {folder.config.name})")
     try:
-        return _read_records(folder)
+        return _read_records(folder, commits)
     except OSError as error:
         where = error.filename or run_dir
         raise InputError(f"{where}: cannot be read: {error.strerror}") from error
 
 
-def _read_records(folder: RunDirectory) -> RunRecords:
+def _read_records(folder: RunDirectory, commits: Sequence[Commit] | None) -> RunRecords:
     damaged: list[str] = []
-    commits = read_commits(folder, damaged)
+    if commits is None:
+        commits = read_commits(folder, damaged)
     samples = _read_lines(folder.samples, Sample.from_json, damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config

@@ -7,7 +7,7 @@ from typing import Any
 
 from forkrun.base.durable import write_json, write_text
 from forkrun.errors import InputError
-from forkrun.monitoring.records import read_records
+from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.summary import summarize
 from forkrun.monitoring.text import format_text
 from forkrun.rundir.directory import RunDirectory
@@ -16,15 +16,18 @@ _PLOTS_FROM_S = 60.0
 """Length of a job from which on its plots are drawn unasked: they take 2 s."""
 
 
-def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
-    """Reads `run_dir` (finished, failed or partial) and writes the report's files next to its data.
+def write_report(
+    run_dir: Path, *, plots: bool | None = True, records: RunRecords | None = None
+) -> dict[str, Any]:
+    """Reads `run_dir` (finished, failed or partial) and writes the report's files next to its data;
+    `records`: what was read of it already.
 
     Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
     `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is no run directory and
     OutputError if it cannot be written. `plots`: None draws them only for jobs that took so long
     that two seconds of drawing do not matter. matplotlib is imported here and nowhere else: call
     it in a process that will not fork any more."""
-    records = read_records(run_dir)
+    records = records or read_records(run_dir)
     try:
         summary = summarize(records)
         text = format_text(summary)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.batch.course import read_course
@@ -18,10 +19,10 @@ from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
-from forkrun.rundir.nodes import NodeRanges, open_nodes
-from forkrun.rundir.progress import read_progress
+from forkrun.rundir.nodes import NodeRanges, open_nodes, read_commits
 from forkrun.rundir.start import check_owner, remove_results
 
 _SHOWN = 10
@@ -36,10 +37,11 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
     with RunLock.held(folder.lock) as lock:
         if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
             return Result.read(folder.path)
-        missing = _missing(folder, ranges)
+        commits = read_commits(folder)  # once: a job may have millions
+        missing = _missing(ranges, commits)
         if missing and not partial:
             raise JobError(_words(folder, missing, len(ranges)))
-        _merge(folder, config, lock, len(ranges), is_whole=not missing, quiet=quiet)
+        _merge(folder, config, lock, commits, len(ranges), is_whole=not missing, quiet=quiet)
     if not missing and not config.merge.keep_temporary:
         _remove_fragments(folder, len(ranges))
     return Result.read(folder.path)
@@ -50,10 +52,11 @@ def _first_start(folder: RunDirectory, n_nodes: int) -> float:
     return min(starts, default=time.time())
 
 
-def _missing(folder: RunDirectory, ranges: NodeRanges) -> dict[int, int]:
+def _missing(ranges: NodeRanges, commits: Sequence[Commit]) -> dict[int, int]:
     """Units that are missing, by node."""
-    n_done = {n: read_progress(folder.node(n)).n_units for n in range(len(ranges))}
-    left = {n: ranges.n_units(n) - done for n, done in n_done.items()}
+    left = {n: ranges.n_units(n) for n in range(len(ranges))}
+    for commit in commits:
+        left[ranges.node_of(commit.unit)] -= commit.n_units
     return {n: n_left for n, n_left in left.items() if n_left > 0}
 
 
@@ -71,6 +74,7 @@ def _merge(
     folder: RunDirectory,
     config: JobConfig,
     lock: RunLock,
+    commits: Sequence[Commit],
     n_nodes: int,
     *,
     is_whole: bool,
@@ -83,16 +87,19 @@ def _merge(
     keeping = contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
     try:
         with keeping:
-            merge(folder, config, plan, timeline, quiet, is_whole=is_whole, tick_also=lock.keep)
+            merge(
+                folder, config, plan, timeline, quiet, is_whole=is_whole, commits=commits,
+                tick_also=lock.keep,
+            )  # fmt: skip
     except DamagedFilesError as error:
         remedy = f"forkrun resubmit {folder.path} processes what is missing"
         raise DamagedFilesError(f"{error}\n{remedy}") from None
     outcome = "ok" if is_whole else "collected in part"
     timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)
     timeline.close()
-    write_lumi_accounting(folder, plan.units)
+    write_lumi_accounting(folder, plan.units, commits)
     with lock.kept_by_thread():
-        write_report(folder.path, plots=False)
+        write_report(folder.path, plots=False, commits=commits)
 
 
 def _read_plan(folder: RunDirectory) -> Plan:

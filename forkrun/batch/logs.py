@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.batch.course import Submission
 from forkrun.rundir.directory import RunDirectory
 
 _TAIL_BYTES = 16_384
-_OUT_OF_MEMORY = re.compile(r"oom[-_ ]?kill|out[ _]of[ _]memory|memory cgroup", re.IGNORECASE)
+_OUT_OF_MEMORY = re.compile(
+    r"oom[-_ ]?kill|out[ _]of[ _]memory|memory cgroup|memory limit", re.IGNORECASE
+)
+_HELD = "012"
+_ENDS_OF_HTCONDOR = ("007 ", "009 ", "012 ", "021 ", "022 ", "024 ")
+"""Its log's events: shadow exception, removed, held, remote error, disconnected, lost."""
 
 
 def logs_of(folder: RunDirectory, number: int, submission: Submission | None) -> list[Path]:
@@ -34,10 +40,33 @@ def last_words(folder: RunDirectory, number: int, submission: Submission | None)
     """Why a node failed, as its last error or the batch system says; "" if nobody does."""
     for log in reversed(logs_of(folder, number, submission)):
         lines = [line for line in tail(log, 50) if line.strip()]
+        if log.name.startswith("htcondor-"):
+            lines = _ends(lines)
         errors = [line for line in lines if line.startswith(("forkrun:", "slurmstepd:"))]
         if errors or lines:
             return (errors or lines)[-1].removeprefix("forkrun: ")
     return ""
+
+
+def _ends(lines: Sequence[str]) -> list[str]:
+    """What HTCondor's log says of how a job ended, and why: `009 (…) DATE TIME TEXT`, then lines
+    that begin with a tab. A job that was held is removed: why it was held is the reason."""
+    ends: dict[str, str] = {}
+    for number, line in enumerate(lines):
+        if line.startswith(_ENDS_OF_HTCONDOR):
+            what = line.split(maxsplit=4)[-1].rstrip(".")
+            why = lines[number + 1 : number + 2]
+            told = f"{what}: {why[0].strip()}" if why and why[0][:1] == "\t" else what
+            ends[line[:3]] = f"htcondor: {told}"
+    return [ends[_HELD]] if _HELD in ends else list(ends.values())
+
+
+def error_of_merge(folder: RunDirectory) -> str:
+    """The error of the last job that merged; "" if there is none."""
+    if not folder.merge_log.exists():
+        return ""
+    errors = [line for line in tail(folder.merge_log, 50) if line.startswith("forkrun:")]
+    return errors[-1].removeprefix("forkrun: ") if errors else ""
 
 
 def speaks_of_memory(folder: RunDirectory, number: int, submission: Submission | None) -> bool:

@@ -109,7 +109,8 @@ def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
     with RunLock.held(folder.lock), output_errors(folder.path):
         check_not_submitted(folder)
         clear(folder)
-        _write_parts(folder, planned)
+        write_parts(folder, planned, range(len(planned.ranges)))
+        planned.ranges.write(folder)
         describe_job(folder, planned.job)
 
 
@@ -130,9 +131,10 @@ def check_not_submitted(folder: RunDirectory) -> None:
     remove(folder.batch)
 
 
-def _write_parts(folder: RunDirectory, planned: NodesJob) -> None:
-    job = planned.job
-    for number, part in enumerate(parts_of(job.plan, job.input_lumis, planned.borders)):
+def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:
+    """Writes the parts of these nodes, which are the last ones."""
+    job, borders = planned.job, planned.borders[numbers.start :]
+    parts = parts_of(job.plan, job.input_lumis, borders)
+    for number, part in zip(numbers, parts, strict=True):
         data = json.dumps(part.to_json(), separators=(",", ":")).encode()
         write_bytes(folder.node_part(number), data, durable=False)
-    planned.ranges.write(folder)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from forkrun.base.quantities import bar, count, percent, plural
 from forkrun.batch.course import read_submissions
-from forkrun.batch.logs import logs_of, tail
+from forkrun.batch.logs import error_of_merge, logs_of, tail
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State, missing_words
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
 
 _SHOWN = 5
 _LINES = 3
@@ -64,7 +65,11 @@ def _failure(folder: RunDirectory, node: NodeStatus) -> Iterator[str]:
 def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     if status.is_collected:
         yield f"collected: its outputs are in {folder.output}"
+    elif is_held(folder.lock):
+        yield "it is being merged"
     elif status.count(State.DONE) == len(status.nodes):
+        if said := error_of_merge(folder):
+            yield f"the merge failed: {said}"
         yield f"all nodes are done: forkrun collect {folder.path}"
     elif status.count(*MISSING):
         yield f"forkrun resubmit {folder.path} submits what is missing"

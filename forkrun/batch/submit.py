@@ -37,7 +37,7 @@ def submit_nodes(
     folder: RunDirectory, config: JobConfig, on: BatchSystem, needs: dict[int, Need]
 ) -> Iterator[str]:
     """Submits these nodes; gives what the batch system says. Raises BatchError."""
-    system = system_of(on)
+    system, submission = system_of(on), None
     for submission in _submissions(folder, config, on, needs, system.most_nodes()):
         write_scripts(folder, config, submission)
         note_submission(folder, submission)
@@ -49,6 +49,9 @@ def submit_nodes(
                 f"{error}\nthe job is prepared; forkrun resubmit {folder.path} submits it, with"
                 " --set batch.KEY=VALUE where [batch] has to be another one"
             ) from None
+    if submission and config.batch.merge:
+        alive = [s for s in accepted_submissions(folder) if s.on == on]
+        yield system.merge(folder, submission, alive)
 
 
 def _submissions(
@@ -84,15 +87,15 @@ def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submissio
     return list(files)
 
 
-def first_needs(config: JobConfig, n_nodes: int) -> dict[int, Need]:
-    """What the configuration says, for all nodes."""
-    return dict.fromkeys(range(n_nodes), (config.batch.time, config.batch.memory))
+def first_needs(config: JobConfig, nodes: range) -> dict[int, Need]:
+    """What the configuration says, for these nodes."""
+    return dict.fromkeys(nodes, (config.batch.time, config.batch.memory))
 
 
 def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> list[Path]:
     """Writes the scripts that would be submitted; gives their places."""
     n_nodes = len(os.listdir(folder.node_part(0).parent))
-    needs, most = first_needs(config, n_nodes), system_of(on).most_nodes()
+    needs, most = first_needs(config, range(n_nodes)), system_of(on).most_nodes()
     submissions = list(_submissions(folder, config, on, needs, most))
     return [place for s in submissions for place in write_scripts(folder, config, s)]
 
@@ -180,5 +183,7 @@ def keep_config(folder: RunDirectory, config: JobConfig) -> None:
 
 
 def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
-    """The configuration with the batch system that was chosen."""
+    """The configuration with the batch system that was chosen. Raises ConfigError if [batch] asks
+    for what that does not have."""
+    system_of(on).check(config.batch)
     return config.model_copy(update={"batch": config.batch.model_copy(update={"on": on})})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.api import default_run_directory
 from forkrun.base.quantities import parse_duration, plural, whole_number
+from forkrun.batch.extending import extend_nodes
 from forkrun.batch.preparing import Split, check_not_submitted, prepare_nodes, write_nodes
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
@@ -17,6 +18,8 @@ from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges, open_nodes
+from forkrun.rundir.start import check_owner
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -46,6 +49,12 @@ def add_parser(subparsers: Subparsers) -> None:
         "--time-per-node", metavar="TIME", help='"2h"; some events are tried here first'
     )
     parser.add_argument(
+        "--merge", action="store_true", help="merge as a job that waits for the nodes"
+    )
+    parser.add_argument(
+        "--extend", action="store_true", help="add the new files of the input to a submitted job"
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="write and show the scripts; submit nothing"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
@@ -54,12 +63,15 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prepares, then submits all nodes."""
+    options.settings += ["batch.merge=true"] if options.merge else []
     config = with_profile(config_of(options), options.profile)
     on = BatchSystem(options.on) if options.on else config.batch.on
     if on is None:
         raise ConfigError(f"{options.config}: batch.on: name a batch system, or give --on")
     config = note_on(config, on)
     folder = RunDirectory((options.output or default_run_directory(config)).absolute())
+    if options.extend:
+        return _extend(options, config, folder.path)
     check_not_submitted(folder)
     with naming(options.config):
         planned = prepare_nodes(config, _split(options, config))
@@ -71,9 +83,34 @@ def run(options: argparse.Namespace) -> int:
             _say(options, f"\n{place}:\n{place.read_text()}")
         _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
         return 0
-    for said in submit_nodes(folder, planned.job.config, on, first_needs(config, len(ranges))):
+    needs = first_needs(config, range(len(ranges)))
+    for said in submit_nodes(folder, planned.job.config, on, needs):
         _say(options, said)
     _say(options, f"how it is: forkrun status {folder.path}")
+    return 0
+
+
+def _extend(options: argparse.Namespace, given: JobConfig, path: Path) -> int:
+    """Adds new files; only they are processed."""
+    folder, ranges = open_nodes(path, "submit --extend")
+    check_owner(folder.path)
+    is_split = options.nodes or options.events_per_node or options.time_per_node
+    split = _split(options, given) if is_split else None
+    with naming(options.config):
+        config, new = extend_nodes(folder, ranges, given, split)
+    if not new:
+        _say(options, f"{folder.path}: there are no new files")
+        return 0
+    n_events = sum(NodeRanges.read(folder).n_events[new.start :])
+    _say(options, f"{folder.path}: {n_events:,} more events for {_nodes(len(new))}")
+    if options.dry_run:
+        _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
+        return 0
+    on = given.batch.on or BatchSystem.LOCAL
+    batch = config.batch.model_copy(update={"merge": given.batch.merge})
+    config = note_on(config.model_copy(update={"batch": batch}), on)
+    for said in submit_nodes(folder, config, on, first_needs(config, new)):
+        _say(options, said)
     return 0
 
 

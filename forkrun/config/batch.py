@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from forkrun.config.section import Count, Duration, Positive, Section, Size, Texts, at_most
+from forkrun.config.section import Count, Duration, Flag, Positive, Section, Size, Texts, at_most
 
 
 class BatchSystem(StrEnum):
@@ -15,6 +15,7 @@ class BatchSystem(StrEnum):
 
     LOCAL = "local"
     SLURM = "slurm"
+    HTCONDOR = "htcondor"
 
 
 def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -49,6 +50,8 @@ class BatchConfig(Section):
     """Lines of the shell before forkrun starts on a node."""
     command: str | None = None
     """How forkrun is started on a node; not given: by the Python that submits."""
+    merge: Flag = False
+    """The outputs are merged when the nodes are done, by a job that waits for them."""
     retries: Count = 3
     """Times that `forkrun resubmit` submits a node that failed."""
     more_memory: Factor = 1.5

@@ -10,7 +10,7 @@ import signal
 import struct
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
 from forkrun.rundir.output_content import read_contents
 from forkrun.rundir.start import remove_left_over, remove_unfinished_results
@@ -59,12 +60,13 @@ def merge(
     quiet: bool,
     *,
     is_whole: bool = True,
+    commits: Sequence[Commit] | None = None,
     tick_also: Callable[[], None] = lambda: None,
 ) -> None:
     """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
-    there is, and the temporary outputs stay. Raises what went wrong; DamagedFilesError: units are
-    not committed any more. `tick_also` is called several times per second, but not without
-    children."""
+    there is, and the temporary outputs stay. `commits`: if they were read already. Raises what went
+    wrong; DamagedFilesError: units are not committed any more. `tick_also` is called several times
+    per second, but not without children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
     try:
@@ -73,7 +75,13 @@ def merge(
 
             def body() -> None:
                 _merge_here(
-                    folder, config, plan, is_whole, counter.set, lambda file: opened.set(file + 1)
+                    folder,
+                    config,
+                    plan,
+                    is_whole,
+                    commits,
+                    counter.set,
+                    lambda file: opened.set(file + 1),
                 )
 
             def tick() -> None:
@@ -82,7 +90,7 @@ def merge(
 
             _do_in_child(folder, body, tick, lambda: _file_read(plan, opened.value))
         else:
-            _merge_here(folder, config, plan, is_whole, progress.update, lambda _: None)
+            _merge_here(folder, config, plan, is_whole, commits, progress.update, lambda _: None)
     finally:
         progress.close()
     end_merge(folder, config, timeline, is_whole=is_whole)
@@ -128,6 +136,7 @@ def _merge_here(
     config: JobConfig,
     plan: Plan,
     is_whole: bool,
+    commits: Sequence[Commit] | None,
     progress: Callable[[int], None],
     on_open: Callable[[int], None],
 ) -> None:
@@ -141,7 +150,7 @@ def _merge_here(
 
     try:
         remove_unfinished_results(folder)
-        commits = read_commits(folder)
+        commits = read_commits(folder) if commits is None else commits
         planned = Planned(
             plan.units, plan.files, plan.n_events, plan.digest, plan.identities,
             read_contents(folder), is_whole,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,19 @@ from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
 from forkrun.rundir.start import remove_abandoned_reports
 
 
-def write_report(run_dir: Path, *, plots: bool | None = True) -> dict[str, Any]:
+def write_report(
+    run_dir: Path, *, plots: bool | None = True, commits: Sequence[Commit] | None = None
+) -> dict[str, Any]:
     """Writes what `forkrun.monitoring.report.write_report` does, and `timing.json` and
-    `trace.json`, if there is anything for them. Returns what `report.json` holds. Raises InputError
-    and OutputError."""
+    `trace.json`, if there is anything for them; `commits`: if they were read already. Returns what
+    `report.json` holds. Raises InputError and OutputError."""
     remove_abandoned_reports(RunDirectory(run_dir))
-    report = reports.write_report(run_dir, plots=plots)
-    records = read_records(run_dir)
+    records = read_records(run_dir, commits)
+    report = reports.write_report(run_dir, plots=plots, records=records)
     try:
         timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
         added = format_timing(timing) if timing is not None else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forkrun.base.durable import read_json
 
-_RESULTS = ("output", "report.json", "report.txt", "plots", "timing.json", "trace.json")
+_RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
@@ -125,6 +125,11 @@ class RunDirectory:
         return self.batch / "logs" / f"{number:04d}.log"
 
     @property
+    def merge_log(self) -> Path:
+        """What jobs said that merge the outputs."""
+        return self.batch / "logs" / "merge.log"
+
+    @property
     def nodes(self) -> Path:
         """Folder of the nodes' run directories; only of a job on many nodes."""
         return self.path / "nodes"
@@ -183,6 +188,11 @@ class RunDirectory:
     @property
     def trace(self) -> Path:
         return self.path / "trace.json"
+
+    @property
+    def site(self) -> Path:
+        """Folder of what sites and their tools read."""
+        return self.path / "site"
 
     # --- how it went ------------------------------------------------------------------------------
 

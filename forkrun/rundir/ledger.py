@@ -10,7 +10,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,25 @@ class CutCount:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a ledger is, seen from the run directory of a whole job: its `folder`, the units and
+    the children before its own."""
+
+    folder: str
+    unit: int
+    child: int
+
+    def move(self, data: dict[str, Any]) -> None:
+        """Changes the fields of a line. Raises LookupError or TypeError if it has others."""
+        data["unit"] += self.unit
+        data["child"] += self.child
+        sums = (data["histograms"], data.get("accumulators"))
+        for part in (*data["outputs"].values(), *sums):
+            if part:
+                part["file"] = f"{self.folder}/{part['file']}"
+
+
+@dataclass(frozen=True)
 class Commit:
     """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
     `n_events` and `digest`: what was read; `skipped`: events of it
@@ -128,8 +147,9 @@ class Commit:
         return text + _CHECK.format(zlib.crc32(text.encode())) + "\n"
 
     @classmethod
-    def from_line(cls, line: bytes) -> Commit:
-        """Inverse of `to_line`, with or without the line's end. Raises ValueError."""
+    def from_line(cls, line: bytes, at: Place | None = None) -> Commit:
+        """Inverse of `to_line`, with or without the line's end; `at`: seen from there. Raises
+        ValueError."""
         data: dict[str, Any] = json.loads(line.decode())
         try:
             check = data.pop("crc32", None)
@@ -137,6 +157,8 @@ class Commit:
                 _check_types(data)
             elif check != f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}":
                 raise ValueError("its checksum is another one")
+            if at is not None:
+                at.move(data)
             outputs = data["outputs"].items()
             data["outputs"] = {label: OutputPart(**part) for label, part in outputs}
             if data["histograms"]:
@@ -161,19 +183,6 @@ class Commit:
         """All files of the units."""
         sums = (self.histograms, self.accumulators)
         return [*self.outputs.values(), *(part for part in sums if part)]
-
-    def within(self, folder: str) -> Commit:
-        """The same, seen from what holds this folder: all files of the units are in it."""
-
-        def moved(part: Any) -> Any:
-            return part and replace(part, file=f"{folder}/{part.file}")
-
-        return replace(
-            self,
-            outputs={label: moved(part) for label, part in self.outputs.items()},
-            histograms=moved(self.histograms),
-            accumulators=moved(self.accumulators),
-        )
 
     @property
     def duration_s(self) -> float:
@@ -206,17 +215,20 @@ def ledger_files(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(own)]
 
 
-def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]:
+def read_ledgers(
+    folder: Path, damaged: list[str] | None = None, at: Place | None = None
+) -> list[Commit]:
     """Every commit that holds, process by process; a line that is there twice counts once. What is
     written while this reads may be missing. `damaged` gets a text for each line that is no commit.
-    """
+    `at`: they are seen from there."""
     damaged = [] if damaged is None else damaged
     revoked = read_revoked(folder, damaged)
     first: dict[int, Commit] = {}
+    n_before = at.unit if at else 0
     commits = []
     for file in ledger_files(folder):
-        for commit in _commits(file, complete_lines(file.read_bytes()), damaged):
-            if (commit.unit, commit.end_s) in revoked:
+        for commit in _commits(file, complete_lines(file.read_bytes()), damaged, at):
+            if (commit.unit - n_before, commit.end_s) in revoked:
                 continue
             known = first.setdefault(commit.unit, commit)
             if known is commit or known != commit:
@@ -233,10 +245,12 @@ def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
     return list(_commits(file, lines, [])), n_bytes_read + n_bytes
 
 
-def _commits(file: Path, lines: Iterable[bytes], damaged: list[str]) -> Iterator[Commit]:
+def _commits(
+    file: Path, lines: Iterable[bytes], damaged: list[str], at: Place | None = None
+) -> Iterator[Commit]:
     for number, line in enumerate(lines, start=1):
         try:
-            yield Commit.from_line(line)
+            yield Commit.from_line(line, at)
         except (ValueError, RecursionError) as error:
             damaged.append(f"{file.parent.name}/{file.name}: line {number} is damaged ({error})")
 

@@ -77,13 +77,15 @@ def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
     return {str(run): ranges for run, ranges in runs.items()}
 
 
-def write_lumi_accounting(folder: RunDirectory, units: PlannedUnits) -> None:
+def write_lumi_accounting(
+    folder: RunDirectory, units: PlannedUnits, commits: Iterable[Commit] | None = None
+) -> None:
     """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
-    `units`: of the job's plan."""
+    `units`: of the job's plan; `commits`: if they were read already."""
     columns = json.loads(folder.input_lumis.read_bytes())
     lumis = zip(columns["run"], columns["lumi"], strict=True)
     in_input = dict(zip(lumis, columns["n_events"], strict=True))
-    accounting = account(in_input, read_commits(folder), units)
+    accounting = account(in_input, read_commits(folder) if commits is None else commits, units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
     write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)

@@ -18,7 +18,7 @@ from typing import Any
 from forkrun.base.durable import write_json
 from forkrun.errors import ConfigError, OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, read_ledgers, revoke
+from forkrun.rundir.ledger import Commit, Place, read_ledgers, revoke
 
 VERSION = 1
 """Of what is in the folder batch/ and how units are counted."""
@@ -95,21 +95,13 @@ def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list
 def _of_node(
     folder: RunDirectory, ranges: NodeRanges, number: int, damaged: list[str]
 ) -> Iterator[Commit]:
-    node, own = folder.node(number), range(ranges.n_units(number))
-    place = str(node.path.relative_to(folder.path))
-    for commit in read_ledgers(node.ledger, damaged):
-        if commit.unit in own and commit.units.stop <= own.stop:
-            yield _moved(commit, ranges, number, place)
+    first, end = ranges.first_unit[number : number + 2]
+    at = Place(f"nodes/{number:04d}", first, ranges.children * number)
+    for commit in read_ledgers(folder.path / at.folder / "ledger", damaged, at):
+        if first <= commit.unit and commit.units.stop <= end:
+            yield commit
         else:
-            damaged.append(f"{node.path.name}: unit {commit.unit} is not one of this node's")
-
-
-def _moved(commit: Commit, ranges: NodeRanges, number: int, folder: str) -> Commit:
-    return replace(
-        commit.within(folder),
-        unit=commit.unit + ranges.first_unit[number],
-        child=commit.child + ranges.children * number,
-    )
+            damaged.append(f"{number:04d}: unit {commit.unit - first} is not one of this node's")
 
 
 def revoke_commits(folder: RunDirectory, commits: Iterable[tuple[Commit, str]]) -> None:

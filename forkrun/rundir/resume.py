@@ -64,6 +64,22 @@ def check_part_of(whole: RunDirectory, now: Fingerprint) -> None:
         )
 
 
+def check_extends(before: Fingerprint, now: Fingerprint) -> None:
+    """Raises OutputError unless `now` is of the same job with more input."""
+    now = {**now, "configuration": {**now["configuration"], "source": None}}
+    before = {**before, "configuration": {**before["configuration"], "source": None}}
+    changed = [
+        text
+        for part in before.keys() - {"units of work"}
+        for text in _differences_of_part(part, now.get(part), before[part])
+    ]
+    if changed:
+        raise OutputError(
+            f"since the job was submitted these have changed: {'; '.join(changed[:5])}. Put them"
+            " back, or submit to another folder"
+        )
+
+
 def _differences_of_part(part: str, before: Any, now: Any) -> list[str]:
     if isinstance(before, dict) and isinstance(now, dict):
         before = {name: before[name] for name in now if name in before}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,17 @@ class Job:
 
     @classmethod
     def make(cls, folder: Path, n_lumis: int = 60, time_s: float = 0.0, **sections: Any) -> Job:
-        """Two files, two outputs, histograms and sums; each event takes some time."""
+        """Of two files with the same lumis."""
         files = [folder / f"{name}.root" for name in ("a", "b")]
         for number, sample in enumerate(files):
             shape = ("--events", 10 * n_lumis, "--lumis", n_lumis, "--seed", number + 1)
             made = forkrun("sample", sample, *shape, cwd=folder)
             assert made.code == 0, made.err
+        return cls.of(folder, files, time_s, **sections)
+
+    @classmethod
+    def of(cls, folder: Path, files: Sequence[Path], time_s: float = 0.0, **sections: Any) -> Job:
+        """Two outputs, histograms and sums; each event takes some time."""
         job = jets_job(
             files,
             outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],

@@ -214,3 +214,26 @@ def test_profiles_give_what_the_job_does_not_say(
         with_profile(config, "wrong")
     with pytest.raises(ConfigError, match='there is no profile "defaults"; did you mean'):
         with_profile(config, "defaults")
+
+
+def test_the_queue_merges_when_the_nodes_are_done(job: Job) -> None:
+    run = job.folder / "merged"
+    ended = job.submit(run, "--nodes", 2, "--merge")
+    assert ended.code == 0, ended.err
+    assert "the queue merges when its nodes have ended" in ended.out
+    wait_for(lambda: bool(status_of(run)["collected"]))
+    wait_for(lambda: (run / "processedLumis.json").exists() and (run / "report.json").exists())
+    assert problem_of(run, job.truth) == ""
+
+
+def test_a_merge_that_failed_says_why(tmp_path: Path, job: Job) -> None:
+    run = tmp_path / "run"
+    only_nodes = 'batch.setup=["test -n \\"$number\\""]'
+    assert job.submit(run, "--nodes", 1, "--merge", "--set", only_nodes).code == 0
+    wait_for(lambda: "the merge failed: batch.setup: exit code 1 of" in _said(run))
+    assert forkrun("collect", run, "-q", cwd=tmp_path).code == 0
+    assert _said(run).endswith(f"collected: its outputs are in {run}/output\n")
+
+
+def _said(run: Path) -> str:
+    return forkrun("status", run, cwd=run.parent).out

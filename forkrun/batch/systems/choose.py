@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from forkrun.batch.systems.htcondor import HTCondor
 from forkrun.batch.systems.local import Local
 from forkrun.batch.systems.slurm import Slurm
 from forkrun.batch.systems.system import System
 from forkrun.config import BatchSystem
 
-_SYSTEMS: dict[BatchSystem, type[Local] | type[Slurm]] = {
+_SYSTEMS: dict[BatchSystem, type[System]] = {
+    BatchSystem.HTCONDOR: HTCondor,
     BatchSystem.LOCAL: Local,
     BatchSystem.SLURM: Slurm,
 }

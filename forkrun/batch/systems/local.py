@@ -14,7 +14,12 @@ from typing import Any
 
 from forkrun.base.durable import read_json, write_bytes
 from forkrun.batch.course import Submission
-from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.script import (
+    merge_script,
+    merge_script_text,
+    node_script,
+    node_script_text,
+)
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
@@ -32,11 +37,15 @@ class Local:
         """Any number."""
         return 1 << 30
 
+    def check(self, batch: BatchConfig) -> None:
+        """What a batch system needs is not used here."""
+
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The script of its nodes, and how many run at the same time."""
-        return {
+        merge = {merge_script(folder, submission): merge_script_text(folder, batch)}
+        return (merge if batch.merge else {}) | {
             node_script(folder, submission): node_script_text(folder, submission, batch),
             at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
         }
@@ -59,6 +68,12 @@ class Local:
         if queue.poll() == 0:
             return f"queue of {len(submission.nodes)} nodes: done"
         raise BatchError(f"local: the queue did not begin; its log: {log}")
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """The queue does it at its end."""
+        return "the queue merges when its nodes have ended"
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

@@ -14,7 +14,7 @@ from pathlib import Path
 from forkrun.base.durable import write_bytes
 from forkrun.batch.course import Submission, read_submissions
 from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
-from forkrun.batch.systems.script import node_script
+from forkrun.batch.systems.script import merge_script, node_script
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import RunLock
@@ -46,6 +46,15 @@ class Queue:
                 if self._start() + self._end() + self._obey():
                     self._note()
                 time.sleep(_LOOK_EVERY_S)
+            if not self._is_stopped:
+                self._merge(lock)
+
+    def _merge(self, lock: RunLock) -> None:
+        """If that was asked for. The queue that ends last finds that all nodes are done."""
+        script = merge_script(self._folder, self._submission)
+        if script.exists():
+            with lock.kept_by_thread():
+                subprocess.run(["bash", str(script)], stdin=subprocess.DEVNULL)
 
     def stop(self) -> None:
         """Asks it to end all nodes; in a handler of a signal."""

@@ -1,4 +1,4 @@
-"""The script of the shell that all batch systems run for a node."""
+"""The scripts of the shell that all batch systems run: for a node, and to merge."""
 
 from __future__ import annotations
 
@@ -48,11 +48,45 @@ def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchC
         not_set_up=BatchError.exit_code,
         setup="".join(map(_checked, batch.setup)),
         folder=shlex.quote(str(folder.path.parent)),
-        command=batch.command or f"{shlex.quote(sys.executable)} -m forkrun",
+        command=_command(batch),
         run=shlex.quote(str(folder.path)),
         options=options,
         ends=shlex.quote(str(folder.node_ends(0).parent)),
     )
+
+
+_MERGE = """#!/bin/bash
+{directives}# What merges the outputs when the nodes have ended. Written by forkrun submit.
+exec >> {log} 2>&1
+not_set_up() {{
+    echo "forkrun: batch.setup: exit code $1 of: $2"
+    exit {not_set_up}
+}}
+cd {folder} || not_set_up $? "cd"
+{setup}exec {command} collect {run} --quiet
+"""
+
+
+def merge_script(folder: RunDirectory, submission: Submission) -> Path:
+    """The place of the script that merges after a submission."""
+    return folder.batch / f"merge-{submission.number}.sh"
+
+
+def merge_script_text(folder: RunDirectory, batch: BatchConfig, directives: str = "") -> str:
+    """Its content. `directives`: lines for the batch system."""
+    return _MERGE.format(
+        directives=directives,
+        log=shlex.quote(str(folder.merge_log)),
+        not_set_up=BatchError.exit_code,
+        folder=shlex.quote(str(folder.path.parent)),
+        setup="".join(map(_checked, batch.setup)),
+        command=_command(batch),
+        run=shlex.quote(str(folder.path)),
+    )
+
+
+def _command(batch: BatchConfig) -> str:
+    return batch.command or f"{shlex.quote(sys.executable)} -m forkrun"
 
 
 def _checked(line: str) -> str:

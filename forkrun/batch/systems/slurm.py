@@ -4,13 +4,18 @@ itself."""
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
 from forkrun.batch.course import Submission
-from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
+from forkrun.batch.systems.script import (
+    merge_script,
+    merge_script_text,
+    node_script,
+    node_script_text,
+)
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError, OutOfTimeError
@@ -18,7 +23,6 @@ from forkrun.rundir.directory import RunDirectory
 
 _MOST_IN_ARRAY = 1000
 """Slurm's default for MaxArraySize is 1001."""
-_ASK_S, _SUBMIT_S = 20.0, 120.0
 _MB = 1 << 20
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 _OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY"}
@@ -44,6 +48,9 @@ class Slurm:
         """Nodes of one array."""
         return _MOST_IN_ARRAY
 
+    def check(self, batch: BatchConfig) -> None:
+        """Whatever is in [batch] may be meant for Slurm."""
+
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:
@@ -56,7 +63,9 @@ class Slurm:
             logs=shlex.quote(str(folder.batch_log(0).parent)),
             again=OutOfTimeError.exit_code,
         )
-        return {
+        common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
+        merge = {merge_script(folder, submission): merge_script_text(folder, batch, common)}
+        return (merge if batch.merge else {}) | {
             _script(folder, submission): array,
             node_script(folder, submission): node_script_text(folder, submission, batch),
         }
@@ -64,7 +73,19 @@ class Slurm:
     def submit(self, folder: RunDirectory, submission: Submission) -> str:
         """Gives the array to sbatch."""
         script = str(_script(folder, submission))
-        return _call(["sbatch", script], _SUBMIT_S).strip()
+        return call("slurm", ["sbatch", script], SUBMIT_S).strip()
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """A job that begins when all arrays have ended, however."""
+        names = f"--name={','.join(each.name for each in alive)}"
+        ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
+        after = [f"--dependency=afterany:{':'.join(sorted(set(ids)))}"] if ids else []
+        script = str(merge_script(folder, submission))
+        name = f"--job-name={submission.name}-merge"
+        command = ["sbatch", name, "--output=/dev/null", *after, script]
+        return f"{call('slurm', command, SUBMIT_S).strip()}: the merge"
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
@@ -76,7 +97,7 @@ class Slurm:
         names = f"--name={','.join(by_name)}"
         command = ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T"]
         try:
-            lines = _call(command, _ASK_S).splitlines()
+            lines = call("slurm", command, ASK_S).splitlines()
         except BatchError:
             return None
         return dict(_lives(lines, by_name))
@@ -89,9 +110,9 @@ class Slurm:
         for submission in submissions:
             places = [p for p, node in enumerate(submission.nodes) if node in wanted]
             command = ["squeue", "--noheader", f"--name={submission.name}", "--format=%F"]
-            for array in sorted(set(_call(command, _ASK_S).split())):
+            for array in sorted(set(call("slurm", command, ASK_S).split())):
                 ids = [f"{array}_{place}" for place in places]
-                _call(["scancel", *ids], _SUBMIT_S)
+                call("slurm", ["scancel", *ids], SUBMIT_S)
 
 
 def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Life]]:
@@ -116,6 +137,11 @@ def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig
     yield "--requeue"
     yield "--open-mode=append"
     yield f"--output={shlex.quote(logs)}"
+    yield from _of_job(submission, batch)
+
+
+def _of_job(submission: Submission, batch: BatchConfig) -> Iterator[str]:
+    """What any job of a submission asks for."""
     yield "--nodes=1"
     yield "--ntasks=1"
     if batch.cores:
@@ -129,20 +155,3 @@ def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig
     if submission.memory_bytes is not None:
         yield f"--mem={ceil(submission.memory_bytes / _MB)}M"
     yield from batch.directives
-
-
-def _call(command: Sequence[str], limit_s: float) -> str:
-    """What a command of Slurm prints. Raises BatchError."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
-    except FileNotFoundError:
-        what = f"there is no {command[0]} here: submit from a machine that has Slurm's commands"
-        raise BatchError(f"slurm: {what}, or use --on local") from None
-    except subprocess.TimeoutExpired:
-        raise BatchError(f"slurm: {command[0]} did not answer within {limit_s:.0f} s") from None
-    except OSError as error:
-        raise BatchError(f"slurm: {command[0]} cannot be started: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.strip() or f"exit code {done.returncode}"
-        raise BatchError(f"slurm: {command[0]}: {said}")
-    return done.stdout

@@ -25,6 +25,9 @@ class System(Protocol):
     def most_nodes(self) -> int:
         """Nodes of one submission, at most."""
 
+    def check(self, batch: BatchConfig) -> None:
+        """Raises ConfigError if [batch] asks for what it does not have."""
+
     def scripts(
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:
@@ -32,6 +35,12 @@ class System(Protocol):
 
     def submit(self, folder: RunDirectory, submission: Submission) -> str:
         """Submits; returns what the batch system says."""
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """Submits the merge of a submission's scripts, which waits for the jobs of those that are
+        `alive`; returns what the batch system says."""
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

@@ -1,0 +1,137 @@
+"""More input for a job on many nodes: new files go to new nodes, behind those that were planned."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any
+
+from forkrun.base.durable import read_json, remove, write_json
+from forkrun.batch.preparing import NodesJob, Split, write_parts
+from forkrun.config import JobConfig, read_config, validate
+from forkrun.errors import ConfigError, OutputError
+from forkrun.index import input_files
+from forkrun.parent.job import describe_job
+from forkrun.parent.preparation import JobInput, PlannedJob, index_input, plan_of
+from forkrun.plan import Plan
+from forkrun.plan.extend import extended, first_units
+from forkrun.plan.part import node_borders
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.fingerprint import differences
+from forkrun.rundir.lock import RunLock
+from forkrun.rundir.nodes import NodeRanges
+from forkrun.rundir.resume import check_extends
+
+_MAY_CHANGE = {
+    "forking",
+    "recovery",
+    "limits",
+    "threads",
+    "merge",
+    "monitoring",
+    "prefetch",
+    "batch",
+}
+
+
+def extend_nodes(
+    folder: RunDirectory, ranges: NodeRanges, given: JobConfig, split: Split | None
+) -> tuple[JobConfig, range]:
+    """Plans the files of `given` that the job does not have yet; returns its configuration and the
+    numbers of the new nodes. Raises ConfigError, InputError or OutputError; the job then is as it
+    was."""
+    config = read_config(folder.config)
+    with RunLock.held(folder.lock):
+        _check_fragments(folder, config)
+        planned = Plan.from_json(json.loads(folder.plan.read_bytes()))
+        plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
+        _check_same(config, given, plan)
+        new = [file for file in input_files(given.source) if file not in plan.files]
+        if not new:
+            return config, range(0)
+        job = _extended(config, plan, new, ranges, split)
+        check_extends(read_json(folder.fingerprint), job.job.fingerprint)
+        _write(folder, job, len(ranges))
+    return job.job.config, range(len(ranges), len(job.ranges))
+
+
+def _check_fragments(folder: RunDirectory, config: JobConfig) -> None:
+    if folder.is_finished() and not config.merge.keep_temporary:
+        raise OutputError(
+            f"{folder.path}: this job was collected, and what its nodes had committed was removed;"
+            " submit the new files to another folder and join the outputs with forkrun merge, or"
+            " keep it next time: submit with --set merge.keep_temporary=true"
+        )
+
+
+def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
+    """Raises ConfigError unless only files were added."""
+    before, now = (_described(each) for each in (config, given))
+    changed = differences(before, now)
+    if changed:
+        raise ConfigError(
+            f"submit --extend: only the input may grow; what has changed: {'; '.join(changed[:5])}"
+        )
+    lost = set(plan.files) - set(input_files(given.source))
+    if lost:
+        raise ConfigError(f"submit --extend: {min(lost)} is not in the input any more")
+    if given.source.skip_events or given.source.max_events is not None:
+        raise ConfigError("submit --extend: source.skip_events and max_events are of a fixed input")
+
+
+def _described(config: JobConfig) -> dict[str, Any]:
+    raw: dict[str, Any] = config.model_dump(mode="json", exclude=_MAY_CHANGE)
+    raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
+    return raw
+
+
+def _extended(
+    config: JobConfig, plan: Plan, new: Sequence[str], ranges: NodeRanges, split: Split | None
+) -> NodesJob:
+    more_config = _with_files(config, new)
+    more = plan_of(more_config, JobInput.of(more_config, index_input(more_config)))
+    whole = PlannedJob.of(_with_files(config, [*plan.files, *new]), None, time.time())
+    joined = extended(plan, more, whole.plan)
+    if joined is None:
+        raise ConfigError(
+            "submit --extend: a lumi of the new files is in the files before as well, so that its"
+            " events would come elsewhere; submit the whole input to another folder"
+        )
+    planned = replace(whole, plan=joined)
+    job = planned.prepared(planned.conditions())
+    n_before = len(plan.units)
+    n_nodes = (split or _as_before(ranges)).count(more.n_events)
+    borders = [n_before + place for place in node_borders(more.units, n_nodes)]
+    return NodesJob(job, [*ranges.first_unit[:-1], *borders])
+
+
+def _as_before(ranges: NodeRanges) -> Split:
+    """Nodes with as many events as those that there are."""
+    return Split(events_per_node=max(ceil(sum(ranges.n_events) / max(len(ranges), 1)), 1))
+
+
+def _with_files(config: JobConfig, files: Sequence[str]) -> JobConfig:
+    raw = config.model_dump(mode="json")
+    raw["source"] |= {"files": list(files), "list": None}
+    return validate(raw, "submit --extend")
+
+
+def _write(folder: RunDirectory, job: NodesJob, n_before: int) -> None:
+    """The nodes' ranges last: what is written before them is not used without them."""
+    remove(folder.merge_summary)
+    write_parts(folder, job, range(n_before, len(job.ranges)))
+    describe_job(folder, job.job)
+    for number in range(n_before):
+        _update_fingerprint(folder.node(number), job.job.fingerprint)
+    job.ranges.write(folder)
+
+
+def _update_fingerprint(node: RunDirectory, whole: dict[str, Any]) -> None:
+    """A node that was begun goes on: its own files are the same."""
+    own = read_json(node.fingerprint)
+    if own:
+        own["configuration"]["source"] = whole["configuration"]["source"]
+        write_json(node.fingerprint, own)

@@ -1,0 +1,161 @@
+"""HTCondor: a cluster of jobs for the nodes of a submission. A job that is out of time or was
+evicted goes back into the queue."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+
+from forkrun.batch.course import Submission
+from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
+from forkrun.batch.systems.script import node_script, node_script_text
+from forkrun.batch.systems.system import Life
+from forkrun.config import BatchConfig
+from forkrun.errors import BatchError, ConfigError, OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
+
+_MOST_IN_CLUSTER = 10_000
+"""A schedd takes 20,000 jobs of one submission, by default (MAX_JOBS_PER_SUBMISSION)."""
+_TOKENS = 2_308_032
+"""Of a concurrency limit that the site does not define (CONCURRENCY_LIMIT_DEFAULT)."""
+_MB = 1 << 20
+_LIVES = {"1": Life.WAITING, "2": Life.RUNNING, "6": Life.RUNNING, "7": Life.RUNNING}
+"""JobStatus of those that nobody has to bring to their end: idle, running, transferring output,
+suspended. One that is held is removed, by its own description."""
+
+_JOB = """#!/bin/bash
+# HTCondor signals this process alone: the signal is handed on to all processes of the node.
+set -m
+bash {script} "$1" >> {logs}/"$(printf %04d "$1")".log 2>&1 < /dev/null &
+trap 'kill -TERM -- -$!' TERM
+while kill -0 $! 2> /dev/null; do wait $!; done
+wait $!
+"""
+
+
+class HTCondor:
+    """By its commands, which CONDOR_CONFIG or the site configures."""
+
+    def most_nodes(self) -> int:
+        """Nodes of one cluster."""
+        return _MOST_IN_CLUSTER
+
+    def check(self, batch: BatchConfig) -> None:
+        """HTCondor chooses machines by what a job asks for."""
+        if batch.partition:
+            raise ConfigError(
+                f'batch.partition: HTCondor has none; "{batch.partition}" may be a line of'
+                ' batch.directives, such as "+JobFlavour = \\"workday\\"" or "requirements = …"'
+            )
+        if batch.merge:
+            raise ConfigError(
+                "batch.merge: an HTCondor job cannot wait for others; when the nodes are done:"
+                " forkrun collect RUNDIR (forkrun status RUNDIR --follow waits for that)"
+            )
+
+    def scripts(
+        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+    ) -> Mapping[Path, str]:
+        """The submit description, what its jobs execute, and the script of its nodes."""
+        job = _JOB.format(
+            script=shlex.quote(str(node_script(folder, submission))),
+            logs=shlex.quote(str(folder.batch_log(0).parent)),
+        )
+        return {
+            description_file(folder, submission): description(folder, submission, batch),
+            _job_script(folder, submission): job,
+            node_script(folder, submission): node_script_text(folder, submission, batch),
+        }
+
+    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+        """Gives the description to condor_submit."""
+        file = str(description_file(folder, submission))
+        said = call("htcondor", ["condor_submit", file], SUBMIT_S)
+        return said.strip().splitlines()[-1] if said.strip() else "submitted"
+
+    def merge(
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+    ) -> str:
+        """It cannot be asked for: `check`."""
+        return ""
+
+    def lives(
+        self, folder: RunDirectory, submissions: Sequence[Submission]
+    ) -> Mapping[int, Life] | None:
+        """What condor_q says of the jobs of these names."""
+        if not submissions:
+            return {}
+        wanted = ["-allusers", "-constraint", _of(submissions)]
+        shown = ["-autoformat", "ForkrunNode", "JobStatus"]
+        try:
+            lines = call("htcondor", ["condor_q", *wanted, *shown], ASK_S).splitlines()
+        except BatchError:
+            return None
+        words = (line.split() for line in lines)
+        return {int(w[0]): _LIVES[w[1]] for w in words if len(w) == 2 and w[1] in _LIVES}
+
+    def kill(
+        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+    ) -> None:
+        """Removes them: HTCondor sends SIGTERM, later SIGKILL."""
+        numbers = ",".join(map(str, nodes))
+        constraint = f'{_of(submissions)} && stringListMember(string(ForkrunNode), "{numbers}")'
+        wanted = ["-constraint", constraint]
+        if call("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"], ASK_S).strip():
+            call("htcondor", ["condor_rm", *wanted], SUBMIT_S)
+
+
+def _of(submissions: Sequence[Submission]) -> str:
+    names = ",".join(submission.name for submission in submissions)
+    return f'stringListMember(ForkrunName, "{names}")'
+
+
+def description_file(folder: RunDirectory, submission: Submission) -> Path:
+    """The place of a submission's description."""
+    return folder.batch / f"htcondor-{submission.number}.sub"
+
+
+def _job_script(folder: RunDirectory, submission: Submission) -> Path:
+    return folder.batch / f"htcondor-{submission.number}.sh"
+
+
+def description(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> str:
+    """What condor_submit is given."""
+    return "\n".join(["# Written by forkrun submit.", *_lines(folder, submission, batch), ""])
+
+
+def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
+    said = _path(folder.batch_log(0).parent / "htcondor-") + "$(ClusterId)_$(ProcId)"
+    yield "universe = vanilla"
+    yield f"executable = {_path(_job_script(folder, submission))}"
+    yield "arguments = $(node)"
+    yield f"batch_name = {submission.name}"
+    yield f'+ForkrunName = "{submission.name}"'
+    yield "+ForkrunNode = $(node)"
+    # The run directory is on a shared file system, whatever the site calls its domain.
+    yield "transfer_executable = False"
+    yield "should_transfer_files = YES"
+    yield 'transfer_output_files = ""'
+    yield f"log = {said}.log"
+    yield f"error = {said}.err"
+    yield f"on_exit_remove = ExitBySignal || ExitCode != {OutOfTimeError.exit_code}"
+    yield "periodic_remove = JobStatus == 5"  # held: its log says why, forkrun resubmit submits it
+    if batch.cores:
+        yield f"request_cpus = {batch.cores}"
+    if submission.memory_bytes is not None:
+        yield f"request_memory = {ceil(submission.memory_bytes / _MB)}"
+    if submission.time_limit_s is not None:
+        yield f"allowed_job_duration = {ceil(submission.time_limit_s)}"
+    if batch.account:
+        yield f"accounting_group = {batch.account}"
+    if batch.at_once:
+        limit = f"forkrun_{submission.name.rpartition('-')[2]}"
+        yield f"concurrency_limits = {limit}:{max(_TOKENS // batch.at_once, 1)}"
+    yield from batch.directives
+    yield "queue node in (" + ", ".join(map(str, submission.nodes)) + ")"
+
+
+def _path(path: Path) -> str:
+    return str(path).replace("$", "$(DOLLAR)")

@@ -1,0 +1,140 @@
+"""Jobs on many nodes whose input grows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forkrun.config import default_config
+from forkrun.index import FileIndex
+from forkrun.index.model import LumiRange
+from forkrun.plan import Plan, make_plan
+from forkrun.plan.extend import extended, first_units
+from tests.batch.jobs import Job, problem_of, status_of
+from tests.support.files import write_events
+from tests.support.jobs import Ended, forkrun, wait_for
+
+Sizes = st.lists(st.lists(st.integers(1, 300), min_size=1, max_size=6), min_size=1, max_size=4)
+
+
+def plan_of(files: list[list[int]], first_lumi: int, most: int) -> Plan:
+    """A plan of files with lumis of these sizes, in units of at most so many events."""
+    index, lumi = [], first_lumi
+    for sizes in files:
+        ranges, first = [], 0
+        for n_events in sizes:
+            ranges.append(LumiRange(1, lumi, first, first + n_events, "0" * 32))
+            first, lumi = first + n_events, lumi + 1
+        index.append(FileIndex(f"{lumi}.root", f"{lumi}", first, (0, first), tuple(ranges), ()))
+    return make_plan(default_config([("forking.max_unit_events", most)]), index)
+
+
+@given(Sizes, Sizes, st.integers(5, 100))
+def test_what_was_planned_keeps_its_place(
+    before: list[list[int]], more: list[list[int]], most: int
+) -> None:
+    n_lumis = sum(map(len, before))
+    plan, behind = plan_of(before, 1, most), plan_of(more, n_lumis + 1, 2 * most)
+    whole = plan_of(before + more, 1, 3 * most)
+    joined = extended(plan, behind, whole)
+    assert joined is not None
+    assert (joined.files, joined.n_events) == (whole.files, plan.n_events + behind.n_events)
+    n = len(plan.units)
+    assert joined.units[:n] == list(plan.units)
+    assert joined.units.n_events[n:].tolist() == behind.units.n_events.tolist()
+    again = first_units(joined, n)
+    assert (again.units, again.files) == (plan.units, plan.files)
+
+
+def test_a_lumi_that_goes_on_in_new_files_cannot_be_added() -> None:
+    index = [
+        FileIndex(name, name, 20, (0, 20), tuple(_two_lumis(first)), ())
+        for name, first in (("a", 1), ("b", 1))
+    ]
+    before, more, whole = (
+        make_plan(default_config(), files) for files in (index[:1], index[1:], index)
+    )
+    assert extended(before, more, whole) is None
+
+
+def _two_lumis(first: int) -> list[LumiRange]:
+    return [LumiRange(1, first + n, 10 * n, 10 * n + 10, "0" * 32) for n in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """Of two files, of which the second comes later; no lumi is in both."""
+    folder = tmp_path_factory.mktemp("job")
+    lumis = [[(1, first + n, 10) for n in range(10)] for first in (1, 11)]
+    files = [write_events(folder / f"{name}.root", own, first_event)
+             for name, own, first_event in zip("ab", lumis, (1, 101), strict=True)]  # fmt: skip
+    return Job.of(folder, files)
+
+
+def _extend(job: Job, run: Path, *options: object) -> Ended:
+    return job.submit(run, "--extend", *options)
+
+
+def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: Job) -> None:
+    run = job.folder / "grown"
+    shape = ("--nodes", 2, "--dry-run", "--set", "merge.keep_temporary=true")
+    assert job.submit(run, job.folder / "a.root", *shape).code == 0
+    assert forkrun("node", run, 0, "-q", cwd=job.folder).code == 0
+    ended = _extend(job, run, "--nodes", 1)
+    assert ended.code == 0, ended.err
+    assert "100 more events for 1 node" in ended.out
+    wait_for(lambda: bool(status_of(run)["nodes"][2]["state"] == "done"))
+    states = [node["state"] for node in status_of(run)["nodes"]]
+    assert states == ["done", "not submitted", "done"]
+    again = forkrun("node", run, 0, "-q", cwd=job.folder)  # it is the same job to the first node
+    assert again.code == 0, again.err
+    assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
+    collected = forkrun("collect", run, "-q", cwd=job.folder)
+    assert collected.code == 0, collected.err
+    assert problem_of(run, job.truth) == ""
+    assert "there are no new files" in _extend(job, run).out
+
+
+def test_a_job_that_was_collected_can_grow_if_its_fragments_were_kept(job: Job) -> None:
+    for keeps in (True, False):
+        run = job.folder / f"collected-{keeps}"
+        kept = ("--set", f"merge.keep_temporary={str(keeps).lower()}")
+        submitted = job.submit(run, job.folder / "a.root", "--nodes", 1, "--dry-run", *kept)
+        assert submitted.code == 0, submitted.err
+        assert forkrun("node", run, 0, "-q", cwd=job.folder).code == 0
+        assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+        before = json.loads((run / "batch/nodes.json").read_bytes())
+        ended = _extend(job, run, "--dry-run")
+        if keeps:
+            assert ended.code == 0, ended.err
+            assert not status_of(run)["collected"]
+            assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
+            assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+            assert problem_of(run, job.truth) == ""
+        else:
+            assert ended.code == 4
+            assert "submit with --set merge.keep_temporary=true" in ended.err
+            assert json.loads((run / "batch/nodes.json").read_bytes()) == before
+            assert status_of(run)["collected"]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--set", "modules.jets.params.n=3"], "only the input may grow"),
+        (["b.root"], "a.root is not in the input any more"),
+        (["--max-events", "5"], "only the input may grow"),
+    ],
+)
+def test_nothing_but_the_input_may_change(job: Job, options: list[str], problem: str) -> None:
+    run = job.folder / "kept"
+    if not run.exists():
+        assert job.submit(run, job.folder / "a.root", "--nodes", 1, "--dry-run").code == 0
+    ended = _extend(job, run, *options)
+    assert ended.code == 2
+    assert problem in ended.err
+    assert len(status_of(run)["nodes"]) == 1
