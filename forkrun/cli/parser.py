@@ -29,6 +29,7 @@ COMMANDS = {
     "estimate": "critical path, parallelism and speed-up of a job",
     "workload": "write a synthetic replay file",
     "measure": "how well memory is shared, and which memory is not",
+    "new-plugin": "write a library of C++ modules to begin with",
     "completion": "what makes a shell complete commands and options",
     "manual": "the man page of all commands",
 }
