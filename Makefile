@@ -15,7 +15,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -124,6 +124,10 @@ format: $(VENV)/environment
 
 CONFIGURE := PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -G Ninja -DFORKRUN_BINDINGS=OFF
 COMPILE   := PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build
+
+man: build ## the man page of all commands: man build/man/forkrun.1
+	@mkdir -p build/man
+	$(BIN)/forkrun manual > build/man/forkrun.1
 
 asan: $(VENV)/environment ## C++ tests without ROOT under the address and undefined-behaviour sanitizers
 	$(CONFIGURE) -B build/asan -DFORKRUN_SANITIZE=address,undefined -DCMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"

@@ -111,9 +111,12 @@ class ScheduleBuilder:
         paths: Sequence[str],
         branches: Sequence[str],
         products: Sequence[str],
+        has_decisions: bool = ...,
     ) -> None:
-        """`branches`: input branches to keep; `products`: produced columns to write. Its units'
-        files are fragments, for `materialise`."""
+        """`branches`: input branches to keep; `products`: columns to write anew; `has_decisions`:
+        of paths, behind these. Its units' files are fragments, for `materialise`."""
+    def add_path_decision(self, label: str, path: str) -> None:
+        """Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later."""
     def produced_columns(self) -> list[tuple[str, str]]: ...
     def columns_by_module(self) -> dict[str, list[str]]: ...
     def consumed_source_columns(self) -> list[str]: ...
@@ -254,9 +257,11 @@ class TreeSource:
         columns: Sequence[tuple[str, str]],
         clusters: Sequence[Sequence[int]],
         identities: Sequence[tuple[str, int, int]] = ...,
+        fills: Mapping[str, tuple[float, str]] = ...,
     ) -> None:
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
-        modified_ns) per file as in the index; without these, files may change. Opens nothing."""
+        modified_ns) per file as in the index; without these, files may change. `fills`: by column
+        that files may lack, its value and the branch that counts its values. Opens nothing."""
 
 class ProcessorSettings:
     """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.caller import handed_over
+from forkrun.base.notebook import in_notebook, run_shown
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
+from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
 from forkrun.errors import EVENTS_LEFT_OUT, JobError
 from forkrun.fork.failure import read_failure
@@ -28,10 +31,17 @@ __all__ = ["LoadedJob", "default_run_directory", "load", "merge_files"]
 @dataclass(frozen=True)
 class LoadedJob:
     """A checked configuration, ready to run. `given`: what the running program itself has of its
-    modules, by their type."""
+    modules, by their type; `file`: what describes the job, for messages."""
 
     config: JobConfig
     given: Mapping[str, Given] = field(default_factory=dict)
+    file: str = "Job"
+
+    def __repr__(self) -> str:
+        config = self.config
+        numbers = {"modules": config.modules, "paths": config.paths, "outputs": config.outputs}
+        held = ", ".join(f"{len(each)} {name}" for name, each in numbers.items())
+        return f"<LoadedJob {config.job.name!r} of {self.file}: {held}>"
 
     def run(
         self,
@@ -62,7 +72,7 @@ class LoadedJob:
             with giving(self.given):
                 return run_job(config, folder, force=force, quiet=quiet, plots=plots)
         flags = _flags(force, quiet, plots)
-        return _run_in_clean_parent(config, self.given, folder.absolute(), flags)
+        return _run_in_clean_parent(self.file, config, self.given, folder.absolute(), flags)
 
     def _with(self, children: int | None, threads: int | None) -> JobConfig:
         raw = self.config.model_dump(mode="json")
@@ -80,8 +90,10 @@ class LoadedJob:
 
 def load(file: str | Path, **sections: Any) -> LoadedJob:
     """The job described by a TOML or JSON file. Keywords replace what it says:
-    `load("x.toml", source={"files": ["a.root"]})`. Raises ConfigError with every problem."""
-    return LoadedJob(read_config(file, _settings(sections)))
+    `load("x.toml", source={"files": ["a.root"]})`; paths in them are relative to the file's folder,
+    as in the file. Raises ConfigError with every problem."""
+    anchored = anchor_all(sections, Path(file).resolve().parent)
+    return LoadedJob(read_config(file, _settings(anchored)), file=str(file))
 
 
 def _settings(sections: dict[str, Any]) -> Sequence[tuple[str, Any]]:
@@ -105,7 +117,7 @@ def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
 
 
 def _run_in_clean_parent(
-    config: JobConfig, given: Mapping[str, Given], folder: Path, flags: list[str]
+    file: str, config: JobConfig, given: Mapping[str, Given], folder: Path, flags: list[str]
 ) -> Result:
     """Runs the job in a process of its own: only one with a single thread may fork. Functions that
     it cannot import come to it through an anonymous file."""
@@ -114,16 +126,19 @@ def _run_in_clean_parent(
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
         command = [sys.executable, "-m", "forkrun", "run", str(config_file), "-o", str(folder)]
-        environment = {**os.environ, **handed.environment, "FORKRUN_FAILURE_FILE": str(failure)}
-        status = subprocess.run(
-            [*command, *flags],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            pass_fds=handed.descriptors,
-        ).returncode
+        more = {**handed.environment, **handed_over(file), "FORKRUN_FAILURE_FILE": str(failure)}
+        status = _run([*command, *flags], {**os.environ, **more}, handed.descriptors)
         error = read_failure(failure)
     if error:
         raise error
     if status not in (0, EVENTS_LEFT_OUT):
         raise JobError(f"the clean parent process ended: {describe_status(status)}")
     return Result.read(folder)
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
+    if in_notebook():
+        return run_shown(command, environment, descriptors)
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, pass_fds=descriptors
+    ).returncode

@@ -52,6 +52,10 @@ def _output_problem(
     problem = _size_problem(merged, files, output["n_bytes"])
     if problem:
         return problem
+    if n_bytes := output.get("n_bytes_parquet", 0):
+        parquet = RunDirectory.parquet_of(merged)
+        if problem := _size_problem(parquet, [parquet], n_bytes):
+            return problem
     digest = digest_of(files, config.source)
     if output["digest"] != (None if digest is None else digest.hex):
         return f"{merged} does not hold the events that were merged"

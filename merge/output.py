@@ -13,6 +13,7 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.merge.order import PlannedUnits
+from forkrun.merge.parquet import write_parquet
 from forkrun.merge.parts import check_part
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
@@ -57,6 +58,8 @@ class MergedOutput:
     n_bytes: int
     written_anew: list[str]
     """Branches of objects whose entries could not be copied as bytes."""
+    n_bytes_parquet: int = 0
+    """Of the same rows in Parquet, if there are."""
 
 
 def merge_outputs(
@@ -151,7 +154,11 @@ def _finished(
     digest = check_merged(making.final, files, sum(n_events), written, config.source)
     anew = _written_anew(files[0], config, planned)
     n_bytes = sum(file.stat().st_size for file in files)
-    return MergedOutput(output.label, str(making.final), written.count, digest, n_bytes, anew)
+    parquet = RunDirectory.parquet_of(making.final)
+    n_parquet = write_parquet(files[0], config.source.tree, parquet) if output.parquet else 0
+    return MergedOutput(
+        output.label, str(making.final), written.count, digest, n_bytes, anew, n_parquet
+    )
 
 
 @dataclass(frozen=True)

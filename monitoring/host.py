@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
-from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from forkrun import _core
+from forkrun.base.caller import command_of_user
 from forkrun.monitoring.process_reading import PROC
 
 PACKAGES = ("forkrun", "numpy", "awkward")
@@ -26,7 +25,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
         "n_cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": psutil.virtual_memory().total,
         "kernel": f"{platform.system()} {platform.release()}",
-        "command": _command(sys.argv),
+        "command": command_of_user(),
         "directory": str(Path.cwd()),
         "versions": {
             "python": platform.python_version(),
@@ -34,12 +33,6 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
             **_versions(),
         },
     }
-
-
-def _command(argv: Sequence[str]) -> list[str]:
-    """The command as a person types it; `python -m forkrun` gives the path of a __main__.py."""
-    program = Path(argv[0])
-    return [program.parent.name if program.name == "__main__.py" else program.name, *argv[1:]]
 
 
 def _versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
@@ -69,7 +70,7 @@ def _job(job: JobFacts, events: EventCounts) -> list[str]:
 
 
 def _command(host: Mapping[str, Any]) -> str:
-    return " ".join(host["command"])
+    return shlex.join(host["command"])
 
 
 def _machine(host: Mapping[str, Any]) -> str:

@@ -90,6 +90,31 @@ def test_errors_of_a_job_are_the_same_classes(
         other.run(children=children, output="run-3", quiet=True, plots=False)
 
 
+@pytest.mark.parametrize("children", [0, 1])
+def test_paths_in_keywords_are_relative_to_the_file_as_its_own_are(
+    job_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: int
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    job = forkrun.load("../job.json", source={"files": [Path("a.root")]}, outputs=[])
+    assert job.config.source.files == (str(tmp_path / "a.root"),)
+    assert repr(job) == "<LoadedJob 'job' of ../job.json: 3 modules, 1 paths, 0 outputs>"
+    result = job.run(children=children, output="run", quiet=True, plots=False)
+    assert result.run_directory.resolve() == elsewhere / "run"
+    assert result.report["events"]["n_events_read"] == 120
+
+
+def test_what_is_found_when_a_job_is_used_is_said_of_the_users_file(
+    job_file: Path, tmp_path: Path
+) -> None:
+    wrong = forkrun.load(job_file, modules=[module("jets", "ManyJets", pt_mim=3)], outputs=[],
+                         paths={"skim": ["jets"]})  # fmt: skip
+    with pytest.raises(forkrun.ConfigError, match="pt_mim") as raised:
+        wrong.run(children=1, output="run", quiet=True, plots=False)
+    assert str(raised.value).startswith(str(job_file))
+
+
 def test_a_wrong_keyword_is_a_config_error(job_file: Path) -> None:
     with pytest.raises(forkrun.ConfigError, match='did you mean "forking"'):
         forkrun.load(job_file, forkin={"children": 2})

@@ -30,19 +30,23 @@ constexpr std::uint32_t core_border = 15;
 constexpr std::uint32_t first_node_border = 16;
 /// UUID, bytes, time of the last change.
 using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
+/// Value, and name of the branch that counts the values of a jagged column.
+using FillOfColumn = std::pair<double, std::string>;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
-std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
-                                        const std::string& tree, const std::string& run_branch,
-                                        const std::string& lumi_branch,
-                                        const std::string& event_branch,
-                                        const NamesAndTypes& columns,
-                                        const std::vector<std::vector<std::int64_t>>& clusters,
-                                        const std::vector<Identity>& identities) {
+std::unique_ptr<TreeSource> make_source(
+    const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
+    const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
+    const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
+    const std::map<std::string, FillOfColumn>& fills) {
   root_io::TreeSourceConfig config{
-      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters, {}};
+      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
+      {},    {}};
   for (const auto& [uuid, n_bytes, modified_ns] : identities) {
     config.identities.push_back({uuid, n_bytes, modified_ns});
+  }
+  for (const auto& [column, fill] : fills) {
+    config.fills[column] = {fill.first, fill.second};
   }
   return std::make_unique<TreeSource>(std::move(config));
 }
@@ -166,7 +170,8 @@ void register_processor(py::module_& module) {
   py::class_<TreeSource>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
-           py::arg("identities") = std::vector<Identity>{});
+           py::arg("identities") = std::vector<Identity>{},
+           py::arg("fills") = std::map<std::string, FillOfColumn>{});
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

@@ -25,7 +25,8 @@ class JobScheduleBuilder {
  public:
   JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed,
                      std::shared_ptr<Conditions> conditions)
-      : builder_{descriptions_of(source_columns), seed, std::move(conditions)} {}
+      : source_columns_{descriptions_of(source_columns)},
+        builder_{source_columns_, seed, std::move(conditions)} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
                       const std::map<std::string, ParameterValue>& params,
@@ -67,14 +68,26 @@ class JobScheduleBuilder {
     builder_.add_path({name, labels});
   }
 
+  /// An analyzer for the end of a path, which notes for outputs what the path has accepted.
+  void add_path_decision(const std::string& label, const std::string& path) {
+    builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
+      return std::make_unique<root_io::PathDecision>(construction, decisions_, path);
+    });
+  }
+
   void add_output(const std::string& label, const Strings& paths, const Strings& branches,
-                  const Strings& products) {
+                  const Strings& products, bool has_decisions) {
     builder_.add_output({label, paths, products}, [&](Construction& construction) {
-      root_io::FragmentOutputConfig config{label, branches, {}, {}};
-      for (const auto& column : builder_.produced_columns()) {
-        if (std::ranges::count(products, column.name) > 0) {
-          config.products.push_back(column);
-          config.product_numbers.push_back(construction.consume_any_column(column.name));
+      root_io::FragmentOutputConfig config{label, branches, {}, {}, {}};
+      if (has_decisions) {
+        config.decisions = decisions_;
+      }
+      for (const auto& known : {source_columns_, builder_.produced_columns()}) {
+        for (const auto& column : known) {
+          if (std::ranges::count(products, column.name) > 0) {
+            config.products.push_back(column);
+            config.product_numbers.push_back(construction.consume_any_column(column.name));
+          }
         }
       }
       return std::make_unique<root_io::FragmentOutput>(std::move(config));
@@ -93,7 +106,9 @@ class JobScheduleBuilder {
   std::unique_ptr<Schedule> compile() { return builder_.compile(); }
 
  private:
+  std::vector<ColumnDescription> source_columns_;
   ScheduleBuilder builder_;
+  std::shared_ptr<root_io::PathDecisions> decisions_ = std::make_shared<root_io::PathDecisions>();
 };
 
 /// A snapshot of a histogram, for Python.
@@ -168,7 +183,9 @@ void register_schedule(py::module_& module) {
            py::arg("random_name") = "", py::arg("one_lumi") = false)
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
-           py::arg("branches"), py::arg("products"))
+           py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false)
+      .def("add_path_decision", &JobScheduleBuilder::add_path_decision, py::arg("label"),
+           py::arg("path"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)

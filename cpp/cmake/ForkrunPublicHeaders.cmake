@@ -12,6 +12,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/parameters.hpp
   core/data/source.hpp
   core/data/unit_of_work.hpp
+  core/module/appending.hpp
   core/module/binned_table.hpp
   core/module/block.hpp
   core/module/conditions.hpp

@@ -3,4 +3,5 @@
 /// What a module needs: `#include <forkrun/module.hpp>` is enough for producers, filters,
 /// analyzers.
 
+#include <forkrun/core/module/appending.hpp>
 #include <forkrun/core/module/module.hpp>

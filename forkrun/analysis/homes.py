@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-NOTEBOOK = "notebook"
+from forkrun.base.caller import NOTEBOOK
 
 
 def home_of(function: Any) -> str | None:

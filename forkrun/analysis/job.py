@@ -85,7 +85,7 @@ class Job(JobPath):
             )
         steps = self._steps.values()
         given = {step.type: step.given for step in steps if not isinstance(step.what, str)}
-        return LoadedJob(self.config, given).run(
+        return LoadedJob(self.config, given, program()).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
         )
 

@@ -1,11 +1,16 @@
-"""Events done, rate and time left: a bar on a terminal, plain lines elsewhere. Never a thread."""
+"""Events done, rate and time left: a bar on a terminal and in a notebook, plain lines elsewhere.
+Never a thread."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
+
+from forkrun.base.notebook import PROGRESS, MarkedLines, NotebookBar, in_notebook
+from forkrun.base.progress_line import progress_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -28,6 +33,10 @@ def make_progress(total: int, what: str, quiet: bool) -> ProgressDisplay:
     """What fits stderr. `what` is counted: "events", "merged"."""
     if quiet:
         return NoProgress()
+    if PROGRESS in os.environ:
+        return MarkedLines(total, what)
+    if in_notebook():
+        return NotebookBar(total, what)
     return ProgressBar(total, what) if sys.stderr.isatty() else ProgressLines(total, what)
 
 
@@ -118,14 +127,3 @@ class ProgressLines:
 
     def close(self) -> None:
         """The summary of the job follows."""
-
-
-def progress_line(n_done: int, total: int, elapsed_s: float, what: str) -> str:
-    """`1,200 of 5,000 events (24 %), 400/s, 0:10 left`. Pure."""
-    rate = n_done / elapsed_s if elapsed_s > 0 else 0.0
-    percent = 100 * n_done // total if total else 100
-    text = f"{n_done:,} of {total:,} {what} ({percent} %), {rate:,.0f}/s"
-    if not rate:
-        return text
-    minutes, seconds = divmod(round((total - n_done) / rate), 60)
-    return f"{text}, {minutes}:{seconds:02d} left"

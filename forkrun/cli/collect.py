@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.batch.collecting import collect
-from forkrun.cli.run import print_result
+from forkrun.cli.run import add_how_much, print_result
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -18,11 +18,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--partial", action="store_true", help="merge what is there")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    add_how_much(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the report and the names of files."""
     result = collect(options.run_directory, partial=options.partial, quiet=options.quiet)
-    return print_result(result, options.quiet)
+    return print_result(result, options.quiet, options.verbose)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
 from forkrun.config import Distribution, Executor, JobConfig, read_config
 from forkrun.config.anchor import anchored
@@ -53,11 +54,12 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
         "--children", type=_number_of_children, metavar="N", help="children to fork; 0: none; auto"
     )
     job.add_argument("--threads", type=whole_number, metavar="N", help="threads of each child")
-    job.add_argument("--distribution", choices=[d.value for d in Distribution])
+    distributions, executors = [d.value for d in Distribution], [e.value for e in Executor]
+    job.add_argument("--distribution", choices=distributions, help="how children share events")
     job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
-    job.add_argument("--executor", choices=[e.value for e in Executor])
-    job.add_argument("--max-events", type=whole_number, metavar="N")
-    job.add_argument("--skip-events", type=whole_number, metavar="N")
+    job.add_argument("--executor", choices=executors, help="what runs the tasks of a child")
+    job.add_argument("--max-events", type=whole_number, metavar="N", help="so many at most")
+    job.add_argument("--skip-events", type=whole_number, metavar="N", help="not the first so many")
     job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')
     job.add_argument("--max-walltime", metavar="TIME", help='end in time: "8h", "07:45:00"')
     job.add_argument("--max-memory", metavar="SIZE", help='of all processes: "16 GB"')
@@ -102,4 +104,5 @@ def naming(file: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError([f"{file}: {problem}" for problem in error.problems]) from error
+        name = file_of_job(file)
+        raise ConfigError([f"{name}: {problem}" for problem in error.problems]) from error

@@ -6,10 +6,11 @@ import argparse
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import forkrun
 
-_COMMANDS = {
+COMMANDS = {
     "run": "run a job, or resume one",
     "resume": "resume a job that was interrupted",
     "check": "check a job without running it",
@@ -28,6 +29,9 @@ _COMMANDS = {
     "estimate": "critical path, parallelism and speed-up of a job",
     "workload": "write a synthetic replay file",
     "measure": "how well memory is shared, and which memory is not",
+    "new-plugin": "write a library of C++ modules to begin with",
+    "completion": "what makes a shell complete commands and options",
+    "manual": "the man page of all commands",
 }
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
@@ -38,6 +42,30 @@ refused a job, cannot be reached, or a node could not be set up; 128+n signal n"
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Parser of `forkrun COMMAND …`. Only this command is imported; without one, the parser lists
     all of them."""
+    parser, subparsers = _parser_without_commands()
+    if command is not None:
+        _import(command).add_parser(subparsers)
+        return parser
+    for name, summary in COMMANDS.items():
+        subparsers.add_parser(name, help=summary)
+    return parser
+
+
+def make_whole_parser() -> argparse.ArgumentParser:
+    """Parser with all commands and their options: for what describes them."""
+    parser, subparsers = _parser_without_commands()
+    for name, summary in COMMANDS.items():
+        _import(name).add_parser(subparsers)
+        pseudo = argparse._SubParsersAction._ChoicesPseudoAction
+        subparsers._choices_actions.append(pseudo(name, [], summary))
+    return parser
+
+
+def _import(command: str) -> Any:
+    return importlib.import_module(f"forkrun.cli.{command.replace('-', '_')}")
+
+
+def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
     parser = argparse.ArgumentParser(
         prog="forkrun",
         description="Process event data in forked children that share memory.",
@@ -51,18 +79,13 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    if command is not None:
-        importlib.import_module(f"forkrun.cli.{command}").add_parser(subparsers)
-        return parser
-    for name, summary in _COMMANDS.items():
-        subparsers.add_parser(name, help=summary)
-    return parser
+    return parser, subparsers
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     """Parses arguments, also where options stand between files (`run CONFIG -o RUNDIR FILE`), which
     argparse cannot do: what it leaves over is then one more file."""
-    command = next((word for word in arguments[:1] if word in _COMMANDS), None)
+    command = next((word for word in arguments[:1] if word in COMMANDS), None)
     parser = make_parser(command)
     options, left = parser.parse_known_args(arguments)
     files = getattr(options, "files", getattr(options, "inputs", None))

@@ -30,7 +30,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report's text unless quiet."""
+    """Prints a summary of the report unless quiet."""
     folder = RunDirectory(options.run_directory.absolute())
     if not folder.is_run_directory():
         raise ConfigError(f"resume: {options.run_directory} is not a run directory")
@@ -39,4 +39,4 @@ def run(options: argparse.Namespace) -> int:
         config_with(options), folder.path, quiet=options.quiet, plots=options.plots,
         logs=options.logs,
     )  # fmt: skip
-    return print_result(result, options.quiet)
+    return print_result(result, options.quiet, options.verbose)

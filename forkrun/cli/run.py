@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from forkrun.api import default_run_directory
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
+from forkrun.monitoring.brief import format_brief
 from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
@@ -57,11 +59,20 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--logs", action="store_true", help="show what modules print, which goes to RUNDIR/logs"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    add_how_much(parser)
+
+
+def add_how_much(parser: argparse.ArgumentParser) -> None:
+    """Adds -q and -v."""
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    said.add_argument(
+        "-v", "--verbose", action="store_true", help="print the whole report, not a summary"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report's text unless quiet."""
+    """Prints a summary of the report unless quiet."""
     if options.only:
         options.settings = [*options.settings, f"source.only={options.only!r}"]
     config = config_with(options)
@@ -71,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots,
             logs=options.logs,
         )  # fmt: skip
-    return print_result(result, options.quiet)
+    return print_result(result, options.quiet, options.verbose)
 
 
 def config_with(options: argparse.Namespace) -> JobConfig:
@@ -83,11 +94,20 @@ def config_with(options: argparse.Namespace) -> JobConfig:
     return config_of(options)
 
 
-def print_result(result: Result, quiet: bool) -> int:
-    """Prints the report and the names of files. Returns the exit code."""
+def print_result(result: Result, quiet: bool, verbose: bool) -> int:
+    """Prints a summary, or the whole report, and the names of files. Returns the exit code."""
     if not quiet:
-        with contextlib.suppress(OSError):  # why it could not be written has been said
-            report = RunDirectory(result.run_directory).report_text
-            print(report.read_text(encoding="utf-8"), end="")
+        print(_text(result, verbose), end="")
         print(*result.files, sep="\n")
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0
+
+
+def _text(result: Result, verbose: bool) -> str:
+    """Empty if there is no report: why it could not be written has been said."""
+    if not result.report:
+        return ""
+    if not verbose:
+        return format_brief(result.report, os.path.relpath(result.run_directory))
+    with contextlib.suppress(OSError):
+        return RunDirectory(result.run_directory).report_text.read_text(encoding="utf-8")
+    return ""

@@ -1,6 +1,7 @@
 """The job's description: one validated, frozen value."""
 
 from forkrun.config.batch import BatchConfig, BatchSystem
+from forkrun.config.branches import FilledBranches
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
     AxisConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "ConditionConfig",
     "Distribution",
     "Executor",
+    "FilledBranches",
     "ForkingConfig",
     "IovConfig",
     "JobConfig",

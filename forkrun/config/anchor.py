@@ -51,8 +51,8 @@ def anchor(section: str, key: str, value: Any, folder: Path) -> Any:
     if make is None:
         return value
     if isinstance(value, list):
-        return [make(v, folder) if isinstance(v, str) else v for v in value]
-    return make(value, folder) if isinstance(value, str) else value
+        return [make(str(v), folder) if isinstance(v, str | Path) else v for v in value]
+    return make(str(value), folder) if isinstance(value, str | Path) else value
 
 
 def anchor_all(raw: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
+from forkrun.config.branches import BranchesRule
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.section import (
     Count,
@@ -114,6 +115,9 @@ class SourceConfig(Section):
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
     event_branch: str = "event"
+    branches: BranchesRule = "same"
+    """Those that only some files have: an error if they are used, left out ("common"), or filled
+    where they lack: { fill = { "HLT_*" = false } }."""
     collections: CollectionPattern = "{collection}_{field}"
     """How columns of objects are named."""
     fields: dict[str, str] = {}
@@ -314,6 +318,10 @@ class OutputConfig(Section):
     keep: Texts = ("*",)
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
+    parquet: Flag = False
+    """Write the same rows to output/LABEL.parquet as well, without branches of objects."""
+    decisions: Flag = False
+    """New columns forkrun_paths_NAME, one for each path of the job: which events it accepts."""
     compression: Compression | None = None
     """Of all baskets; not given: those of the input that are kept whole stay as they are, others
     are "zstd:5"."""

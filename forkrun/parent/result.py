@@ -44,7 +44,9 @@ class Result:
         """All that the job has written for its user."""
         accumulators = RunDirectory(self.run_directory).accumulators
         others = [self.histogram_file, accumulators if accumulators.exists() else None]
-        return [*self.outputs.values(), *filter(None, others)]
+        parquet = [RunDirectory.parquet_of(file) for file in self.outputs.values()]
+        made = [file for file in parquet if file.exists()]
+        return [*self.outputs.values(), *made, *filter(None, others)]
 
     @property
     def accumulators(self) -> dict[str, dict[str, Any]]:

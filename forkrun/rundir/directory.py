@@ -149,6 +149,11 @@ class RunDirectory:
         """The merged file of an output, or the folder of its files by lumi."""
         return self.output / label if per_lumi else self.output / f"{label}.root"
 
+    @staticmethod
+    def parquet_of(merged: Path) -> Path:
+        """The file in Parquet beside the merged one."""
+        return merged.with_name(f"{merged.name.removesuffix('.root')}.parquet")
+
     @property
     def histograms(self) -> Path:
         """The merged histograms."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from forkrun.base.nearest import suggestion
@@ -53,24 +53,29 @@ def with_counters(names: Iterable[str], branches: dict[str, Branch]) -> list[str
     return [name for name in branches if name in wanted]
 
 
-def disagreements(index: Sequence[FileIndex], used: Iterable[str]) -> list[str]:
+def disagreements(
+    index: Sequence[FileIndex], used: Iterable[str], may_lack: Collection[str] = ()
+) -> list[str]:
     """Used branches that some file lacks or has with another type, one line per file, with what to
-    do. Files without events are not looked at."""
+    do. Files without events are not looked at. `may_lack`: those that are filled then."""
     files = [file for file in index if file.n_entries]
     branches = all_branches(index)
     names = [name for name in branches if name in set(used)]
-    return [problem for file in files for problem in _of_file(file, names, branches)]
+    return [problem for file in files for problem in _of_file(file, names, branches, may_lack)]
 
 
-def _of_file(file: FileIndex, names: Sequence[str], branches: dict[str, Branch]) -> list[str]:
+def _of_file(
+    file: FileIndex, names: Sequence[str], branches: dict[str, Branch], may_lack: Collection[str]
+) -> list[str]:
     own = {branch.name: branch for branch in file.branches}
-    missing = [name for name in names if name not in own]
+    missing = [name for name in names if name not in own and name not in may_lack]
     other = [n for n in names if n in own and own[n].type != branches[n].type]
     problems = []
     if missing:
         problems.append(
             f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
-            f" reads or keeps; leave it out of the outputs: drop = {_quoted(missing)}"
+            f" reads or keeps; leave it out of the outputs: drop = {_quoted(missing)}, or say what"
+            f" it is there: source.branches = {{ fill = {_filled(missing, branches)} }}"
         )
     if other:
         name = other[0]
@@ -89,3 +94,9 @@ def _shown(names: Sequence[str]) -> str:
 
 def _quoted(names: Sequence[str]) -> str:
     return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+def _filled(names: Sequence[str], branches: dict[str, Branch]) -> str:
+    """An example for the configuration."""
+    name = names[0]
+    return f'{{ "{name}" = {"false" if branches[name].type.startswith("bool") else 0} }}'

@@ -16,27 +16,23 @@ from forkrun.config import (
     Executor,
     JobConfig,
     ModuleConfig,
-    OutputConfig,
-    OutputMode,
     SourceConfig,
     ThreadsConfig,
 )
 from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import StepsInARow, step
-from forkrun.index import Branch, FileIndex
+from forkrun.index import FileIndex
 from forkrun.merge.histograms import Named, sums_of_core
 from forkrun.plan import Units
 from forkrun.rundir.accumulators import Total
 from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import (
-    all_branches,
     disagreements,
-    kept,
-    pattern_problems,
-    with_counters,
 )
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
+from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.outputs import add_output
 from forkrun.schedule.page_watch import WatchedProcessor
 from forkrun.schedule.warnings import Described, find_warnings
 
@@ -117,15 +113,15 @@ def build_schedule(
     """Constructs all modules and checks them against each other and against the input; finds out
     what those read that do not declare it, with the first of `units`. Raises ConfigError with every
     problem; InputError if files disagree about branches that are used."""
-    branches = all_branches(index)
-    columns = [(b.name, b.type) for b in branches.values() if b.readable]
+    branches = InputBranches.of(index, config.source.branches)
+    columns = branches.columns
     builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
     problems = _load_plugins(config)
     modules, module_problems = _load_modules(config, conditions)
     problems += module_problems
     n_tried = None
     if modules and not problems:
-        n_tried = _find_reads(config, index, conditions, units, modules, dict(columns))
+        n_tried = _find_reads(config, index, conditions, units, modules, branches)
     problems += _add_modules(builder, config, modules)
     failed = {m.label for m in config.modules if not m.type.startswith("cpp:")} - modules.keys()
     weight = config.monitoring.cutflow_weight
@@ -136,8 +132,8 @@ def build_schedule(
     columns_of = {m.label: by_module[m.label] for m in config.modules if m.label in by_module}
     outputs = {}
     for output in config.outputs:
-        outputs[output.label], output_problems = _add_output(
-            builder, output, branches, config.source
+        outputs[output.label], output_problems = add_output(
+            builder, output, branches, config.source, list(config.paths)
         )
         problems += output_problems
     if modules:
@@ -145,22 +141,24 @@ def build_schedule(
             config, modules, {**dict(columns), **dict(builder.produced_columns())}, n_tried
         )
     consumed = builder.consumed_source_columns()
-    core = _compile(builder, problems)
+    core = _compile(builder, problems, branches)
     _check_histograms(core)
     kept_branches = {name for content in outputs.values() for name in content.branches}
-    _check_files(index, kept_branches.union(consumed))
-    source = _source(config.source, index, columns)
-    warnings = find_warnings(Described(config, modules, columns_of, outputs, branches))
+    _check_files(index, kept_branches.union(consumed), branches)
+    source = _source(config.source, index, branches)
+    warnings = find_warnings(Described(config, modules, columns_of, outputs, branches.branches))
     return JobSchedule(
         core, source, modules, consumed, conditions, outputs, columns_of, cutflow, warnings
     )
 
 
-def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
+def _compile(
+    builder: _core.ScheduleBuilder, problems: list[str], branches: InputBranches
+) -> _core.Schedule:
     try:
         core = builder.compile()
     except ConfigError as error:
-        raise ConfigError([*problems, *error.problems]) from None
+        raise ConfigError([*problems, *branches.explained(error.problems)]) from None
     if problems:
         raise ConfigError(problems)
     return core
@@ -247,11 +245,12 @@ def _find_reads(
     conditions: Conditions,
     units: Units,
     modules: Mapping[str, PythonModule],
-    types: Mapping[str, str],
+    branches: InputBranches,
 ) -> int | None:
     """Completes modules that do not declare what they read; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
         return None
+    types = dict(branches.columns)
     from forkrun.schedule.find_reads import find_reads
     from forkrun.schedule.first_events import FirstEvents, first_events
 
@@ -262,14 +261,16 @@ def _find_reads(
     of_unit = conditions.table.of_unit
     n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
     one_lumi = any(module.wants_one_lumi for module in modules.values())
-    files = [file.path for file in index]
 
     def first_of(n_most: int) -> tuple[FirstEvents, int]:
-        events = first_events(config.source, files, types, units, n_same_iov, n_most, one_lumi)
+        events = first_events(config.source, index, branches, units, n_same_iov, n_most, one_lumi)
         return events, int(of_unit[0]) if len(of_unit) else 0
 
     elsewhere = [name for name, _ in in_cpp.produced_columns()]
-    return find_reads(config, modules, elsewhere, types, first_of)
+    try:
+        return find_reads(config, modules, elsewhere, types, first_of)
+    except ConfigError as error:
+        raise ConfigError(branches.explained(error.problems)) from None
 
 
 def _describe_columns(
@@ -311,34 +312,14 @@ def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list
     return []
 
 
-def _add_output(
-    builder: _core.ScheduleBuilder,
-    output: OutputConfig,
-    branches: dict[str, Branch],
-    source: SourceConfig,
-) -> tuple[OutputContent, list[str]]:
-    ids = (source.run_branch, source.lumi_branch, source.event_branch)
-    produced = dict(builder.produced_columns())
-    if output.mode is OutputMode.FRIEND:
-        names = [name for name in ids if name in branches]
-        problems = pattern_problems(output, list(produced))
-    else:
-        names = with_counters(kept(branches, output), branches)
-        problems = pattern_problems(output, [*branches, *produced])
-    content = OutputContent(names, [(name, produced[name]) for name in kept(produced, output)])
-    products = [name for name, _ in content.products]
-    builder.add_output(output.label, output.paths, content.branches, products)
-    return content, problems
-
-
-def _check_files(index: Sequence[FileIndex], used: Iterable[str]) -> None:
-    problems = disagreements(index, used)
+def _check_files(index: Sequence[FileIndex], used: Iterable[str], branches: InputBranches) -> None:
+    problems = disagreements(index, used, branches.fills)
     if problems:
         raise InputError("\n".join(problems))
 
 
 def _source(
-    source: SourceConfig, index: Sequence[FileIndex], columns: Sequence[tuple[str, str]]
+    source: SourceConfig, index: Sequence[FileIndex], branches: InputBranches
 ) -> _core.TreeSource:
     return _core.TreeSource(
         [file.path for file in index],
@@ -346,7 +327,8 @@ def _source(
         source.run_branch,
         source.lumi_branch,
         source.event_branch,
-        columns,
+        branches.columns,
         [file.clusters for file in index],
         [file.identity for file in index],
+        branches.fills,
     )

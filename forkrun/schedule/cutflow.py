@@ -98,6 +98,10 @@ def add_paths(
                 place if isinstance(place, str) else _add(builder, place, counters)
                 for place in places
             ]
+        if any(output.decisions for output in config.outputs):
+            label = f"{CUTFLOW_LABEL}decisions of {path}"
+            builder.add_path_decision(label, path)
+            labels = [*labels, label]
         builder.add_path(path, labels)
     return Cutflow(counters)
 

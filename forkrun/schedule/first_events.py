@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.config import SourceConfig
+from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
+from forkrun.schedule.input_branches import InputBranches
 
 Plain = Any  # values, or (offsets, values) of a jagged column
 
@@ -21,11 +23,11 @@ Plain = Any  # values, or (offsets, values) of a jagged column
 @dataclass(frozen=True)
 class FirstEvents:
     """Up to `n_most` events of one IOV, or of one lumi. `lumis`: (run, lumi, first, last) as in a
-    block. `types`: of the input's columns."""
+    block."""
 
     source: SourceConfig
-    files: Sequence[str]
-    types: Mapping[str, str]
+    index: Sequence[FileIndex]
+    branches: InputBranches
     ranges: Sequence[EntryRange]
     lumis: Sequence[tuple[int, int, int, int]]
     is_all: bool
@@ -34,14 +36,33 @@ class FirstEvents:
     def __len__(self) -> int:
         return sum(r.last - r.first for r in self.ranges)
 
+    @property
+    def types(self) -> dict[str, str]:
+        """Of the input's columns."""
+        return dict(self.branches.columns)
+
     def read(self, name: str) -> Plain:
         """A column of the input. Call it where files may be opened."""
         ranges = self.ranges or [EntryRange(0, 0, 0)]
-        parts = [
-            _core.read_columns(self.files[r.file], self.source.tree, [name], r.first, r.last)[name]
-            for r in ranges
-        ]
-        return _joined(parts, self.types[name].endswith("[]"))
+        is_jagged = self.branches.branches[name].type.endswith("[]")
+        return _joined([self._part(name, r) for r in ranges], is_jagged)
+
+    def _part(self, name: str, r: EntryRange) -> Plain:
+        fill, file = self.branches.fills.get(name), self.index[r.file]
+        if fill is None or any(branch.name == name for branch in file.branches):
+            return self._stored(name, r)
+        value, counter = fill
+        kind, n = self.branches.branches[name].type, r.last - r.first
+        if not kind.endswith("[]"):
+            return np.full(n, value, np.dtype(kind))
+        has_counter = any(branch.name == counter for branch in file.branches)
+        counts = self._stored(counter, r) if has_counter else np.zeros(n, np.int64)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return offsets, np.full(offsets[-1], value, np.dtype(kind.removesuffix("[]")))
+
+    def _stored(self, name: str, r: EntryRange) -> Plain:
+        path, tree = self.index[r.file].path, self.source.tree
+        return _core.read_columns(path, tree, [name], r.first, r.last)[name]
 
     @cached_property
     def events(self) -> npt.NDArray[np.uint64]:
@@ -55,8 +76,8 @@ class FirstEvents:
 
 def first_events(
     source: SourceConfig,
-    files: Sequence[str],
-    types: Mapping[str, str],
+    index: Sequence[FileIndex],
+    branches: InputBranches,
     units: Units,
     n_same_iov: int,
     n_most: int,
@@ -75,7 +96,7 @@ def first_events(
         ranges += taken
         lumis.append((unit.run, unit.lumi, n, n + n_taken))
         n += n_taken
-    return FirstEvents(source, files, types, ranges, lumis, n < n_most)
+    return FirstEvents(source, index, branches, ranges, lumis, n < n_most)
 
 
 def _cut(ranges: Sequence[EntryRange], n_most: int) -> Iterator[EntryRange]:

@@ -75,7 +75,8 @@ def test_events_are_counted_behind_each_filter(tmp_path: Path, children: int) ->
     last = flow["skim"][2]
     assert last["step"]["value"] == len(MORE) / len(MANY)
     assert last["total"]["value"] == len(MORE) / N_EVENTS
-    assert "three      96  66.7 ± 3.9 %  40.0 ± 3.2 %" in ended.out
+    assert "three      96  66.7 ± 3.9 %  40.0 ± 3.2 %" in (tmp_path / "run/report.txt").read_text()
+    assert "  Path      skim: 96 of 240 (40.0 %)\n  Path      loose: " in ended.out
     assert "cutflow 1" not in (tmp_path / "run/timing.json").read_text()
 
 
@@ -101,7 +102,8 @@ def test_nothing_is_counted_where_that_is_switched_off(tmp_path: Path) -> None:
     ended = forkrun("run", job(tmp_path, cutflow=False), "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert Result.read(tmp_path / "run").cutflow == {}
-    assert "Cutflow" not in ended.out
+    assert "Path" not in ended.out
+    assert "Cutflow" not in (tmp_path / "run/report.txt").read_text()
 
 
 def test_a_weight_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Path:
     )
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "CPU outside of modules" in ended.out
+    assert "CPU outside of modules" in (tmp_path / "run/report.txt").read_text()
     return tmp_path / "run"
 
 

@@ -105,7 +105,13 @@ def test_the_wheel_has_every_module_library_and_public_header(wheel: Path) -> No
     }
     libraries = {f"forkrun/lib/libforkrun_{n}.so" for n in ("concurrency", "core", "modules")}
     others = {
-        f"forkrun/{n}" for n in ("lib/cmake/forkrun/forkrunConfig.cmake", "py.typed", "_core.pyi")
+        f"forkrun/{n}"
+        for n in (
+            "templates/plugin/NAME.cpp",
+            "lib/cmake/forkrun/forkrunConfig.cmake",
+            "py.typed",
+            "_core.pyi",
+        )
     }
     assert (modules | headers | libraries | others) - names == set()
     assert [n for n in names if n.startswith("forkrun/_core.") and n.endswith(".so")] != []
@@ -135,4 +141,6 @@ def test_a_plugin_builds_against_the_installed_package(site: Path, tmp_path: Pat
     run("cmake", "-S", PLUGIN, "-B", tmp_path, f"-Dforkrun_DIR={where}", cwd=tmp_path)
     run("cmake", "--build", tmp_path, cwd=tmp_path)
     load = f"import forkrun._core as c; print(c.load_plugin({str(tmp_path / 'libtally.so')!r}))"
-    assert run(sys.executable, "-c", load, cwd=tmp_path, path=site).strip() == "['ManyJets']"
+    assert (
+        run(sys.executable, "-c", load, cwd=tmp_path, path=site).strip() == "['Copies', 'ManyJets']"
+    )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.base.progress import progress_line
+from forkrun.base.progress_line import progress_line
 from forkrun.child.affinity import cpus_of
 from forkrun.plan import Plan
 from forkrun.rundir.ledger import read_ledgers
@@ -33,11 +33,18 @@ def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
 
 def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path: Path) -> None:
     ended = run(tmp_path, jets_job([events], forking={"children": 2}))
-    assert (tmp_path / "run/report.txt").read_text() in ended.out
+    said = ended.out.splitlines()
+    assert said[0].startswith("job: done and verified in ")
+    assert said[1].startswith("  Events    120 of 120 read, digests agree · ")
+    assert "  Output    events: 20 events (16.7 %), " in ended.out
+    assert "  Report    run/report.txt" in said
+    assert len(said) <= 15 + 2
     assert ended.out.splitlines()[-2:] == [
         f"{tmp_path}/run/output/events.root",
         f"{tmp_path}/run/output/histograms.root",
     ]
+    whole = forkrun("run", tmp_path / "job.json", "-o", "run-2", "-v", cwd=tmp_path)
+    assert (tmp_path / "run-2/report.txt").read_text() in whole.out
     first = "120 events in 3 lumis of 1 files; 12 units of work for 2 children (guided)"
     assert ended.err.splitlines() == [first]
 

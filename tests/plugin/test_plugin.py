@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from tests.support.jobs import forkrun, write_job
 
 HERE = Path(__file__).parent
 PACKAGE = Path(package.__file__).parent
+ROOT = PACKAGE.parent
+EXAMPLE = re.compile(r"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +31,80 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build / "libtally.so"
 
 
-def job(file: Path, plugin: Path, **params: object) -> dict[str, object]:
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library of all examples in C++ of docs/modules.md."""
+    folder = tmp_path_factory.mktemp("documented")
+    examples = EXAMPLE.findall((ROOT / "docs/modules.md").read_text(encoding="utf-8"))
+    for number, example in enumerate(examples):
+        (folder / f"example{number}.cpp").write_text(example)
+    sources = " ".join(f"example{number}.cpp" for number in range(len(examples)))
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.22)\nproject(documented LANGUAGES CXX)\n"
+        f"find_package(forkrun REQUIRED)\nforkrun_add_plugin(documented {sources})\n"
+    )
+    prefix = f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}"
+    build = str(folder / "build")
+    for command in (["cmake", "-S", str(folder), "-B", build, prefix], ["cmake", "--build", build]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build/libdocumented.so"
+
+
+def test_the_examples_of_the_documentation_do_what_they_say(
+    tmp_path: Path, documented: Path
+) -> None:
+    file = write_events(tmp_path / "in.root", [(1, 1, 60), (1, 2, 40)])
+    config = job(file, documented, n=2)
+    config["modules"] = [
+        {"label": "jets", "type": "cpp:ManyJets", "params": {"n": 2}},
+        {"label": "hard", "type": "cpp:HardJets", "params": {"pt_min": 12.0}},
+    ]
+    ended = forkrun("run", write_job(tmp_path, config), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with uproot.open(tmp_path / "run/output/events.root") as output:
+        events = output["Events"].arrays(["Jet_pt", "HardJet_pt", "HardJet_index"])
+    assert len(events) == 60
+    assert events.HardJet_pt.tolist() == events.Jet_pt[events.Jet_pt > 12].tolist()
+    right = [[i for i, pt in enumerate(event) if pt > 12] for event in events.Jet_pt.tolist()]
+    assert events.HardJet_index.tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("n_ends", "message"),
+    [
+        (2, "end_event() was called for more than the"),
+        (0, 'product "Copy_pt" was filled for 0 events of a block of'),
+    ],
+)
+def test_events_that_do_not_end_once_are_an_error(
+    tmp_path: Path, plugin: Path, n_ends: int, message: str
+) -> None:
+    file = write_events(tmp_path / "in.root", [(1, 1, 5)])
+    config = job(file, plugin)
+    config["modules"] = [{"label": "copy", "type": "cpp:Copies", "params": {"n_ends": n_ends}}]
+    config["paths"] = {}
+    config["outputs"] = [{"label": "events"}]
+    ended = forkrun("run", write_job(tmp_path, config), "-o", "run", cwd=tmp_path)
+    assert ended.code == 5
+    assert message in ended.err
+
+
+def test_records_have_a_value_of_each_column(tmp_path: Path, plugin: Path) -> None:
+    file = write_events(tmp_path / "in.root", [(1, 1, 50)])
+    config = job(file, plugin)
+    config["modules"] = [{"label": "copy", "type": "cpp:Copies"}]
+    config["paths"] = {}
+    config["outputs"] = [{"label": "events"}]
+    ended = forkrun("run", write_job(tmp_path, config), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with uproot.open(tmp_path / "run/output/events.root") as output:
+        events = output["Events"].arrays(["Jet_pt", "Copy_pt", "Copy_good"])
+    assert events.Copy_pt.tolist() == events.Jet_pt.tolist()
+    assert events.Copy_good.tolist() == (events.Jet_pt > 15).tolist()
+
+
+def job(file: Path, plugin: Path, **params: object) -> dict[str, Any]:
     return {
         "job": {"plugins": [str(plugin)]},
         "source": {"files": [str(file)]},

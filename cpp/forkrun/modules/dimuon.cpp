@@ -2,7 +2,6 @@
 // double precision with the same order of operations and the same libm, so their results agree bit
 // for bit; this file is compiled without contraction of multiplications and additions.
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -84,20 +83,15 @@ class DimuonMass final : public forkrun::Producer {
 
   void produce(const EventBlock& block) override {
     const auto mass = block.make(mass_);
-    auto& good_pt = block.make(good_pt_);
-    const auto offsets = good_pt.resize_offsets(block.n_events());
-    offsets[0] = 0;
-    values_.clear();
+    auto good_pt = forkrun::append(block, good_pt_);
     for (std::size_t event = 0; event < block.n_events(); ++event) {
       const auto& good = muons_.good(block, event);
       for (const auto i : good) {
-        values_.push_back(muons_.pt(block)[event][i]);
+        good_pt.push_back(muons_.pt(block)[event][i]);
       }
-      offsets[event + 1] = static_cast<std::int64_t>(values_.size());
+      good_pt.end_event();
       mass[event] = good.size() < 2 ? -1.0F : mass_of(block, event, good[0], good[1]);
     }
-    auto* to = reinterpret_cast<float*>(good_pt.resize_values(values_.size()));
-    std::copy(values_.begin(), values_.end(), to);
   }
 
  private:
@@ -116,7 +110,6 @@ class DimuonMass final : public forkrun::Producer {
   forkrun::JaggedInput<float> phi_;
   forkrun::ScalarOutput<float> mass_;
   forkrun::JaggedOutput<float> good_pt_;
-  std::vector<float> values_;
 };
 
 /// Events with low <= Dimuon_mass < high [GeV].

@@ -96,7 +96,18 @@ void FragmentOutput::find_shared_counters() {
 
 void FragmentOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   readers_.clear();  // of lanes that may be gone
-  fragment_ = std::make_unique<FragmentWriter>(path, config_.products);
+  fragment_ = std::make_unique<FragmentWriter>(path, columns());
+}
+
+/// Of the products, then of the decisions.
+std::vector<ColumnDescription> FragmentOutput::columns() const {
+  auto columns = config_.products;
+  if (config_.decisions) {
+    for (const auto& path : config_.decisions->paths()) {
+      columns.push_back({decision_name(path), {ElementType::boolean, Shape::scalar}});
+    }
+  }
+  return columns;
 }
 
 FragmentOutput::LaneReaders& FragmentOutput::readers_of(TreeLane& lane) {
@@ -130,6 +141,11 @@ void FragmentOutput::write(const EventBlock& block, Mask selected, Parallel& /*p
   }
   for (std::size_t i = 0; i < config_.product_numbers.size(); ++i) {
     fragment_->add(i, block.column(config_.product_numbers[i]), runs);
+  }
+  const auto n_products = config_.product_numbers.size();
+  for (std::size_t path = 0; config_.decisions && path < config_.decisions->paths().size();
+       ++path) {
+    fragment_->add(n_products + path, config_.decisions->of(path, block), runs);
   }
   fragment_->end_of_step();
 }

@@ -8,6 +8,7 @@
 
 #include <forkrun/core/module/module.hpp>
 #include <forkrun/root_io/materialise/fragment.hpp>
+#include <forkrun/root_io/materialise/path_decisions.hpp>
 #include <forkrun/root_io/read/tree_source.hpp>
 
 namespace forkrun::root_io {
@@ -17,6 +18,7 @@ struct FragmentOutputConfig {
   std::vector<std::string> branches;  ///< of the input that the output keeps, with their counters
   std::vector<ColumnDescription> products;
   std::vector<std::uint32_t> product_numbers;  ///< of `products`, in the job
+  std::shared_ptr<PathDecisions> decisions{};  ///< written as well, if not null
 };
 
 /// Notes which events of a unit of work are selected, and their new columns: kept branches of the
@@ -45,6 +47,7 @@ class FragmentOutput : public OutputModule {
     std::map<std::string, std::unique_ptr<BranchReader>> counters;
   };
 
+  [[nodiscard]] std::vector<ColumnDescription> columns() const;
   void find_shared_counters();
   LaneReaders& readers_of(TreeLane& lane);
   void check_counts(const EventBlock& block, LaneReaders& readers) const;

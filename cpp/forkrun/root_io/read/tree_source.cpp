@@ -22,7 +22,7 @@ std::string text_of(LumiId lumi) {
 }  // namespace
 
 TreeLane::TreeLane(const TreeSourceConfig& config)
-    : config_{config}, readers_(config.columns.size()) {}
+    : config_{config}, readers_(config.columns.size()), filled_(config.columns.size()) {}
 
 TreeLane::~TreeLane() = default;
 
@@ -32,6 +32,7 @@ void TreeLane::open(std::uint32_t file) {
   }
   closed_ = statistics();
   std::ranges::fill(readers_, nullptr);
+  std::ranges::fill(filled_, nullptr);
   ids_.reset();
   file_.reset();
   ++generation_;
@@ -87,8 +88,30 @@ BranchReader& TreeLane::reader(std::size_t column) {
   return *reader;
 }
 
+FilledColumn* TreeLane::filled(std::size_t column) {
+  const auto& wanted = config_.columns[column];
+  const auto fill = config_.fills.find(wanted.name);
+  if (readers_[column] || fill == config_.fills.end()) {
+    return nullptr;
+  }
+  auto& filled = filled_[column];
+  if (!filled && branch_named(*tree_, wanted.name) == nullptr) {
+    const auto& [value, name] = fill->second;
+    auto* counter = name.empty() ? nullptr : branch_named(*tree_, name);
+    filled = std::make_unique<FilledColumn>(
+        wanted.type, value,
+        counter == nullptr ? nullptr : std::make_unique<BranchReader>(*counter, *file_));
+  }
+  return filled.get();
+}
+
 void TreeLane::read(std::size_t column, Column& into) {
-  naming_file(file_->path(), [&] { reader(column).read(block_.first, block_.last, into); });
+  naming_file(file_->path(), [&] {
+    if (auto* instead = filled(column)) {
+      return instead->read(block_.first, block_.last, into);
+    }
+    reader(column).read(block_.first, block_.last, into);
+  });
 }
 
 SourceLane::Statistics TreeLane::statistics() const {

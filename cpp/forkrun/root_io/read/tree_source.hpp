@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/event_ids.hpp>
+#include <forkrun/root_io/read/filled_column.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 class TTree;
@@ -22,6 +24,7 @@ struct TreeSourceConfig {
   std::vector<std::vector<std::int64_t>>
       clusters;                          ///< per file: first entry of each, then n_entries
   std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
+  std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
 };
 
 /// Reads one concurrent block of a tree: has its own file, tree and baskets.
@@ -43,6 +46,8 @@ class TreeLane : public SourceLane {
 
  private:
   BranchReader& reader(std::size_t column);
+  /// nullptr if the file has its branch.
+  FilledColumn* filled(std::size_t column);
   void check_lumi(LumiId lumi, std::size_t first, std::size_t last) const;
 
   const TreeSourceConfig& config_;
@@ -52,6 +57,7 @@ class TreeLane : public SourceLane {
   std::uint64_t generation_ = 0;
   std::unique_ptr<EventIds> ids_;
   std::vector<std::unique_ptr<BranchReader>> readers_;  ///< by column, made when first asked for
+  std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
   EntryRange block_{};
   Statistics closed_;  ///< of files closed before
 };

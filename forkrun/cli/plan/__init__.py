@@ -13,8 +13,8 @@ from rich.table import Table
 
 from forkrun.base.quantities import whole_number
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
-from forkrun.cli.plan_fit import add_fit_options, run_fit
-from forkrun.cli.simulation import add_simulation_options, simulate
+from forkrun.cli.plan.fit import add_fit_options, run_fit
+from forkrun.cli.plan.simulation import add_simulation_options, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex

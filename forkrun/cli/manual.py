@@ -1,0 +1,89 @@
+"""`forkrun manual`: the man page of all commands, from what `--help` says."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import forkrun
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the parser of this command."""
+    parser = subparsers.add_parser(
+        "manual",
+        description="Print the man page of all commands: forkrun manual | man -l -, or once"
+        " forkrun manual > ~/.local/share/man/man1/forkrun.1",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Prints it."""
+    print(man_page(), end="")
+    return 0
+
+
+def man_page() -> str:
+    """The page in troff's man macros."""
+    from forkrun.cli.parser import COMMANDS, make_whole_parser
+
+    parser = make_whole_parser()
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    lines = [
+        f'.TH FORKRUN 1 "" "forkrun {forkrun.__version__}" "User commands"',
+        *(".SH NAME", r"forkrun \- process event data in forked children that share memory"),
+        *(".SH SYNOPSIS", r".B forkrun", r"\fICOMMAND\fR \fR[\fIOPTIONS\fR]"),
+        *(".SH DESCRIPTION", _text(parser.description)),
+        *(".SH OPTIONS", *_options(parser)),
+        ".SH COMMANDS",
+    ]
+    for name, each in commands.choices.items():
+        lines += [f".SS forkrun {_text(name)}", _text(each.description or COMMANDS[name])]
+        lines += _options(each)
+    return "\n".join([*lines, ".SH EXIT STATUS", *_exit_codes(parser.epilog or "")]) + "\n"
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction):
+            continue
+        if isinstance(action, argparse._HelpAction):
+            continue
+        yield from (".TP", _heading(action), _help(parser, action))
+
+
+def _heading(action: argparse.Action) -> str:
+    """`-o, --output RUNDIR`."""
+    value = "" if action.nargs == 0 else rf" \fI{_text(_value(action))}\fR"
+    if not action.option_strings:
+        return value.strip()
+    names = ", ".join(rf"\fB{_text(name)}\fR" for name in action.option_strings)
+    return names + value
+
+
+def _value(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    if action.choices is not None:
+        return "{" + ",".join(map(str, action.choices)) + "}"
+    return action.dest.upper()
+
+
+def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
+    text = action.help or ""
+    return _text(text % {**vars(action), "prog": parser.prog}) if text else ".br"
+
+
+def _exit_codes(epilog: str) -> Iterator[str]:
+    """The sentence at the end of --help, one code a line."""
+    _, _, codes = " ".join(epilog.split()).partition("exit codes: ")
+    for code in codes.split("; "):
+        number, _, meaning = code.partition(" ")
+        yield from (".TP", rf"\fB{_text(number)}\fR", _text(meaning))
+
+
+def _text(text: str | None) -> str:
+    """Without what troff takes for a command."""
+    flat = " ".join((text or "").split()).replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{flat}" if flat[:1] in (".", "'") else flat

@@ -1,0 +1,109 @@
+"""The report in a few lines, for the terminal: whether all is well, what was selected, how fast,
+and what is to be looked at. The rest is in `report.txt`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from textwrap import shorten
+from typing import Any
+
+from forkrun.base.quantities import DASH, count, percent, plural, seconds, size
+
+MAX_LINES = 15
+_WIDTH = 100
+_SHOWN = 3
+"""Lines of one kind."""
+
+
+def format_brief(report: Mapping[str, Any], place: str) -> str:
+    """`report`: as in report.json; `place`: of the run directory, as the user knows it. At most
+    MAX_LINES lines."""
+    job = report["job"]
+    words = {"done": "done and verified"}.get(job["outcome"], str(job["outcome"]).upper())
+    wall = f"{seconds(report['phases']['wall_s'])} s"
+    title = f"{job['name']}: {words} in {wall}"
+    body = list(islice(_body(report), MAX_LINES - 2))
+    return "\n".join([title, *body, _row("Report", f"{place}/report.txt")]) + "\n"
+
+
+def _body(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is to be looked at first: lines too many are left out at the end."""
+    yield _row("Events", _events(report))
+    yield from _left_out(report["events"])
+    yield from _few("Warning", [*_not_finite(report["events"]), *report["warnings"]], most=2)
+    yield from _few("Recovery", [line["text"] for line in report["recovery"]], most=1)
+    yield from _few("Output", [_output(output, report) for output in report["events"]["outputs"]])
+    yield from _few("Path", [_path(flow) for flow in report["cutflow"]])
+    yield _row("Children", _children(report))
+    if report["memory"]:
+        yield _row("Memory", _memory(report["memory"]))
+
+
+def _events(report: Mapping[str, Any]) -> str:
+    events, totals = report["events"], report["totals"]
+    read = f"{count(events['n_events_read'])} of {count(events['n_events_planned'])} read"
+    agree = {True: ", digests agree", False: ", DIGESTS DIFFER"}.get(events["digests_agree"], "")
+    rate = f"{_rate(totals['rate_events_per_s'])} events/s"
+    loops = f"{_rate(totals['event_loop_rate_events_per_s'])} in the event loops"
+    return f"{read}{agree} · {rate}, {loops}"
+
+
+def _left_out(events: Mapping[str, Any]) -> Iterator[str]:
+    if not events["left_out"]:
+        return
+    first = events["left_out"][0]
+    n = count(events["n_events_left_out"])
+    place = f"{first['event']} (entry {first['entry']} of {first['file']})"
+    yield _row("LEFT OUT", f"{n} that crash the child, the first {place}")
+    again = f"forkrun run RUNDIR/config.json --only {first['event']} --children 0"
+    yield _row("", f"try it alone: {again}")
+
+
+def _not_finite(events: Mapping[str, Any]) -> Iterator[str]:
+    for name, n_values in events["not_finite"].items():
+        yield f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
+
+
+def _output(output: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    n_read, n_written = report["events"]["n_events_read"], output["n_events_written"]
+    kept = percent(n_written / n_read if n_read else None)
+    n_bytes = size(output["n_bytes_merged"] or output["n_bytes_written"])
+    agrees = {True: "merged file agrees", False: "MERGED FILE DIFFERS"}
+    merged = agrees.get(output["agree"], "not merged")
+    return f"{output['label']}: {count(n_written)} events ({kept}), {n_bytes}, {merged}"
+
+
+def _path(flow: Mapping[str, Any]) -> str:
+    first, last = flow["cuts"][0], flow["cuts"][-1]
+    total = last["total"]
+    fraction = percent(total["value"]) if total else DASH
+    return f"{flow['path']}: {count(last['n_events'])} of {count(first['n_events'])} ({fraction})"
+
+
+def _children(report: Mapping[str, Any]) -> str:
+    job, busy = report["job"], report["balance"]["utilization"]
+    used = percent(report["totals"]["cpu_efficiency"], 0)
+    shape = f"{job['children']} × {plural(job['threads_per_child'], 'thread')}"
+    return f"{shape}, utilization {percent(busy, 0)}, {used} of their threads' time on a CPU"
+
+
+def _memory(memory: Mapping[str, Any]) -> str:
+    peak, saved = memory["peak"], memory["saving_bytes"]
+    shared = f"{size(peak['shared_bytes'])} of it shared by all"
+    return f"peak {size(peak['pss_bytes'])}, {shared}: sharing saves {size(saved)}"
+
+
+def _few(name: str, texts: list[str], most: int = _SHOWN) -> Iterator[str]:
+    for text in texts[:most]:
+        yield _row(name, shorten(text, _WIDTH - 12, placeholder=" …"))
+    if len(texts) > most:
+        yield _row("", f"and {len(texts) - most} more")
+
+
+def _rate(value: float | None) -> str:
+    return DASH if value is None else count(round(value)) if value >= 100 else f"{value:.3g}"
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<10}{text}"

@@ -1,0 +1,56 @@
+"""A job in a notebook: a bar below the cell, and the cell's output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.base.notebook import bar_html, in_notebook
+from tests.support.files import write_events
+from tests.support.jobs import environment
+
+CELL = """
+import forkrun
+job = forkrun.Job("a.root", forking={"distribution": "lumi"}, threads={"block_size": 40})
+job.hist("Jet_pt", (10, 0, 100))
+job.run(children=CHILDREN)
+"""
+
+
+def test_a_bar_says_how_far_the_job_is() -> None:
+    page = bar_html(25, 100, 5.0, "<events>")
+    assert '<progress value="25" max="100">' in page
+    assert "25 of 100 &lt;events&gt; (25 %), 5/s, 0:15 left" in page
+    assert 'value="0" max="1"' in bar_html(0, 0, 0.0, "events")
+
+
+def test_this_is_no_notebook() -> None:
+    assert not in_notebook()
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_a_cell_shows_progress_report_and_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: int
+) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 4)])
+    for name, value in environment(IPYTHONDIR=str(tmp_path / "ipython")).items():
+        monkeypatch.setenv(name, value)
+    code = CELL.replace("CHILDREN", str(children))
+    notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    outputs = notebook.cells[0].outputs
+    pages = [each["data"].get("text/html", "") for each in outputs if "data" in each]
+    assert any('<progress value="120" max="120">' in page for page in pages)
+    assert "done, 120 events" in pages[-1]
+    text = "".join(each.get("text", "") for each in outputs)
+    assert "forkrun progress" not in text
+    assert ("done and verified" in text) == (children > 0)
+    assert "notebook" in (tmp_path / "job-run/report.txt").read_text()

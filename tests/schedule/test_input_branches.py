@@ -1,0 +1,163 @@
+"""Input files that differ in their branches, as eras do in their trigger menus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+from forkrun import _core
+from forkrun.config import FilledBranches
+from forkrun.errors import ConfigError
+from forkrun.index import Branch, FileIndex
+from forkrun.schedule.input_branches import InputBranches
+from tests.support.jobs import forkrun, write_job
+
+IDS = [("run", "uint32"), ("luminosityBlock", "uint32"), ("event", "uint64")]
+N = 40
+ERAS = (
+    ("a.root", 0, {"HLT_A": "bool", "HLT_B": "bool", "Jet_pt": "float32[]", "Tau_pt": "float32[]"}),
+    ("b.root", N, {"HLT_A": "bool", "HLT_C": "bool", "Jet_pt": "float32[]", "Jet_id": "uint8[]"}),
+)
+
+
+def values(name: str, kind: str, events: Any) -> Any:
+    """Trigger bits, and n % 3 objects of n."""
+    if not kind.endswith("[]"):
+        return events % (2 + ord(name[-1]) % 5) == 0
+    counts = (events % 3).astype(np.int64)
+    of_all = np.repeat(events, counts).astype(kind.removesuffix("[]"))
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), of_all
+
+
+def write_eras(folder: Path) -> list[str]:
+    for file, first, columns in ERAS:
+        writer = _core.TreeWriter(str(folder / file), "Events", [*IDS, *columns.items()], "zstd:1")
+        events = np.arange(first + 1, first + N + 1, dtype=np.uint64)
+        ids = {"run": np.full(N, 1, np.uint32), "event": events}
+        ids["luminosityBlock"] = np.full(N, 1 + first, np.uint32)
+        writer.write(
+            {**ids, **{name: values(name, kind, events) for name, kind in columns.items()}}
+        )
+        writer.close()
+    return [str(folder / file) for file, _, _ in ERAS]
+
+
+def run(folder: Path, branches: object, **changes: Any) -> ak.Array:
+    """Events of a job that keeps all branches."""
+    job = {
+        "source": {"files": write_eras(folder), "branches": branches},
+        "outputs": [{"label": "all"}],
+        "merge": {"carry": False},
+        **changes,
+    }
+    ended = forkrun("run", write_job(folder, job), "-o", "run", "--force", cwd=folder)
+    assert ended.code == 0, ended.err
+    with uproot.open(folder / "run/output/all.root") as file:
+        return file["Events"].arrays(library="ak")
+
+
+FILL = {"fill": {"HLT_*": False, "Jet_id": 7, "nTau": 0, "Tau_pt": -1.5}}
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_filled_branches_are_in_the_output_of_all_events(tmp_path: Path, children: int) -> None:
+    events = run(tmp_path, FILL, forking={"children": children})
+    number = np.asarray(events.event)
+    assert number.tolist() == list(range(1, 2 * N + 1))
+    is_a = number <= N
+    b, c = values("HLT_B", "bool", number), values("HLT_C", "bool", number)
+    assert np.asarray(events.HLT_B).tolist() == (b & is_a).tolist()
+    assert np.asarray(events.HLT_C).tolist() == (c & ~is_a).tolist()
+    assert ak.num(events.Jet_id).tolist() == (number % 3).tolist()
+    assert ak.all(events.Jet_id[is_a] == 7)
+    assert events.Jet_id[~is_a].tolist() == [int(n % 3) * [n] for n in number[~is_a]]
+    assert np.asarray(events.nTau).tolist() == np.where(is_a, number % 3, 0).tolist()
+    assert ak.num(events.Tau_pt).tolist() == np.asarray(events.nTau).tolist()
+
+
+def test_outputs_of_filled_branches_are_the_same_bytes_for_any_children(tmp_path: Path) -> None:
+    files = []
+    for children in (1, 3):
+        run(tmp_path, FILL, forking={"children": children, "max_unit_events": 10})
+        files.append((tmp_path / "run/output/all.root").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_common_branches_are_those_of_all_files(tmp_path: Path) -> None:
+    events = run(tmp_path, "common")
+    assert set(events.fields) == {"run", "luminosityBlock", "event", "HLT_A", "nJet", "Jet_pt"}
+    assert len(events) == 2 * N
+
+
+def test_expressions_and_modules_read_filled_branches_as_any(tmp_path: Path) -> None:
+    trigger = {"label": "fired", "type": "expression:HLT_B | HLT_C", "kind": "filter"}
+    (tmp_path / "mods.py").write_text(
+        "import forkrun\n"
+        "class Jets(forkrun.Filter):\n"
+        "    def filter(self, block):\n"
+        "        import awkward as ak\n"
+        "        no_jet_of_b = ak.all(block['Jet_id'] == 7, axis=1)\n"
+        "        return no_jet_of_b | ak.any(block['Tau_pt'] > 0, axis=1)\n"
+    )
+    jets = {"label": "jets", "type": "python:mods.py:Jets"}
+    events = run(
+        tmp_path, FILL, modules=[trigger, jets], paths={"p": ["fired", "jets"]},
+        outputs=[{"label": "all", "paths": ["p"]}],
+    )  # fmt: skip
+    number = np.arange(1, 2 * N + 1)
+    b, c = values("HLT_B", "bool", number), values("HLT_C", "bool", number)
+    fired = np.where(number <= N, b, c)
+    wanted = fired & ((number <= N) | (number % 3 == 0))
+    assert np.asarray(events.event).tolist() == number[wanted].tolist()
+    assert 0 < wanted.sum() < fired.sum()
+
+
+def test_files_that_differ_are_an_error_with_both_remedies(tmp_path: Path) -> None:
+    job = {"source": {"files": write_eras(tmp_path)}, "outputs": [{"label": "all"}]}
+    ended = forkrun("check", write_job(tmp_path, job), cwd=tmp_path)
+    assert ended.code == 3
+    assert "b.root: this file lacks branches HLT_B, nTau, Tau_pt" in ended.err
+    assert 'source.branches = { fill = { "HLT_B" = false } }' in ended.err
+
+
+@pytest.mark.parametrize(
+    ("branches", "words"),
+    [
+        ("commom", "source.branches"),
+        ({"fill": {}}, "source.branches"),
+        ({"fill": {"HLT_*": "no"}}, "source.branches"),
+        ({"fill": {"HLT_*": 0.5}}, '"HLT_B" is bool, which cannot be 0.5'),
+        ({"fill": {"*": 300}}, '"Jet_id" is uint8[], which cannot be 300'),
+        ("common", "some files lack it"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_key(tmp_path: Path, branches: object, words: str) -> None:
+    job = {
+        "source": {"files": write_eras(tmp_path), "branches": branches},
+        "modules": [{"label": "fired", "type": "expression:HLT_B", "kind": "filter"}],
+        "paths": {"p": ["fired"]},
+    }
+    ended = forkrun("check", write_job(tmp_path, job), cwd=tmp_path)
+    assert ended.code == 2, ended.err
+    assert words in ended.err
+
+
+def index(*names: Sequence[str]) -> list[FileIndex]:
+    return [
+        FileIndex(f"{n}.root", "", 10, (0, 10), (), tuple(Branch(b, "bool", "") for b in each))
+        for n, each in enumerate(names)
+    ]
+
+
+def test_the_first_pattern_that_matches_gives_the_value() -> None:
+    rule = FilledBranches(fill={"HLT_B": True, "HLT_*": False})
+    seen = InputBranches.of(index(["HLT_A", "HLT_B"], ["HLT_A", "HLT_C"]), rule)
+    assert seen.fills == {"HLT_B": (1.0, ""), "HLT_C": (0.0, "")}
+    with pytest.raises(ConfigError, match="cannot be 2"):
+        InputBranches.of(index(["HLT_A"], ["HLT_B"]), FilledBranches(fill={"*": 2}))
