@@ -139,13 +139,18 @@ class Schedule:
     def clear_histograms(self) -> None: ...
 
 class Histogram:
-    """A histogram of a C++ module. `sums`: of weights and of their squares; cells with flow bins,
-    the last axis runs fastest."""
+    """A histogram of a C++ module; of one that grows, what one thread has filled. `storage`: which
+    sums it keeps. `memory`: where they are while several threads fill it. `n_bytes`: of one table
+    of them. The first axis runs fastest."""
 
     module: str
     name: str
     title: str
-    axes: list[tuple[str, int, float, float, str]]  # name, n_bins, low, high, title
+    storage: str
+    memory: str
+    n_bytes: int
+    # kind, title, bins, underflow, overflow, grows, n_declared: see HistogramAxis
+    axes: list[tuple[str, str, tuple[Any, ...], bool, bool, bool, int]]
     sums: ExactSums
 
 FillAxis = tuple[Any, ...]

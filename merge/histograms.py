@@ -15,23 +15,30 @@ from forkrun.errors import JobError
 from forkrun.rundir.histogram_parts import Named, read_parts
 from forkrun.rundir.histogram_sums import AxisKind, HistogramAxis, HistogramSums, Storage
 
-__all__ = ["Named", "sum_histograms", "sums_of_core", "write_histograms"]
+__all__ = ["Named", "histograms_of_core", "sum_histograms", "sums_of_core", "write_histograms"]
 
 
 @lru_cache
-def _core_axis(name: str, n_bins: int, low: float, high: float, title: str) -> HistogramAxis:
-    return HistogramAxis(AxisKind.REGULAR, title or name, (n_bins, float(low), float(high)))
+def _core_axis(kind: str, title: str, bins: tuple[Any, ...], *others: Any) -> HistogramAxis:
+    return HistogramAxis(AxisKind(kind), title, bins, *others)
 
 
 def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
-    """Sums of a histogram of a C++ analyzer, whose last axis runs fastest."""
+    """Sums of a histogram of a C++ analyzer; of one that grows, those of one thread."""
     axes = tuple(_core_axis(*axis) for axis in histogram.axes)
-    exact = histogram.sums
-    if len(axes) > 1:
-        shape = [axis.extent for axis in reversed(axes)]
-        places = np.arange(exact.n_cells, dtype=np.uint32).reshape(shape).T
-        exact.move_cells(places.ravel(), exact.n_cells)
-    return HistogramSums(histogram.title, axes, Storage.WEIGHTS, exact)
+    return HistogramSums(histogram.title, axes, Storage(histogram.storage), histogram.sums)
+
+
+def histograms_of_core(core: _core.Schedule) -> list[Named]:
+    """(module, name, what all threads have filled) of C++ analyzers, in booking order."""
+    totals: dict[tuple[str, str], HistogramSums] = {}
+    for part in core.histograms():
+        sums, key = sums_of_core(part), (part.module, part.name)
+        if key in totals:
+            totals[key].add(sums)
+        else:
+            totals[key] = sums
+    return [(module, name, total) for (module, name), total in totals.items()]
 
 
 def sum_histograms(files: Iterable[Path]) -> list[Named]:

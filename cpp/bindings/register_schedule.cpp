@@ -1,6 +1,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
@@ -111,29 +113,52 @@ class JobScheduleBuilder {
   std::shared_ptr<root_io::PathDecisions> decisions_ = std::make_shared<root_io::PathDecisions>();
 };
 
-/// A snapshot of a histogram, for Python.
+/// What a histogram holds, for Python; of one that grows, what one thread has filled.
 struct HistogramCopy {
-  std::string module, name, title;
-  std::vector<Axis> axes;
+  std::string module, name, title, storage;
+  std::string memory;
+  std::size_t n_bytes;
+  std::vector<AxisDescription> axes;
   ExactSums sums;
 };
 
-std::vector<HistogramCopy> histograms(const Schedule& schedule) {
+std::vector<HistogramCopy> histograms(Schedule& schedule) {
   std::vector<HistogramCopy> copies;
   for (const auto& [module, histogram] : schedule.histograms()) {
-    copies.push_back({*module,
-                      histogram->name(),
-                      histogram->title(),
-                      {histogram->axes().begin(), histogram->axes().end()},
-                      histogram->sums()});
+    const auto* const storage =
+        histogram->moments() == Moments::weights ? "weights" : "weighted means";
+    for (auto& part : histogram->parts()) {
+      copies.push_back({*module, histogram->name(), histogram->title(), storage,
+                        std::string{name_of(histogram->memory())}, histogram->n_bytes_of_table(),
+                        std::move(part.axes), std::move(part.sums)});
+    }
   }
   return copies;
 }
 
+py::tuple bins_of(const AxisDescription& axis) {
+  if (axis.kind == AxisKind::category) {
+    return axis.texts.empty() ? py::tuple{py::cast(std::vector<std::int64_t>(axis.numbers.begin(),
+                                                                             axis.numbers.end()))}
+                              : py::tuple{py::cast(axis.texts)};
+  }
+  py::tuple bins{py::cast(axis.numbers)};
+  if (axis.kind == AxisKind::regular) {
+    bins[0] = py::cast(axis.n_bins());
+  } else if (axis.kind == AxisKind::integer) {
+    return py::make_tuple(static_cast<std::int64_t>(axis.numbers[0]),
+                          static_cast<std::int64_t>(axis.numbers[1]));
+  }
+  return bins;
+}
+
 py::list axes_of(const HistogramCopy& histogram) {
+  constexpr std::array kinds{"regular", "variable", "integer", "category"};
   py::list axes;
   for (const auto& axis : histogram.axes) {
-    axes.append(py::make_tuple(axis.name, axis.n_bins, axis.low, axis.high, axis.title));
+    axes.append(py::make_tuple(kinds.at(static_cast<std::size_t>(axis.kind)), axis.title,
+                               bins_of(axis), axis.underflow, axis.overflow, axis.grows,
+                               axis.n_declared));
   }
   return axes;
 }
@@ -143,6 +168,9 @@ void register_histogram(py::module_& module) {
       .def_readonly("module", &HistogramCopy::module)
       .def_readonly("name", &HistogramCopy::name)
       .def_readonly("title", &HistogramCopy::title)
+      .def_readonly("storage", &HistogramCopy::storage)
+      .def_readonly("memory", &HistogramCopy::memory)
+      .def_readonly("n_bytes", &HistogramCopy::n_bytes)
       .def_property_readonly("axes", &axes_of)
       .def_readonly("sums", &HistogramCopy::sums);
 }

@@ -6,12 +6,18 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/column.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
+  core/data/exact_fills.hpp
   core/data/exact_sums.hpp
-  core/data/histogram.hpp
   core/data/nearest_name.hpp
   core/data/parameters.hpp
   core/data/source.hpp
   core/data/unit_of_work.hpp
+  core/histograms/axes.hpp
+  core/histograms/cell_filler.hpp
+  core/histograms/cell_table.hpp
+  core/histograms/histogram.hpp
+  core/histograms/histogram_of.hpp
+  core/histograms/thread_number.hpp
   core/module/appending.hpp
   core/module/binned_table.hpp
   core/module/block.hpp

@@ -22,7 +22,7 @@ from forkrun.config import (
 from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import FileIndex
-from forkrun.merge.histograms import Named, sums_of_core
+from forkrun.merge.histograms import Named, histograms_of_core, sums_of_core
 from forkrun.plan import Units
 from forkrun.rundir.accumulators import Total
 from forkrun.rundir.histogram_sums import check_names
@@ -80,7 +80,7 @@ class JobSchedule:
 
     def take_histograms(self) -> list[Named]:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
-        taken: list[Named] = [(h.module, h.name, sums_of_core(h)) for h in self.core.histograms()]
+        taken = histograms_of_core(self.core)
         for label, module in self.modules.items():
             taken += [(label, name, h.take(label)) for name, h in module.histograms().items()]
         self.clear_histograms()

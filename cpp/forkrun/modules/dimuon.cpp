@@ -15,6 +15,7 @@ namespace {
 using forkrun::Construction;
 using forkrun::EventBlock;
 using forkrun::Mask;
+using forkrun::RegularAxis;
 
 /// The muons of a block, and which of them are good.
 class MuonSelection {
@@ -140,9 +141,11 @@ class DimuonPlots final : public forkrun::Analyzer {
       : mass_{construction.consumes_scalar<float>("Dimuon_mass")},
         good_pt_{construction.consumes_jagged<float>("GoodMuon_pt")},
         mass_histogram_{
-            construction.book("mass", "Dimuon mass", {{"mass", 120, 0.0, 240.0, "m [GeV]"}})},
+            construction.book("mass", "Dimuon mass", RegularAxis{120, 0.0, 240.0, "m [GeV]"})},
         pt_histogram_{construction.book("leading_pt", "Leading muon",
-                                        {{"pt", 50, 0.0, 200.0, "pt [GeV]"}})} {}
+                                        RegularAxis{50, 0.0, 200.0, "pt [GeV]"})} {
+    construction.set_concurrency(forkrun::Concurrency::reentrant);
+  }
 
   void analyze(const EventBlock& block, Mask selected) override {
     const auto mass = block.get(mass_);
@@ -158,8 +161,8 @@ class DimuonPlots final : public forkrun::Analyzer {
  private:
   forkrun::ScalarInput<float> mass_;
   forkrun::JaggedInput<float> good_pt_;
-  forkrun::Histogram& mass_histogram_;
-  forkrun::Histogram& pt_histogram_;
+  forkrun::HistogramOf<RegularAxis>& mass_histogram_;
+  forkrun::HistogramOf<RegularAxis>& pt_histogram_;
 };
 
 FORKRUN_REGISTER_MODULE(TwoMuons);

@@ -8,11 +8,12 @@
 #include <span>
 #include <string>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
-#include <forkrun/core/data/histogram.hpp>
 #include <forkrun/core/data/parameters.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/core/histograms/histogram_of.hpp>
 #include <forkrun/core/module/binned_table.hpp>
 #include <forkrun/core/module/block.hpp>
 #include <forkrun/core/module/conditions.hpp>
@@ -242,10 +243,19 @@ class Construction {
     return produce(name, column_product(type));
   }
 
-  /// Books a histogram of an analyzer; written with every unit, summed by the merge in plan order.
-  /// The reference stays valid as long as the module; emptied at the end of each unit.
-  virtual Histogram& book(const std::string& name, const std::string& title,
-                          std::vector<Axis> axes) = 0;
+  /// Books a histogram of an analyzer; written with every unit, summed by the merge. The reference
+  /// stays valid as long as the module; emptied at the end of each unit. If the analyzer is
+  /// reentrant, threads fill it at the same time.
+  template <HistogramAxis... Axes>
+  HistogramOf<Axes...>& book(const std::string& name, const std::string& title, Axes... axes) {
+    return keep(std::make_unique<HistogramOf<Axes...>>(name, title, std::move(axes)...));
+  }
+  /// The same of means of samples.
+  template <HistogramAxis... Axes>
+  ProfileOf<Axes...>& book_profile(const std::string& name, const std::string& title,
+                                   Axes... axes) {
+    return keep(std::make_unique<ProfileOf<Axes...>>(name, title, std::move(axes)...));
+  }
 
   [[nodiscard]] static ProductType column_product(ColumnType type);
 
@@ -254,10 +264,17 @@ class Construction {
   virtual std::uint32_t consume_lazily(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t consume_condition(ConditionObject object) = 0;
+  virtual void keep_histogram(std::unique_ptr<Histogram> histogram) = 0;
   /// Number of the module in its job.
   [[nodiscard]] virtual std::uint32_t number() const = 0;
 
  private:
+  template <typename Booked>
+  Booked& keep(std::unique_ptr<Booked> histogram) {
+    auto& booked = *histogram;
+    keep_histogram(std::move(histogram));
+    return booked;
+  }
   template <typename T>
   static ProductType cpp_product() {
     return {typeid(T),

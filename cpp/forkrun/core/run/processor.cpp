@@ -63,6 +63,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   }
   const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
+  schedule.share_histograms(is_alone ? 1 : std::min(config.threads, config.concurrent_blocks));
   const auto make_lane = [&](std::size_t number) {
     return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
                                   LaneStatus{status, is_alone}, impl_->recorder.get());

@@ -303,7 +303,7 @@ TEST_P(ProcessingTest, unit_without_events_yields_empty_outputs) {
 
 TEST_P(ProcessingTest, histograms_hold_one_unit) {
   builder.add_module({"masses", {}}, [](Construction& construction) {
-    auto& histogram = construction.book("m", "", {{"m", 2, 1000, 1020}});
+    auto& histogram = construction.book("m", "", RegularAxis{2, 1000, 1020});
     return std::make_unique<FunctionAnalyzer>([&histogram](const EventBlock& block, Mask) {
       for (const auto event : block.events()) {
         histogram.fill(static_cast<double>(event));
@@ -313,7 +313,7 @@ TEST_P(ProcessingTest, histograms_hold_one_unit) {
   processor().process(unit_of(0, 15), {});
   ASSERT_EQ(schedule->histograms().size(), 1U);
   EXPECT_EQ(*schedule->histograms()[0].module, "masses");
-  const auto& histogram = *schedule->histograms()[0].histogram;
+  auto& histogram = *schedule->histograms()[0].histogram;
   EXPECT_EQ(histogram.values()[1], 10);
   EXPECT_EQ(histogram.values()[2], 5);
   processor().process(unit_of(15, 25), {});

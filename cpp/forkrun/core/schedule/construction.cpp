@@ -25,13 +25,13 @@ void ModuleConstruction::set_limit(std::uint32_t n_blocks) {
   open().record.limit = n_blocks;
 }
 
-Histogram& ModuleConstruction::book(const std::string& name, const std::string& title,
-                                    std::vector<Axis> axes) {
+void ModuleConstruction::keep_histogram(std::unique_ptr<Histogram> histogram) {
   auto& histograms = open().record.histograms;
-  if (std::ranges::find(histograms, name, &Histogram::name) != histograms.end()) {
-    throw Error{"histogram \"" + name + "\" is booked twice"};
+  const auto has_name = [&](const auto& other) { return other->name() == histogram->name(); };
+  if (std::ranges::any_of(histograms, has_name)) {
+    throw Error{"histogram \"" + histogram->name() + "\" is booked twice"};
   }
-  return histograms.emplace_back(name, title, std::move(axes));
+  histograms.push_back(std::move(histogram));
 }
 
 }  // namespace forkrun

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,10 +40,9 @@ class ModuleConstruction final : public Construction {
   std::uint32_t consume_any_column(const std::string& name) override {
     return open().products.consume(number_, name, std::nullopt);
   }
-  Histogram& book(const std::string& name, const std::string& title,
-                  std::vector<Axis> axes) override;
 
  protected:
+  void keep_histogram(std::unique_ptr<Histogram> histogram) override;
   std::uint32_t consume(const std::string& name, const ProductType& type) override {
     return open().products.consume(number_, name, type);
   }

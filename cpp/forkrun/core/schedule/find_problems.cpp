@@ -108,14 +108,8 @@ void check_products_of(const ModuleRecord& record, bool makes_products,
 }
 
 void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& problems) {
-  if (record.histograms.empty()) {
-    return;
-  }
-  const auto start = "module \"" + record.label + "\" books histograms, ";
-  if (record.kind != ModuleKind::analyzer) {
-    problems.push_back(start + "but is no analyzer");
-  } else if (record.concurrency() == Concurrency::reentrant) {
-    problems.push_back(start + "so it cannot be reentrant");
+  if (!record.histograms.empty() && record.kind != ModuleKind::analyzer) {
+    problems.push_back("module \"" + record.label + "\" books histograms, but is no analyzer");
   }
 }
 
@@ -124,9 +118,7 @@ void check_instances_of(const ModuleRecord& record, std::vector<std::string>& pr
     return;
   }
   const auto start = "module \"" + record.label + "\" is to have one object per block, but ";
-  if (!record.histograms.empty()) {
-    problems.push_back(start + "books histograms, which only one can fill");
-  } else if (record.kind == ModuleKind::output) {
+  if (record.kind == ModuleKind::output) {
     problems.push_back(start + "is an output");
   } else if (const auto clone = record.module->clone(); !clone) {
     problems.push_back(start + "has no clone()");

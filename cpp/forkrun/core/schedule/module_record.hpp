@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,7 +23,7 @@ struct ModuleRecord {
   Instances instances = Instances::shared;
   bool wants_one_lumi{};
   std::set<std::string> resources{};
-  std::deque<Histogram> histograms{};  ///< a deque: modules hold references to its elements
+  std::vector<std::unique_ptr<Histogram>> histograms{};
   std::unique_ptr<Construction> construction{};  ///< to which the module may have a reference
   std::unique_ptr<Module> module{};  ///< null if its constructor threw; destroyed before those
   std::vector<std::unique_ptr<Module>> clones{};

@@ -102,7 +102,7 @@ std::vector<BookedHistogram> Schedule::histograms() const {
   std::vector<BookedHistogram> booked;
   for (const auto& record : modules_) {
     for (const auto& histogram : record.histograms) {
-      booked.push_back({&record.label, &histogram});
+      booked.push_back({&record.label, histogram.get()});
     }
   }
   return booked;
@@ -115,10 +115,23 @@ bool Schedule::wants_one_lumi() const {
   });
 }
 
+void Schedule::share_histograms(std::size_t n_threads) {
+  for (auto& record : modules_) {
+    const auto concurrency = record.concurrency();
+    const bool has_several =
+        concurrency == Concurrency::reentrant || concurrency == Concurrency::limited;
+    for (const auto& histogram : record.histograms) {
+      if (n_threads > 1 && has_several) {
+        histogram->share(n_threads);
+      }
+    }
+  }
+}
+
 void Schedule::clear_histograms() {
   for (auto& record : modules_) {
     for (auto& histogram : record.histograms) {
-      histogram.clear();
+      histogram->clear();
     }
   }
 }

@@ -44,7 +44,7 @@ struct ModuleRecord;
 /// A histogram with the label of the module that booked it.
 struct BookedHistogram {
   const std::string* module{};
-  const Histogram* histogram{};
+  Histogram* histogram{};
 };
 
 /// A checked job: its modules, and how they depend on each other. Made in the parent; the children
@@ -73,6 +73,8 @@ class Schedule {
   /// By module, in booking order; they change with every block.
   [[nodiscard]] std::vector<BookedHistogram> histograms() const;
   void clear_histograms();
+  /// Has those of analyzers that see several blocks at once be filled by so many threads.
+  void share_histograms(std::size_t n_threads);
 
   /// So many further objects of each module that has one per concurrent block; they get the
   /// messages from now on.

@@ -132,18 +132,12 @@ TEST_F(ScheduleTest, labels_and_paths_are_unique) {
   EXPECT_EQ(problems(), (Strings{"there are two modules \"f\"", "there are two paths \"p\""}));
 }
 
-TEST_F(ScheduleTest, only_analyzers_book_histograms_and_never_reentrantly) {
+TEST_F(ScheduleTest, only_analyzers_book_histograms) {
   builder.add_module({"f", {}}, [](Construction& construction) {
-    construction.book("h", "", {{"x", 1, 0, 1}});
+    construction.book("h", "", RegularAxis{1, 0, 1});
     return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
   });
-  builder.add_module({"a", {}}, [](Construction& construction) {
-    construction.set_concurrency(Concurrency::reentrant);
-    construction.book("h", "", {{"x", 1, 0, 1}});
-    return std::make_unique<FunctionAnalyzer>([](const EventBlock&, Mask) {});
-  });
-  EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is no analyzer",
-                                 "module \"a\" books histograms, so it cannot be reentrant"}));
+  EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is no analyzer"}));
 }
 
 TEST_F(ScheduleTest, filter_that_declares_a_product_is_a_problem) {

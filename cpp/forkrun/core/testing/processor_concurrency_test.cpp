@@ -122,19 +122,12 @@ std::string problem_of(const std::function<std::unique_ptr<Module>(Construction&
   return "none";
 }
 
-TEST(ConcurrencyProblemTest, an_object_per_block_needs_a_clone_and_no_histograms) {
+TEST(ConcurrencyProblemTest, an_object_per_block_needs_a_clone) {
   EXPECT_EQ(problem_of([](Construction& construction) {
               construction.set_instances(Instances::per_block);
               return std::make_unique<FunctionProducer>([](const EventBlock&) {});
             }),
             "module \"m\" is to have one object per block, but has no clone()");
-  EXPECT_EQ(problem_of([](Construction& construction) {
-              construction.set_instances(Instances::per_block);
-              construction.book("h", "", {{"x", 1, 0, 1}});
-              return std::make_unique<FunctionAnalyzer>([](const EventBlock&, Mask) {});
-            }),
-            "module \"m\" is to have one object per block, but books histograms, which only one "
-            "can fill");
 }
 
 TEST(ConcurrencyProblemTest, no_block_at_a_time_is_refused) {

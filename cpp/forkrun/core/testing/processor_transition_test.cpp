@@ -87,7 +87,7 @@ TEST_P(TransitionTest, what_ends_with_a_unit_is_told_before_its_commit_and_fills
   builder.add_module({"l", {}},
                      [&](Construction&) { return std::make_unique<Listener>(messages); });
   builder.add_module({"lumis", {}}, [](Construction& construction) {
-    return std::make_unique<LumiCounter>(construction.book("n", "", {{"x", 1, 0, 1}}));
+    return std::make_unique<LumiCounter>(construction.book("n", "", RegularAxis{1, 0, 1}));
   });
   std::vector<UnitOfWork> left{
       {2, {1, 6}, {{0, 30, 40}}}, {1, {1, 5}, {{0, 20, 30}}}, {0, {1, 5}, {{0, 0, 20}}}};

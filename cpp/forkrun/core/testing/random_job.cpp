@@ -72,7 +72,8 @@ UnitObservation take_unit(const RandomJob& job, Witness& witness, const Schedule
     unit.seen[part.label] = std::exchange(seen, {});
   }
   for (const auto& [module, histogram] : schedule.histograms()) {
-    unit.histograms[*module].assign(histogram->values().begin(), histogram->values().end());
+    const auto values = histogram->values();
+    unit.histograms[*module].assign(values.begin(), values.end());
   }
   for (auto& [label, record] : witness.records) {
     unit.written[label] = std::exchange(record.events, {});

@@ -298,17 +298,18 @@ std::unique_ptr<Module> make_analyzer(Witness& witness, const RandomJob::Part& p
                                       Construction& construction) {
   const Body body{witness, part, construction};
   const bool ordered = part.concurrency != Concurrency::reentrant;
-  auto* histogram = ordered ? &construction.book("h", "", {{"n", 5, 0, 100}}) : nullptr;
+  auto& histogram = construction.book("h", "", RegularAxis{5, 0, 100});
   auto& seen = witness.seen[part.label];
   auto& mutex = witness.seen_mutex;
   return make<FunctionAnalyzer>(
-      part, body, [body, histogram, &seen, &mutex](const EventBlock& block, Mask selected) {
+      part, body,
+      [body, ordered, &histogram, &seen, &mutex](const EventBlock& block, Mask selected) {
         body.run(block, [&](std::size_t event, std::uint64_t number) {
           if (selected[event] == 0) {
             return;
           }
-          if (histogram != nullptr) {
-            histogram->fill(static_cast<double>(number % 100), static_cast<double>(number % 7));
+          histogram.fill(static_cast<double>(number % 100), 0.1 * static_cast<double>(number % 7));
+          if (ordered) {
             seen.push_back(number);
           } else {
             const std::scoped_lock lock{mutex};

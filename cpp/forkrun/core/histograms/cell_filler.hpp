@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <forkrun/core/histograms/cell_table.hpp>
+
+namespace forkrun {
+
+/// The fills of one thread, which go many at a time into a table: its own, or one that is shared.
+class CellFiller {
+ public:
+  /// `n_at_a_time`: 1 keeps nothing back.
+  CellFiller(Moments moments, CellTable& own);
+  CellFiller(Moments moments, SharedTable& shared, std::size_t n_at_a_time);
+
+  /// A fill of weight 1. \pre not a profile
+  void count(std::uint32_t cell) {
+    if (counts_ != nullptr) {
+      ++counts_[cell];
+      return;
+    }
+    counted_[n_counted_] = cell;
+    if (++n_counted_ == limit_) {
+      flush_counted();
+    }
+  }
+  void add(std::uint32_t cell, double weight) {
+    cells_[n_] = cell;
+    weights_[n_] = weight;
+    if (++n_ == limit_) {
+      flush_added();
+    }
+  }
+  void add(std::uint32_t cell, double weight, double sample) {
+    samples_[n_] = sample;
+    add(cell, weight);
+  }
+  void flush() {
+    flush_counted();
+    flush_added();
+  }
+  /// Forgets what was not flushed.
+  void clear();
+
+ private:
+  CellFiller(Moments moments, CellTable* own, SharedTable* shared, std::size_t limit);
+  void flush_counted();
+  void flush_added();
+  void sort_by_stripe(std::span<const std::uint32_t> cells);
+  template <typename T>
+  const T* in_order(const std::vector<T>& values, std::size_t n, std::vector<T>& sorted) const;
+  template <typename Call>
+  void for_each_stripe(const Call& call) const;
+
+  CellTable* own_;
+  SharedTable* shared_;
+  std::uint64_t* counts_{};  ///< of the own table, once something was counted
+  std::size_t limit_;
+  std::size_t n_counted_{};
+  std::size_t n_{};
+  std::vector<std::uint32_t> counted_;
+  std::vector<std::uint32_t> cells_;
+  std::vector<double> weights_;
+  std::vector<double> samples_;  ///< of a profile
+  // What goes into a shared table, stripe by stripe.
+  std::vector<std::uint32_t> ends_{};    ///< of stripes, in what is sorted
+  std::vector<std::uint32_t> places_{};  ///< by fill, where it is in what is sorted
+  std::vector<std::uint32_t> sorted_cells_{};
+  std::vector<double> sorted_weights_{};
+  std::vector<double> sorted_samples_{};
+};
+
+}  // namespace forkrun

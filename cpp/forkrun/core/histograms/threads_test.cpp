@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/histograms/histogram_of.hpp>
+
+namespace forkrun {
+namespace {
+
+constexpr int n_fills = 20'000;
+
+/// Fills entry `i` of what all threads together fill.
+void fill_entry(auto& plane, auto& categories, auto& profile, int i) {
+  const double x = std::fmod(i * 0.618, 1.1);
+  const double y = std::fmod(i * 0.414, 1.0);
+  const double weight = i % 5 == 0 ? 1.0 : std::sin(i) * std::pow(10, i % 40 - 20);
+  plane.fill(x, y, weight);
+  plane.fill(y, x);
+  categories.fill(i % 17, weight);
+  profile.fill(x, y, weight);
+}
+
+/// Sums of three histograms, after `n_threads` have filled them.
+std::vector<std::vector<double>> filled_by(std::size_t n_threads, HistogramMemory memory) {
+  HistogramOf plane{"plane", "", RegularAxis{100, 0, 1}, RegularAxis{90, 0, 1}};
+  HistogramOf categories{"categories", "", NumberAxis{{3}, "", Growth::growing}};
+  ProfileOf profile{"profile", "", RegularAxis{300, 0, 1}};
+  for (Histogram* const histogram : std::initializer_list<Histogram*>{&plane, &profile}) {
+    histogram->set_memory(memory);
+    if (n_threads > 1) {
+      histogram->share(n_threads);
+    }
+  }
+  if (n_threads > 1) {
+    categories.share(n_threads);
+  }
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < n_threads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = static_cast<int>(t); i < n_fills; i += static_cast<int>(n_threads)) {
+        fill_entry(plane, categories, profile, i);
+      }
+    });
+  }
+  for (auto& thread : threads) {
+    thread.join();
+  }
+  std::vector<double> by_category(17 * 2);  // threads meet them in different orders
+  ExactSums all{2, 17};
+  for (const auto& [axes, sums] : categories.parts()) {
+    ExactSums moved{sums};
+    std::vector<std::uint32_t> places(axes[0].numbers.begin(), axes[0].numbers.end());
+    moved.move_cells(places, 17);
+    all.merge(moved);
+  }
+  return {plane.parts()[0].sums.rounded(), profile.parts()[0].sums.rounded(), all.rounded()};
+}
+
+class ThreadsTest : public testing::TestWithParam<std::tuple<std::size_t, HistogramMemory>> {};
+
+TEST_P(ThreadsTest, sums_are_those_of_one_thread_to_the_last_bit) {
+  const auto [n_threads, memory] = GetParam();
+  static const auto expected = filled_by(1, HistogramMemory::automatic);
+  EXPECT_EQ(filled_by(n_threads, memory), expected);
+  EXPECT_GT(expected[0].size(), 9000U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Threads, ThreadsTest,
+    testing::Combine(testing::Values(2, 4, 7),
+                     testing::Values(HistogramMemory::automatic, HistogramMemory::copy,
+                                     HistogramMemory::shared, HistogramMemory::buffered)));
+
+HistogramMemory chosen(std::uint32_t n_bins, std::size_t n_threads) {
+  HistogramOf histogram{"h", "", RegularAxis{n_bins, 0, 1}};
+  histogram.share(n_threads);
+  return histogram.memory();
+}
+
+TEST(HistogramMemoryTest, small_tables_are_copied_and_large_ones_shared) {
+  EXPECT_EQ(chosen(100, 16), HistogramMemory::copy);
+  EXPECT_EQ(chosen(1'000'000, 2), HistogramMemory::buffered);
+  HistogramOf growing{"h", "", TextAxis{{}, "", Growth::growing}};
+  growing.set_memory(HistogramMemory::buffered);
+  growing.share(2);
+  EXPECT_EQ(growing.memory(), HistogramMemory::copy);
+}
+
+TEST(ThreadNumberTest, numbers_of_threads_that_ended_are_given_again) {
+  std::set<std::size_t> numbers;
+  for (int i = 0; i < 10; ++i) {
+    std::thread{[&] { numbers.insert(thread_number()); }}.join();
+  }
+  EXPECT_EQ(numbers.size(), 1U);
+}
+
+}  // namespace
+}  // namespace forkrun
