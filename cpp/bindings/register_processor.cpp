@@ -32,15 +32,14 @@ constexpr std::uint32_t first_node_border = 16;
 using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
-std::unique_ptr<TreeSource> make_source(const std::vector<std::string>& files,
-                                        const std::string& tree, const std::string& run_branch,
-                                        const std::string& lumi_branch,
-                                        const std::string& event_branch,
-                                        const NamesAndTypes& columns,
-                                        const std::vector<std::vector<std::int64_t>>& clusters,
-                                        const std::vector<Identity>& identities) {
+std::unique_ptr<TreeSource> make_source(
+    const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
+    const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
+    const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
+    const std::map<std::string, double>& fills) {
   root_io::TreeSourceConfig config{
-      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters, {}};
+      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
+      {},    fills};
   for (const auto& [uuid, n_bytes, modified_ns] : identities) {
     config.identities.push_back({uuid, n_bytes, modified_ns});
   }
@@ -155,7 +154,8 @@ void register_processor(py::module_& module) {
   py::class_<TreeSource>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
-           py::arg("identities") = std::vector<Identity>{});
+           py::arg("identities") = std::vector<Identity>{},
+           py::arg("fills") = std::map<std::string, double>{});
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

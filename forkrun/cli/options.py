@@ -21,6 +21,7 @@ _FLAGS = {
     "events_per_turn": "forking.events_per_turn",
     "threads": "threads.per_child",
     "executor": "threads.executor",
+    "dataset": "source.datasets",
     "max_events": "source.max_events",
     "skip_events": "source.skip_events",
     "lumi_mask": "source.lumi_mask",
@@ -56,6 +57,9 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--distribution", choices=[d.value for d in Distribution])
     job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
     job.add_argument("--executor", choices=[e.value for e in Executor])
+    job.add_argument(
+        "--dataset", action="append", metavar="NAME", help="of [[datasets]] this one; repeatable"
+    )
     job.add_argument("--max-events", type=whole_number, metavar="N")
     job.add_argument("--skip-events", type=whole_number, metavar="N")
     job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')

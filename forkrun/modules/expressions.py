@@ -16,7 +16,7 @@ import awkward as ak
 import numpy as np
 
 from forkrun.base.nearest import suggestion
-from forkrun.modules.objects.collections import NoSuchNameError
+from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
 _OPERATORS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "), (r"::|;", None))
 _NODES = (
@@ -88,7 +88,9 @@ class _Names(Mapping[str, Any]):
         if name in FUNCTIONS or name in _CONSTANTS:
             return FUNCTIONS[name] if name in FUNCTIONS else _CONSTANTS[name]
         try:
-            return getattr(self._block, name)
+            return self._block[name] if "@" in name else getattr(self._block, name)
+        except NoSuchColumnError as error:  # a KeyError, of which Python makes a NameError here
+            raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
             hint = close if "did you mean" in close and "did you mean" not in str(error) else ""
@@ -128,7 +130,15 @@ def _check(node: ast.AST, text: str) -> None:
 
 
 class _ByEvent(ast.NodeTransformer):
-    """`a and b`, `not a` and `low < a < high` of arrays."""
+    """`a and b`, `not a` and `low < a < high` of arrays; `column@input`."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.MatMult):
+            return node
+        if isinstance(node.left, ast.Name) and getattr(node.right, "id", "") == "input":
+            return ast.Name(f"{node.left.id}@input", ast.Load())
+        raise ValueError("`@` stands for a column before it was replaced: Jet_pt@input")
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)

@@ -70,7 +70,8 @@ def _of_file(file: FileIndex, names: Sequence[str], branches: dict[str, Branch])
     if missing:
         problems.append(
             f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
-            f" reads or keeps; leave it out of the outputs: drop = {_quoted(missing)}"
+            f" reads or keeps; leave it out of the outputs, drop = {_quoted(missing)}; what modules"
+            f" read there instead: source.fill = {{ {missing[0]} = 0 }}"
         )
     if other:
         name = other[0]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.config import SourceConfig
+from forkrun.errors import InputError
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 
@@ -37,11 +38,24 @@ class FirstEvents:
     def read(self, name: str) -> Plain:
         """A column of the input. Call it where files may be opened."""
         ranges = self.ranges or [EntryRange(0, 0, 0)]
-        parts = [
-            _core.read_columns(self.files[r.file], self.source.tree, [name], r.first, r.last)[name]
-            for r in ranges
-        ]
+        parts = [self._read(name, r) for r in ranges]
         return _joined(parts, self.types[name].endswith("[]"))
+
+    def _read(self, name: str, part: EntryRange) -> Plain:
+        file, tree = self.files[part.file], self.source.tree
+        try:
+            return _core.read_columns(file, tree, [name], part.first, part.last)[name]
+        except InputError:
+            if name not in self.source.fill:
+                raise
+            return self._filled(name, part.last - part.first)
+
+    def _filled(self, name: str, n_events: int) -> Plain:
+        """As the files have it that lack the column."""
+        kind = np.dtype(self.types[name].removesuffix("[]"))
+        if self.types[name].endswith("[]"):
+            return np.zeros(n_events + 1, np.int64), np.empty(0, kind)
+        return np.full(n_events, self.source.fill[name], kind)
 
     @cached_property
     def events(self) -> npt.NDArray[np.uint64]:

@@ -1,6 +1,8 @@
 #include <forkrun/root_io/read/tree_source.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include <TROOT.h>
 #include <TTree.h>
@@ -17,6 +19,26 @@ constexpr std::size_t default_block_size = 8192;
 
 std::string text_of(LumiId lumi) {
   return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
+}
+
+template <typename T>
+void fill_values(Column& column, std::size_t n_events, double value) {
+  std::ranges::fill(column.fill_scalar<T>(n_events), static_cast<T>(value));
+}
+
+/// The same value for each event; of a jagged column none.
+void fill(Column& column, std::size_t n_events, double value) {
+  if (column.type().shape == Shape::jagged) {
+    std::ranges::fill(column.resize_offsets(n_events), 0);
+    column.resize_values(0);
+    return;
+  }
+  constexpr std::array fills{
+      fill_values<bool>,          fill_values<std::int8_t>,   fill_values<std::uint8_t>,
+      fill_values<std::int16_t>,  fill_values<std::uint16_t>, fill_values<std::int32_t>,
+      fill_values<std::uint32_t>, fill_values<std::int64_t>,  fill_values<std::uint64_t>,
+      fill_values<float>,         fill_values<double>};  // in the order of ElementType
+  fills.at(static_cast<std::size_t>(column.type().element))(column, n_events, value);
 }
 
 }  // namespace
@@ -87,7 +109,19 @@ BranchReader& TreeLane::reader(std::size_t column) {
   return *reader;
 }
 
+const double* TreeLane::fill_of(std::size_t column) const {
+  const auto& name = config_.columns[column].name;
+  const auto found = config_.fills.find(name);
+  const bool is_filled = found != config_.fills.end() && branch_named(*tree_, name) == nullptr;
+  return is_filled ? &found->second : nullptr;
+}
+
 void TreeLane::read(std::size_t column, Column& into) {
+  if (const auto* value = config_.fills.empty() ? nullptr : fill_of(column)) {
+    into.reset(config_.columns[column].type);
+    fill(into, static_cast<std::size_t>(block_.last - block_.first), *value);
+    return;
+  }
   naming_file(file_->path(), [&] { reader(column).read(block_.first, block_.last, into); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,8 +21,9 @@ struct TreeSourceConfig {
   IdBranches ids;
   std::vector<ColumnDescription> columns;  ///< what modules may ask for
   std::vector<std::vector<std::int64_t>>
-      clusters;                          ///< per file: first entry of each, then n_entries
-  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
+      clusters;                           ///< per file: first entry of each, then n_entries
+  std::vector<FileIdentity> identities;   ///< per file, as indexed; none: they are not compared
+  std::map<std::string, double> fills{};  ///< values of columns in files that do not have them
 };
 
 /// Reads one concurrent block of a tree: has its own file, tree and baskets.
@@ -43,6 +45,8 @@ class TreeLane : public SourceLane {
 
  private:
   BranchReader& reader(std::size_t column);
+  /// The value of a column that this file does not have; null if it has it, or there is none.
+  [[nodiscard]] const double* fill_of(std::size_t column) const;
   void check_lumi(LumiId lumi, std::size_t first, std::size_t last) const;
 
   const TreeSourceConfig& config_;
