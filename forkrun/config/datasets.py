@@ -42,7 +42,8 @@ class DatasetConfig(Section):
 
 def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration whose source reads the files of its datasets, those of `source.datasets`
-    alone if it names some. Raises ValueError."""
+    alone if it names some. Trees like Runs, whose sums are of one dataset, are not carried to the
+    outputs of several. Raises ValueError."""
     given = raw.get("datasets")
     if not isinstance(given, list | tuple) or not all(isinstance(d, Mapping) for d in given):
         return dict(raw)
@@ -55,7 +56,8 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     job = raw.get("job") or {}
     if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
         modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
-    return {**raw, "source": source, "modules": list(modules)}
+    merge = {"carry": len(chosen) < 2, **(raw.get("merge") or {})}
+    return {**raw, "source": source, "modules": list(modules), "merge": merge}
 
 
 def _chosen(given: Any, names: Any) -> list[Mapping[str, Any]]:
