@@ -11,18 +11,15 @@ from forkrun.index.files import expand
 
 def dataset_numbers(config: JobConfig, files: Sequence[str]) -> list[int]:
     """(n_files,) number of the dataset of each, 0 for a file "", which another node reads. Raises
-    ConfigError for files that are of none, or of two."""
-    of: dict[str, int] = {}
-    problems = []
-    for number, dataset in enumerate(config.datasets):
-        for file in expand(dataset.files):
-            other = config.datasets[of.setdefault(file, number)]
-            if other is not dataset:
-                problems.append(f'datasets: {file} is of "{other.name}" and of "{dataset.name}"')
+    ConfigError for files that are of none."""
+    of = {
+        file: number
+        for number, dataset in enumerate(config.datasets)
+        for file in expand(dataset.files)
+    }
     strange = [file for file in files if file and file not in of]
-    problems += [f"datasets: {file} is of none of them" for file in strange]
-    if problems:
-        raise ConfigError(problems[:10])
+    if strange:
+        raise ConfigError([f"datasets: {file} is of none of them" for file in strange[:10]])
     return [of[file] if file else 0 for file in files]
 
 

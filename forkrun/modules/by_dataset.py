@@ -32,7 +32,7 @@ class HistogramsByDataset:
 
     def take(self) -> list[tuple[str, HistogramSums]]:
         """Name and sums of each since this was last asked: with an axis of datasets; one for each
-        dataset, NAME/DATASET, where a ROOT file could not hold that axis."""
+        dataset, NAME_DATASET, where a ROOT file could not hold that axis."""
         self.enter(self._present or 0)
         self._put_aside()
         taken: list[tuple[str, HistogramSums]] = []
@@ -41,7 +41,7 @@ class HistogramsByDataset:
                 taken.append((name, stacked(AXIS, self._datasets.names, parts)))
                 continue
             empty = self._booked[name].take(self._label)  # as it is just after the last was taken
-            taken += [(f"{name}/{d}", parts.get(d, empty)) for d in self._datasets.names]
+            taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets.names]
         self.clear()
         return taken
 

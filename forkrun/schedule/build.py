@@ -147,8 +147,8 @@ def build_schedule(
     if modules and not problems:
         elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
         n_tried = _find_reads(config, index, conditions, units, modules, versions, elsewhere, types)
-    if wrong := complete_replaced(versions, types, modules):
-        raise ConfigError([*problems, *wrong])
+    if wrong := [] if problems else complete_replaced(versions, types, modules):
+        raise ConfigError(wrong)
     wirings = wirings_of(config, modules, in_cpp)
     variations = Variations(versions, wirings, config.paths)
     builder = _core.ScheduleBuilder(
