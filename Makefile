@@ -15,7 +15,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man clean need
 
 demo: build ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -64,6 +64,9 @@ bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
 
 bench-analysis: build ## a Python analysis with default settings against coffea and uproot; more: BENCH_ARGS="--events 5000000"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/analysis/bench.py $(BENCH_ARGS)
+
+bench-variations: build ## what 20 systematic variations of a column cost, against RDataFrame's Vary and a loop in Python
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/variations/bench.py $(BENCH_ARGS)
 
 bench-output: build ## skims that keep all branches with default settings against compiled RDataFrame; more: BENCH_ARGS="--per-lumi 10 500 50000"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py $(BENCH_ARGS)

@@ -86,8 +86,11 @@ class ScheduleBuilder:
         limit: int = 1,
         instances: Literal["", "shared", "per_block"] = "",
         resources: Sequence[str] = (),
+        sees: Mapping[str, str] = ...,
+        makes: Mapping[str, str] = ...,
     ) -> None:
-        """An empty text: as the module itself has it."""
+        """An empty text: as the module itself has it. `sees`, `makes`: products that the module
+        means by these names, where they are others: versions of a column."""
     def add_python_module(
         self,
         label: str,
@@ -97,6 +100,8 @@ class ScheduleBuilder:
         produces: Mapping[str, str],
         random_name: str = "",
         one_lumi: bool = False,
+        sees: Mapping[str, str] = ...,
+        makes: Mapping[str, str] = ...,
     ) -> None:
         """`module` is called with a `Block`, with `one_lumi` of one lumi each:
         `produce(block) -> Mapping[str, array]`, `filter(block) -> mask`,
@@ -119,6 +124,8 @@ class ScheduleBuilder:
         """Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later."""
     def produced_columns(self) -> list[tuple[str, str]]: ...
     def columns_by_module(self) -> dict[str, list[str]]: ...
+    def products_by_module(self) -> dict[str, tuple[str, list[str], list[str]]]:
+        """Of each module its kind, names of the products that it consumes, and that it makes."""
     def consumed_source_columns(self) -> list[str]: ...
     def compile(self) -> Schedule:
         """Raises ScheduleError with every problem. The builder is empty afterwards."""
@@ -210,6 +217,7 @@ class Block:
     lumi: int
     n_lumis: int
     iov: int
+    file: int  # the number of the input file
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer

@@ -21,6 +21,7 @@ namespace forkrun::bindings {
 namespace {
 
 using Strings = std::vector<std::string>;
+using Names = std::map<std::string, std::string>;
 
 /// A ScheduleBuilder for Python.
 class JobScheduleBuilder {
@@ -33,7 +34,8 @@ class JobScheduleBuilder {
   void add_cpp_module(const std::string& label, const std::string& class_name,
                       const std::map<std::string, ParameterValue>& params,
                       const std::string& concurrency, std::uint32_t limit,
-                      const std::string& instances, const Strings& resources) {
+                      const std::string& instances, const Strings& resources, const Names& sees,
+                      const Names& makes) {
     ConcurrencyOverride instead;
     instead.resources = resources;
     instead.limit = limit;
@@ -43,25 +45,27 @@ class JobScheduleBuilder {
     if (!instances.empty()) {
       instead.instances = named<Instances>({"shared", "per_block"}, "instances", instances);
     }
-    builder_.add_module(
-        {label, Parameters{label, params}, instead}, [&](Construction& construction) {
-          const auto factory = find_module_class(class_name);
-          if (factory == nullptr) {
-            const auto known = registered_module_classes();
-            throw Error("there is no C++ module class \"" + class_name + "\"" +
-                        nearest_name_hint(class_name, known) + "; is its library in job.plugins?");
-          }
-          return factory(construction);
-        });
+    builder_.add_module({label, Parameters{label, params}, instead, {sees, makes}},
+                        [&](Construction& construction) {
+                          const auto factory = find_module_class(class_name);
+                          if (factory == nullptr) {
+                            const auto known = registered_module_classes();
+                            throw Error("there is no C++ module class \"" + class_name + "\"" +
+                                        nearest_name_hint(class_name, known) +
+                                        "; is its library in job.plugins?");
+                          }
+                          return factory(construction);
+                        });
   }
 
   void add_python_module(const std::string& label, const std::string& kind,
                          const py::object& module, const Strings& consumes,
                          const std::map<std::string, std::string>& produces,
-                         const std::string& random_name, bool one_lumi) {
+                         const std::string& random_name, bool one_lumi, const Names& sees,
+                         const Names& makes) {
     const PythonDeclaration declaration{
         kind, consumes, {produces.begin(), produces.end()}, random_name, one_lumi};
-    builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
+    builder_.add_module({label, Parameters{}, {}, {sees, makes}}, [&](Construction& construction) {
       return make_python_module(construction, module, declaration);
     });
   }
@@ -101,6 +105,14 @@ class JobScheduleBuilder {
   }
   [[nodiscard]] std::map<std::string, Strings> columns_by_module() const {
     return builder_.columns_by_module();
+  }
+  [[nodiscard]] std::map<std::string, std::tuple<std::string, Strings, Strings>>
+  products_by_module() const {
+    std::map<std::string, std::tuple<std::string, Strings, Strings>> names;
+    for (const auto& [label, products] : builder_.products_by_module()) {
+      names[label] = {products.kind, products.consumed, products.produced};
+    }
+    return names;
   }
   [[nodiscard]] Strings consumed_source_columns() const {
     return builder_.consumed_source_columns();
@@ -205,10 +217,12 @@ void register_schedule(py::module_& module) {
            py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
            py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
-           py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{})
+           py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{},
+           py::arg("sees") = Names{}, py::arg("makes") = Names{})
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
            py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"),
-           py::arg("random_name") = "", py::arg("one_lumi") = false)
+           py::arg("random_name") = "", py::arg("one_lumi") = false, py::arg("sees") = Names{},
+           py::arg("makes") = Names{})
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
       .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
            py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false)
@@ -216,6 +230,7 @@ void register_schedule(py::module_& module) {
            py::arg("path"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
+      .def("products_by_module", &JobScheduleBuilder::products_by_module)
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
       .def("compile", &JobScheduleBuilder::compile);
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,10 +16,23 @@ from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
 from forkrun.parent.result import Result
 
+Files = str | Path | Sequence[str | Path]
+
+
+def _listed(files: Any) -> list[str]:
+    given = [files] if isinstance(files, str | Path) else list(files)
+    return [str(file) for file in given]
+
+
+def _dataset(name: str, given: Any) -> dict[str, Any]:
+    described = dict(given) if isinstance(given, Mapping) else {"files": given}
+    return {"name": name, **described, "files": _listed(described.get("files", ()))}
+
 
 class Job(JobPath):
-    """An analysis in one Python file. `files`: a path, glob or URL, or several; `sections`: others
-    of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
+    """An analysis in one Python file. `files`: a path, glob or URL, or several; or, by dataset,
+    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}; `sections`: others of the
+    configuration, `threads={"per_child": 2}`. Paths are relative to the current
     directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
 
         job = forkrun.Job("sample.root")
@@ -29,7 +42,7 @@ class Job(JobPath):
 
     def __init__(
         self,
-        files: str | Path | Sequence[str | Path],
+        files: Files | Mapping[str, Files | Mapping[str, Any]],
         *,
         tree: str = "Events",
         name: str = "job",
@@ -37,11 +50,11 @@ class Job(JobPath):
     ) -> None:
         super().__init__(MAIN, {}, [])
         self._paths: dict[str, JobPath] = {MAIN: self}
-        given = [files] if isinstance(files, str | Path) else list(files)
-        self._sections: dict[str, Any] = {
-            "job": {"name": name},
-            "source": {"files": [str(file) for file in given], "tree": tree},
-        }
+        self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
+        if isinstance(files, Mapping):
+            self._sections["datasets"] = [_dataset(*each) for each in files.items()]
+        else:
+            self._sections["source"]["files"] = _listed(files)
         self.configure(**sections)
 
     def configure(self, **sections: Any) -> Self:
@@ -117,5 +130,6 @@ class Job(JobPath):
         return anchor_all({key: value for key, value in raw.items() if value}, Path.cwd())
 
     def __repr__(self) -> str:
-        files = self._sections["source"]["files"]
-        return f"Job({len(files)} files, {len(self._steps)} modules, {len(self._paths)} paths)"
+        datasets = self._sections.get("datasets") or [self._sections["source"]]
+        n_files = sum(len(each["files"]) for each in datasets)
+        return f"Job({n_files} files, {len(self._steps)} modules, {len(self._paths)} paths)"

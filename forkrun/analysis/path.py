@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
 from forkrun.analysis.step import Step
@@ -52,9 +52,40 @@ class JobPath:
             raise ConfigError(f'job.define("{name}", …): what is it? an expression or a function')
         return self._add(Step("producer", name, what, params))
 
+    def redefine(self, name: Any = None, what: Any = None, **params: Any) -> Any:
+        """Replaces a column: all that is added to the job from here on sees the new one, and
+        `NAME@input` is the old one. As `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a
+        decorator of a function with the column's name."""
+        if name is None or callable(name):
+            if name is None:
+                return functools.partial(self.redefine, **params)
+            name, what = name.__name__, name
+        if what is None:
+            raise ConfigError(f'job.redefine("{name}", …): what is it? an expression or a function')
+        label = self._version(f"new_{name}")
+        return self._add(Step("producer", label, what, {**params, "replaces": [name]}))
+
+    def vary(self, column: str | Sequence[str], variation: str, **directions: Any) -> Self:
+        """Systematic variations of a column: vary("Jet_pt", "jes", up="1.02 * Jet_pt",
+        down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
+        event block; of several columns a function that gives a dict. What is added from here on,
+        and depends on them, runs again for each, and histograms get an axis `variation`."""
+        columns = [column] if isinstance(column, str) else list(column)
+        if not directions:
+            raise ConfigError(
+                f'job.vary("{columns[0]}", "{variation}", …): which? up="…", down="…"'
+            )
+        for direction, what in directions.items():
+            name = f"{variation}_{direction}"
+            replaces = {"replaces": columns, "variation": name}
+            self._add(Step("producer", self._version(f"{columns[0]}_{name}"), what, replaces))
+        return self
+
     def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
         """Makes columns: a function of the event block that gives a dict of them, or a class
-        derived from forkrun.Producer. As a decorator with and without `params`."""
+        derived from forkrun.Producer. As a decorator with and without `params`. It may have
+        `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, which it tells apart by
+        `block.variation`."""
         if what is None:
             return functools.partial(self.producer, label=label, **params)
         return self._add(Step("producer", label or _name(what), what, params))
@@ -98,6 +129,11 @@ class JobPath:
         if on_path:
             self._labels.append(step.label)
         return self if isinstance(step.what, str) else step.what
+
+    def _version(self, label: str) -> str:
+        """A label of its own for one of several versions of a column."""
+        labels = [label, *(f"{label}{number}" for number in range(2, len(self._steps) + 3))]
+        return next(each for each in labels if each not in self._steps)
 
     def _numbered(self, kind: str, what: Any) -> str:
         """A name for what has none of its own."""

@@ -13,6 +13,9 @@ from forkrun.analysis.homes import home_of, place_of, program
 from forkrun.errors import ConfigError
 from forkrun.modules.given import Given
 
+_DECLARED = ("consumes", "produces", "replaces", "variations", "variation")
+"""What a function cannot say itself."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -59,7 +62,7 @@ class Step:
         params = dict(self.params)
         if not inspect.isclass(self.what):
             entry["kind"] = self.kind
-            entry |= {key: params.pop(key) for key in ("consumes", "produces") if key in params}
+            entry |= {key: params.pop(key) for key in _DECLARED if key in params}
         if params:
             entry["params"] = params
         if self.axes:

@@ -22,6 +22,7 @@ _FLAGS = {
     "events_per_turn": "forking.events_per_turn",
     "threads": "threads.per_child",
     "executor": "threads.executor",
+    "dataset": "source.datasets",
     "max_events": "source.max_events",
     "skip_events": "source.skip_events",
     "lumi_mask": "source.lumi_mask",
@@ -58,6 +59,9 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
     job.add_argument("--distribution", choices=distributions, help="how children share events")
     job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
     job.add_argument("--executor", choices=executors, help="what runs the tasks of a child")
+    job.add_argument(
+        "--dataset", action="append", metavar="NAME", help="of [[datasets]] this one; repeatable"
+    )
     job.add_argument("--max-events", type=whole_number, metavar="N", help="so many at most")
     job.add_argument("--skip-events", type=whole_number, metavar="N", help="not the first so many")
     job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')

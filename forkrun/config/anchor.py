@@ -38,6 +38,7 @@ _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
     ("source", "files"): anchored,
     ("source", "list"): anchored,
     ("source", "lumi_mask"): anchored,
+    ("datasets", "files"): anchored,
     ("conditions", "file"): anchored,
     ("conditions", "index"): anchored,
     ("conditions", "type"): anchored_type,
@@ -61,6 +62,8 @@ def anchor_all(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _anchor_section(section: str, value: Any, folder: Path) -> Any:
+    if section == "datasets" and isinstance(value, str):
+        return anchored(value, folder)
     if isinstance(value, list):
         return [_anchor_section(section, item, folder) for item in value]
     if isinstance(value, dict):

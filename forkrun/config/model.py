@@ -11,6 +11,7 @@ from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
 from forkrun.config.branches import BranchesRule
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
+from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
 from forkrun.config.section import (
     Count,
     Duration,
@@ -87,6 +88,7 @@ ModuleType = Annotated[
     str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:\w+|expression:[^\x00]+)$")
 ]
 CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
+VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
 
 
@@ -97,6 +99,8 @@ class JobSection(Section):
     """[job]"""
 
     name: Label = "job"
+    luminosity: CrossSection | None = None
+    """In 1/fb: makes the column lumi_weight, luminosity times cross section over sum of weights."""
     seed: Seed = 0
     """Seed of the modules' random numbers."""
     plugins: Texts = ()
@@ -127,6 +131,8 @@ class SourceConfig(Section):
     max_events: Count | None = None
     """Largest number of events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
+    datasets: Texts = ()
+    """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()
     """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
 
@@ -273,6 +279,12 @@ class ModuleConfig(Section):
     """Columns that a function reads; not given: found out with the first events."""
     produces: dict[str, str] | None = None
     """Types of the columns that a function makes; not given: found out."""
+    replaces: Texts = ()
+    """Columns that a function, an expression or a C++ module makes anew for all behind it."""
+    variations: dict[VariationName, Texts] = {}
+    """Of a function: systematic variations and their directions, {"jes": ["up", "down"]}."""
+    variation: VariationName | None = None
+    """The one in which alone a function or an expression replaces its columns: "jes_up"."""
     code: str | None = None
     """Digest of a function that is given by a running program."""
 
@@ -281,7 +293,8 @@ class ModuleConfig(Section):
         is_class = self.type.startswith("cpp:") or (
             self.type.startswith("python:") and self.kind is None
         )
-        of_functions = ("name", "axes", "weight", "consumes", "produces")
+        of_functions = ["name", "axes", "weight", "consumes", "produces", "variations", "variation"]
+        of_functions += [] if self.type.startswith("cpp:") else ["replaces"]
         if is_class and (used := [key for key in of_functions if getattr(self, key)]):
             raise ValueError(
                 f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"
@@ -291,6 +304,20 @@ class ModuleConfig(Section):
             raise ValueError('an expression needs kind = "filter", "producer" or "histogram"')
         if self.kind == "histogram" and not self.axes:
             raise ValueError("a histogram needs axes: [{ bins = 50, low = 0, high = 200 }]")
+        return self
+
+    @model_validator(mode="after")
+    def _is_producer(self) -> Self:
+        makes_anew = self.replaces or self.variations or self.variation
+        if self.kind not in (None, "producer") and makes_anew:
+            raise ValueError("replaces, variations and variation are for producers")
+        if self.variation in ("nominal", "input"):
+            raise ValueError(f'"{self.variation}" is no name of a variation')
+        if self.variation and (self.variations or not self.replaces):
+            raise ValueError(
+                'variation = "jes_up" goes with replaces, and without variations: in this variation'
+                " alone the columns are replaced"
+            )
         return self
 
     @model_validator(mode="after")
@@ -377,6 +404,7 @@ class JobConfig(Section):
     limits: LimitsConfig = LimitsConfig()
     memory: MemoryConfig = MemoryConfig()
     threads: ThreadsConfig = ThreadsConfig()
+    datasets: tuple[DatasetConfig, ...] = ()
     conditions: tuple[ConditionConfig, ...] = ()
     prefetch: PrefetchConfig = PrefetchConfig()
     modules: tuple[ModuleConfig, ...] = ()
@@ -389,4 +417,4 @@ class JobConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _choose_children(cls, raw: Any) -> Any:
-        return with_children(raw) if isinstance(raw, dict) else raw
+        return with_children(with_datasets(raw)) if isinstance(raw, dict) else raw

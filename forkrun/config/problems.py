@@ -27,6 +27,7 @@ _FORMS = {
     "conditions.iovs.until": _BOUND_FORM,
     "iovs.since": _BOUND_FORM,
     "iovs.until": _BOUND_FORM,
+    "modules.variation": 'letters, digits and _, such as "jes_up"',
     "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
 }
 _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
+from forkrun.config.datasets import read_fileset
 from forkrun.config.model import JobConfig
 from forkrun.config.module_labels import with_labels
 from forkrun.config.problems import dotted, reference_problems, schema_problems
@@ -67,6 +68,8 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
     except ValueError as error:
         raise ConfigError(f"{file}: {error}") from None
     raw = with_labels(raw)
+    if isinstance(raw.get("datasets"), str):
+        raw["datasets"] = read_fileset(raw["datasets"])
     problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:

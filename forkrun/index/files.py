@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def find_files(source: SourceConfig) -> tuple[list[str], list[str]]:
     files = [file for pattern in patterns for file in _expand(pattern, problems)]
     problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
     return files, problems
+
+
+def expand(patterns: Iterable[str]) -> list[str]:
+    """Paths and URLs of the files that are there."""
+    return [file for pattern in patterns for file in _expand(pattern, [])]
 
 
 def _listed(path: Path) -> list[str]:

@@ -15,9 +15,11 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, or
-    `{"error": message}`."""
+    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for a sum
+    `{"sum": number}`, or `{"error": message}`."""
     try:
+        if "sum_of" in request:
+            return {"sum": total(request)}
         if "events" in request:
             return {"found": find(request)}
         return {"index": _core.index_tree(**request)}
@@ -25,6 +27,24 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": "more memory is needed than a helper may have; is the file damaged?"}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
+
+
+def total(request: dict[str, Any]) -> float | None:
+    """Sum of a column over all entries of a tree; None if there is no such tree or column."""
+    import numpy as np
+
+    path, tree = request["path"], request["tree"]
+    try:
+        index = _core.index_tree(path, tree, "", "", "")
+    except Exception as error:
+        if "no tree" in str(error):
+            return None
+        raise
+    names = [name for name, *_ in index["branches"] if name in request["sum_of"]]
+    if not names:
+        return None
+    columns = _core.read_columns(path, tree, names[:1], 0, index["n_entries"])
+    return float(np.sum(np.asarray(columns[names[0]], dtype=np.float64)))
 
 
 def find(request: dict[str, Any]) -> list[list[int]]:

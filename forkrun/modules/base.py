@@ -15,21 +15,26 @@ from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.columns import jagged_array
+from forkrun.modules.datasets import Dataset, Datasets
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
-from forkrun.modules.returned import columns_of, mask_of, taken
+from forkrun.modules.returned import check_replaced, columns_of, mask_of, taken
 from forkrun.rundir.accumulators import Total, add, total_of
 from forkrun.rundir.histogram_sums import check_names
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     import hist
 
+    from forkrun.modules.by_dataset import HistogramsByDataset
     from forkrun.modules.histograms import BookedHistogram
+    from forkrun.rundir.histogram_sums import HistogramSums
 
 T = TypeVar("T")
 H = TypeVar("H", bound="hist.BaseHist")
 Kind = Literal["producer", "filter", "analyzer"]
+NOMINAL = "nominal"
+"""No systematic variation."""
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
 
@@ -43,8 +48,8 @@ class LumiRange(NamedTuple):
 
 
 class EventBlock:
-    """Consecutive events of one IOV. `block["Muon_pt"]` is a column that the module consumes: a
-    NumPy array (n_events,) or, where events have any number of values, an Awkward Array
+    """Consecutive events of one IOV and one file. `block["Muon_pt"]` is a column that the module
+    consumes: a NumPy array (n_events,) or, where events have any number of values, an Awkward Array
     (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
     they are held. Columns can only be asked for while the module is called. `block.Muon`: the
     objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
@@ -63,6 +68,10 @@ class EventBlock:
         self._columns: dict[str, Column] = {}
         self._selected: SelectedEvents | None = None
         self._random: BlockRandom | None = None
+        self.dataset: Dataset | None = None
+        """The one of [[datasets]] that all events belong to."""
+        self.variation = NOMINAL
+        """Of the call: "nominal", or a systematic variation such as "jes_up"."""
 
     def __len__(self) -> int:
         return self._core.n_events
@@ -194,6 +203,7 @@ class SelectedEvents:
         self.mask = block.mask
         self._is_all = bool(self.mask.all())
         self.conditions = block.conditions
+        self.variation, self.dataset = block.variation, block.dataset
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
@@ -236,6 +246,13 @@ class Producer(Module):
     events."""
 
     produces: Mapping[str, str] | None = None
+    replaces: Sequence[str] = ()
+    """Columns that it makes anew: modules behind it see these, and `NAME@input` the old ones."""
+    variations: Mapping[str, Sequence[str]] = {}
+    """Systematic variations, {"jes": ("up", "down")}: it is called again for each, and what depends
+    on it; `block.variation` is then "jes_up" or "jes_down"."""
+    only_variation: str = ""
+    """It makes its columns in this variation alone."""
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
@@ -318,6 +335,12 @@ class PythonModule:
         self.consumes = list(module.consumes or ())
         self.produces = dict(produces or {})
         self.columns: Reader = ModuleColumns.of_names(self.consumes)
+        self.replaces = list(module.replaces) if isinstance(module, Producer) else []
+        self.variations = variations_of(module)
+        self.only_variation = module.only_variation if isinstance(module, Producer) else ""
+        self.variation = self.only_variation or NOMINAL
+        self.datasets: Datasets | None = None
+        self._by_dataset: HistogramsByDataset | None = None
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
 
@@ -342,6 +365,9 @@ class PythonModule:
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
         events = EventBlock(block, self.columns, self._conditions)
+        events.variation = self.variation
+        if self.datasets:
+            events.dataset = self.datasets.datasets[self.datasets.number(block.file)]
         try:
             return method(events)
         except Exception as error:
@@ -372,16 +398,20 @@ class PythonModule:
     def names(self) -> set[str]:
         """Names and texts in the code of its methods, or in its expression, and in what it has."""
         own = getattr(self.module, "function", None)
+        weight = getattr(self.module, "weight", None)
         kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != __name__]
         members = [member for kind in kinds for member in vars(kind).values()]
-        methods = [own] if own else [member for member in members if callable(member)]
+        methods = [own, weight] if own else [member for member in members if callable(member)]
         texts = texts_in([*vars(self.module).values(), *(() if own else members)])
         return {name for method in methods for name in names_in(method)}.union(texts)
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
         columns = self._call(self.module.produce, block)
-        return taken(self.module.produce, columns_of, columns, self.produces, block.n_events)
+        made = taken(self.module.produce, columns_of, columns, self.produces, block.n_events)
+        for name in self.replaces:
+            taken(self.module.produce, check_replaced, name, block.column(name), made[name])
+        return made
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
@@ -390,11 +420,27 @@ class PythonModule:
 
     def analyze(self, block: _core.Block) -> None:
         assert isinstance(self.module, Analyzer)
+        if self._by_dataset and self.datasets:
+            self._by_dataset.enter(self.datasets.number(block.file))
         self._call(self.module.analyze, block)
 
     def histograms(self) -> dict[str, BookedHistogram]:
         booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
         return booked
+
+    def keep_apart(self, label: str, datasets: Datasets | None, n_more: int) -> None:
+        """Gives histograms an axis of datasets. `n_more`: of axes that come behind it."""
+        self.datasets = datasets
+        if datasets and (booked := self.histograms()):
+            from forkrun.modules.by_dataset import HistogramsByDataset
+
+            self._by_dataset = HistogramsByDataset(label, datasets, booked, n_more)
+
+    def take_histograms(self, label: str) -> list[tuple[str, HistogramSums]]:
+        """Name and sums of each as filled so far."""
+        if self._by_dataset:
+            return self._by_dataset.take()
+        return [(name, each.take(label)) for name, each in self.histograms().items()]
 
     def take_accumulated(self) -> dict[str, Total]:
         """What was accumulated since this was last asked."""
@@ -404,8 +450,16 @@ class PythonModule:
     def clear(self) -> None:
         """Empties all histograms and accumulators."""
         self.take_accumulated()
+        if self._by_dataset:
+            self._by_dataset.clear()
         for histogram in self.histograms().values():
             histogram.clear()
+
+
+def variations_of(module: Module) -> list[str]:
+    """Names of the systematic variations of a producer: "jes_up"."""
+    declared = module.variations if isinstance(module, Producer) else {}
+    return [f"{name}_{direction}" for name, all_of in declared.items() for direction in all_of]
 
 
 def _as_array(column: Any) -> Column:

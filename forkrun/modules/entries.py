@@ -10,7 +10,7 @@ from forkrun.base.user_code import bind_parameters, in_user_code
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config import ModuleConfig
 from forkrun.errors import ConfigError
-from forkrun.modules.base import PythonModule
+from forkrun.modules.base import Producer, PythonModule
 from forkrun.modules.expressions import Expression
 from forkrun.modules.functions import make_module
 from forkrun.modules.given import Given, find_given, is_given
@@ -65,4 +65,7 @@ def _of_function(
     module.consumes = entry.consumes
     if entry.produces is not None:
         module.produces = entry.produces  # type: ignore[attr-defined]
+    if isinstance(module, Producer):
+        module.replaces, module.variations = entry.replaces, entry.variations
+        module.only_variation = entry.variation or ""
     return PythonModule(module)

@@ -16,9 +16,11 @@ import awkward as ak
 import numpy as np
 
 from forkrun.base.nearest import suggestion
-from forkrun.modules.objects.collections import NoSuchNameError
+from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
 _OPERATORS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "), (r"::|;", None))
+_AT_INPUT = "__at_input"
+"""Instead of "@input", which is an operator of Python's with a precedence of its own."""
 _NODES = (
     ast.Expression, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute,
     ast.Subscript, ast.Slice, ast.Tuple, ast.IfExp, ast.Name, ast.Load, ast.Constant, ast.keyword,
@@ -88,7 +90,9 @@ class _Names(Mapping[str, Any]):
         if name in FUNCTIONS or name in _CONSTANTS:
             return FUNCTIONS[name] if name in FUNCTIONS else _CONSTANTS[name]
         try:
-            return getattr(self._block, name)
+            return self._block[name] if "@" in name else getattr(self._block, name)
+        except NoSuchColumnError as error:  # a KeyError, of which Python makes a NameError here
+            raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
             hint = close if "did you mean" in close and "did you mean" not in str(error) else ""
@@ -102,7 +106,7 @@ class _Names(Mapping[str, Any]):
 
 
 def _compile(text: str) -> CodeType:
-    python = text
+    python = re.sub(r"(\w)@input\b", rf"\1{_AT_INPUT}", text)
     for pattern, instead in _OPERATORS:
         if instead is None and re.search(pattern, python):
             raise ValueError(f"{text!r}: `::` and `;` have no place in an expression")
@@ -123,12 +127,19 @@ def _check(node: ast.AST, text: str) -> None:
     name = getattr(node, "id", getattr(node, "attr", ""))
     if name.startswith("_"):
         raise ValueError(f"{text!r}: {name!r} has no place in an expression")
+    if isinstance(node, ast.MatMult):
+        raise ValueError(f"{text!r}: `@` stands for a column before it was replaced: Jet_pt@input")
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float):
         raise ValueError(f"{text!r}: {node.value!r} is neither a number nor a column")
 
 
 class _ByEvent(ast.NodeTransformer):
-    """`a and b`, `not a` and `low < a < high` of arrays."""
+    """`a and b`, `not a` and `low < a < high` of arrays; `column@input`."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id.endswith(_AT_INPUT):
+            return ast.Name(f"{node.id.removesuffix(_AT_INPUT)}@input", ast.Load())
+        return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)

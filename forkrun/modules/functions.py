@@ -27,14 +27,17 @@ class FunctionFilter(Filter):
 
 
 class FunctionProducer(Producer):
-    """`function(block, **params)`: a dict of columns, or the one column that has its label."""
+    """`function(block, **params)`: a dict of columns, or the one column that it replaces, or that
+    has its label."""
 
     def __init__(self, function: Function, params: Mapping[str, Any], label: str) -> None:
         self.function, self.params, self.label = function, params, label
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         made = self.function(block, **self.params)
-        return made if isinstance(made, Mapping) else {self.label: made}
+        if isinstance(made, Mapping):
+            return made
+        return {self.replaces[0] if len(self.replaces) == 1 else self.label: made}
 
 
 class FunctionAnalyzer(Analyzer):

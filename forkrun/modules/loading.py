@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,14 @@ from forkrun.base.user_code import (
 )
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
-from forkrun.modules.base import KINDS, METHODS, Module, PythonModule
+from forkrun.modules.base import (
+    KINDS,
+    METHODS,
+    Module,
+    Producer,
+    PythonModule,
+    variations_of,
+)
 
 
 def load_module(
@@ -69,6 +77,19 @@ def _check_declarations(module: Module, where: str) -> None:
     produces = getattr(module, "produces", None)
     if produces is not None and not isinstance(produces, Mapping):
         raise ConfigError(f'{where}: `produces` is a dict like {{"Dimuon_mass": "float32"}}')
+    if isinstance(module, Producer):
+        _check_versions(module, where)
+
+
+def _check_versions(module: Producer, where: str) -> None:
+    if isinstance(module.replaces, str):
+        name = module.replaces
+        raise ConfigError(f"{where}: `replaces` is the text {name!r}; write ({name!r},)")
+    given: Any = module.variations
+    is_good = isinstance(given, Mapping) and not any(isinstance(v, str) for v in given.values())
+    if not is_good or not all(re.fullmatch(r"\w+", name) for name in variations_of(module)):
+        form = '{"jes": ("up", "down")}, of letters, digits and _'
+        raise ConfigError(f"{where}: `variations` is a dict like {form}")
 
 
 def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -88,6 +88,23 @@ def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dic
     return {name: _column(name, produces[name], returned[name], n_events) for name in produces}
 
 
+def check_replaced(name: str, before: Any, made: Any) -> None:
+    """Raises TypeError if a column has another form than the one that it replaces."""
+    if isinstance(before, tuple) != isinstance(made, tuple):
+        kinds = ("a list", "one value") if isinstance(before, tuple) else ("one value", "a list")
+        raise TypeError(f'column "{name}" has {kinds[0]} per event: it is replaced by such, not'
+                        f" by {kinds[1]} per event")  # fmt: skip
+    if not isinstance(before, tuple):
+        return
+    old, new = np.diff(before[0]), np.diff(made[0])
+    if not np.array_equal(old, new):
+        event = int(np.flatnonzero(old != new)[0])
+        raise TypeError(
+            f'column "{name}": event {event} of the block has {old[event]} values, and was to be'
+            f" replaced by {new[event]}; replace each value, or make a column of another name"
+        )
+
+
 def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
     """Values, or (offsets, values) for a jagged column."""
     where = f'column "{name}"'

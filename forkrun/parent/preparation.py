@@ -19,6 +19,7 @@ from forkrun.index import (
     input_files,
     only_events,
 )
+from forkrun.index.datasets import data_files
 from forkrun.index.digests import input_digests
 from forkrun.index.ranges import Flags
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
@@ -153,7 +154,7 @@ class JobInput:
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
         """The job's input, with its lumi mask."""
-        return cls(index, LumiRanges.of(index), mask_of(config))
+        return cls(index, LumiRanges.of(index), mask_of(config, index))
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
@@ -166,6 +167,10 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
     return plan_selected(config, select_events(config, given.ranges, given.mask), given.index)
 
 
-def mask_of(config: JobConfig) -> LumiMask | None:
-    """The job's lumi mask."""
-    return read_lumi_mask(config.source.lumi_mask) if config.source.lumi_mask else None
+def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
+    """The job's lumi mask; of datasets it holds for data."""
+    if not config.source.lumi_mask:
+        return None
+    files = data_files(config, [file.path for file in index])
+    mask = read_lumi_mask(config.source.lumi_mask)
+    return mask if files is None else replace(mask, files=tuple(files))

@@ -23,9 +23,11 @@ _MOST_DIGITS = 20
 
 @dataclass(frozen=True)
 class LumiMask:
-    """`ranges`: run → sorted, disjoint [first lumi, last lumi], both included."""
+    """`ranges`: run → sorted, disjoint [first lumi, last lumi], both included. `files`: numbers of
+    the files for which it holds; None: all."""
 
     ranges: Mapping[int, tuple[tuple[int, int], ...]]
+    files: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, runs: Mapping[int, Sequence[Sequence[int]]]) -> LumiMask:
@@ -53,7 +55,12 @@ class LumiMask:
 
 def within(mask: LumiMask | None, ranges: LumiRanges) -> LumiRanges:
     """Ranges that the mask accepts; all if there is none."""
-    return ranges.where(mask.accepts(ranges.run, ranges.lumi)) if mask else ranges
+    if not mask:
+        return ranges
+    good = mask.accepts(ranges.run, ranges.lumi)
+    if mask.files is not None:
+        good |= ~np.isin(ranges.file, mask.files)
+    return ranges.where(good)
 
 
 def _key(run: npt.ArrayLike, lumi: npt.ArrayLike) -> Keys:

@@ -237,20 +237,25 @@ class HistogramSums:
         if len(self.axes) != len(other.axes):
             raise ValueError("they do not have the same number of axes")
         if self.axes != other.axes:
-            axes = tuple(_joined(*pair) for pair in zip(self.axes, other.axes, strict=True))
-            self._spread_to(axes)
+            self.cover(other)
             other = other.copy()
-            other._spread_to(axes)
+            other.spread_to(self.axes)
         self.exact.merge(other.exact)
+
+    def cover(self, other: HistogramSums) -> None:
+        """Gives axes that grow the bins that the other has, too. Raises ValueError if other axes
+        differ."""
+        self.spread_to(tuple(_joined(*pair) for pair in zip(self.axes, other.axes, strict=True)))
 
     def in_order(self) -> HistogramSums:
         """The sums with categories in the order of the file: those that were declared, then those
         that fills have added, sorted; so it does not depend on which child saw which first."""
         result = self.copy()
-        result._spread_to(tuple(_sorted(axis) for axis in self.axes))
+        result.spread_to(tuple(_sorted(axis) for axis in self.axes))
         return result
 
-    def _spread_to(self, axes: tuple[HistogramAxis, ...]) -> None:
+    def spread_to(self, axes: tuple[HistogramAxis, ...]) -> None:
+        """Moves the sums to axes that have all of its own bins."""
         if axes == self.axes:
             return
         _, *extents = shape_of(self.storage, axes)

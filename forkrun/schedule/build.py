@@ -15,25 +15,37 @@ from forkrun.conditions import Conditions
 from forkrun.config import (
     Executor,
     JobConfig,
-    ModuleConfig,
     SourceConfig,
     ThreadsConfig,
 )
 from forkrun.errors import ConfigError, InputError, JobError
-from forkrun.fork.steps import StepsInARow, step
+from forkrun.fork.steps import step
 from forkrun.index import FileIndex
 from forkrun.merge.histograms import Named, histograms_of_core, sums_of_core
 from forkrun.plan import Units
 from forkrun.rundir.accumulators import Total
 from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
-from forkrun.schedule.branches import (
-    disagreements,
-)
+from forkrun.schedule.branches import disagreements
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
+from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.job_modules import (
+    add_modules,
+    columns_by_module,
+    complete_replaced,
+    cpp_wirings,
+    is_cpp,
+    load_modules,
+    variations_of_analyzers,
+    versions_of,
+    wirings_of,
+)
 from forkrun.schedule.outputs import add_output
 from forkrun.schedule.page_watch import WatchedProcessor
+from forkrun.schedule.variations import Variations
+from forkrun.schedule.varied_histograms import with_variations
+from forkrun.schedule.versions import Versions, is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings
 
 if TYPE_CHECKING:
@@ -44,8 +56,8 @@ if TYPE_CHECKING:
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `warnings`: what is hardly meant; `watch`: finds out which pages become private in
-    children."""
+    holds; `varied`: variations of analyzers that run again for them; `warnings`: what is hardly
+    meant; `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -55,6 +67,7 @@ class JobSchedule:
     outputs: Mapping[str, OutputContent]
     columns_of: Mapping[str, Sequence[str]]
     cutflow: Cutflow
+    varied: Mapping[str, Sequence[str]]
     warnings: Sequence[str] = ()
     watch: _core.PageWatch | None = None
 
@@ -82,9 +95,9 @@ class JobSchedule:
         """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
         taken = histograms_of_core(self.core)
         for label, module in self.modules.items():
-            taken += [(label, name, h.take(label)) for name, h in module.histograms().items()]
+            taken += [(label, name, sums) for name, sums in module.take_histograms(label)]
         self.clear_histograms()
-        return taken
+        return with_variations(taken, self.varied)
 
     def take_accumulated(self) -> dict[str, dict[str, Total]]:
         """What analyzers in Python have accumulated, by label and name; then nothing is."""
@@ -114,33 +127,56 @@ def build_schedule(
     what those read that do not declare it, with the first of `units`. Raises ConfigError with every
     problem; InputError if files disagree about branches that are used."""
     branches = InputBranches.of(index, config.source.branches)
-    columns = branches.columns
-    builder = _core.ScheduleBuilder(columns, config.job.seed, conditions.core)
+    types = dict(branches.columns)
     problems = _load_plugins(config)
-    modules, module_problems = _load_modules(config, conditions)
+    modules, module_problems = load_modules(config, conditions)
     problems += module_problems
+    datasets = find_datasets(config, [file.path for file in index])
+    for module in modules.values():
+        module.datasets = datasets
+    versions = versions_of(config, modules)
+    is_needed = versions.is_needed or not all(m.is_declared for m in modules.values())
+    in_cpp = cpp_wirings(config, types, conditions) if is_needed else {}
     n_tried = None
     if modules and not problems:
-        n_tried = _find_reads(config, index, conditions, units, modules, branches)
-    problems += _add_modules(builder, config, modules)
-    failed = {m.label for m in config.modules if not m.type.startswith("cpp:")} - modules.keys()
+        elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
+        n_tried = _find_reads(
+            config, index, conditions, units, modules, versions, elsewhere, branches
+        )
+    if wrong := [] if problems else complete_replaced(versions, types, modules):
+        raise ConfigError(wrong)
+    wirings = wirings_of(config, modules, in_cpp)
+    variations = Variations(versions, wirings, config.paths)
+    builder = _core.ScheduleBuilder(
+        [(versions.first(name), kind) for name, kind in types.items()],
+        config.job.seed,
+        conditions.core,
+    )
+    varied = variations_of_analyzers(variations, wirings)
+    added = add_modules(builder, config, conditions, modules, variations)
+    problems += added.problems
+    failed = {entry.label for entry in config.modules if not is_cpp(entry)} - modules.keys()
     weight = config.monitoring.cutflow_weight
-    wrong_weight = weight_problems(weight, dict([*columns, *builder.produced_columns()]))
+    produced = {n: kind for n, kind in builder.produced_columns() if is_plain(n)}
+    known = {**types, **produced}
+    wrong_weight = weight_problems(weight, known)
     problems += wrong_weight
     cutflow = add_paths(builder, config, modules, failed, "" if wrong_weight else weight)
-    by_module = builder.columns_by_module()
-    columns_of = {m.label: by_module[m.label] for m in config.modules if m.label in by_module}
+    for path, labels in variations.varied_paths().items():
+        builder.add_path(path, labels)
     outputs = {}
+    of_input = branches.without(versions.replaced)
     for output in config.outputs:
         outputs[output.label], output_problems = add_output(
-            builder, output, branches, config.source, list(config.paths)
+            builder, output, of_input, produced, config.source, list(config.paths)
         )
         problems += output_problems
+    for label, module in added.modules.items():
+        module.keep_apart(label, datasets, int(plain_name(label) in varied))
     if modules:
-        _describe_columns(
-            config, modules, {**dict(columns), **dict(builder.produced_columns())}, n_tried
-        )
-    consumed = builder.consumed_source_columns()
+        _describe_columns(config, [*added.modules.values(), *added.again], known, n_tried)
+    columns_of = columns_by_module(builder, config)
+    consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     core = _compile(builder, problems, branches)
     _check_histograms(core)
     kept_branches = {name for content in outputs.values() for name in content.branches}
@@ -148,8 +184,9 @@ def build_schedule(
     source = _source(config.source, index, branches)
     warnings = find_warnings(Described(config, modules, columns_of, outputs, branches.branches))
     return JobSchedule(
-        core, source, modules, consumed, conditions, outputs, columns_of, cutflow, warnings
-    )
+        core, source, added.modules, consumed, conditions, outputs, columns_of, cutflow,
+        varied, warnings,
+    )  # fmt: skip
 
 
 def _compile(
@@ -201,63 +238,22 @@ def plugin_path(plugin: str) -> str:
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin
 
 
-def _load_modules(
-    config: JobConfig, conditions: Conditions
-) -> tuple[dict[str, PythonModule], list[str]]:
-    """Modules that are none in C++, by label, and what is wrong with others."""
-    modules: dict[str, PythonModule] = {}
-    problems: list[str] = []
-    for entry in config.modules:
-        if entry.type.startswith("cpp:"):
-            continue
-        with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
-            from forkrun.modules.entries import load_entry
-
-        try:
-            with step(f'module "{entry.label}" was constructed'):
-                modules[entry.label] = load_entry(entry, conditions)
-        except ConfigError as error:
-            problems += error.problems
-    return modules, problems
-
-
-def _add_modules(
-    builder: _core.ScheduleBuilder, config: JobConfig, modules: Mapping[str, PythonModule]
-) -> list[str]:
-    """Adds all modules in their order. Gives what is wrong with those in C++."""
-    problems: list[str] = []
-    steps = StepsInARow()
-    for entry in config.modules:
-        if entry.type.startswith("cpp:"):
-            problems += _add_cpp_module(builder, entry)
-            steps.end(f'module "{entry.label}" was constructed')
-        elif module := modules.get(entry.label):
-            builder.add_python_module(
-                entry.label, module.kind, module, module.consumes, module.produces,
-                module.random_name, module.one_lumi,
-            )  # fmt: skip
-    return problems
-
-
 def _find_reads(
     config: JobConfig,
     index: Sequence[FileIndex],
     conditions: Conditions,
     units: Units,
     modules: Mapping[str, PythonModule],
+    versions: Versions,
+    elsewhere: Sequence[str],
     branches: InputBranches,
 ) -> int | None:
     """Completes modules that do not declare what they read; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
         return None
-    types = dict(branches.columns)
     from forkrun.schedule.find_reads import find_reads
     from forkrun.schedule.first_events import FirstEvents, first_events
 
-    in_cpp = _core.ScheduleBuilder(list(types.items()), config.job.seed, conditions.core)
-    for entry in config.modules:
-        if entry.type.startswith("cpp:"):
-            _add_cpp_module(in_cpp, entry)
     of_unit = conditions.table.of_unit
     n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
     one_lumi = any(module.wants_one_lumi for module in modules.values())
@@ -266,16 +262,16 @@ def _find_reads(
         events = first_events(config.source, index, branches, units, n_same_iov, n_most, one_lumi)
         return events, int(of_unit[0]) if len(of_unit) else 0
 
-    elsewhere = [name for name, _ in in_cpp.produced_columns()]
     try:
-        return find_reads(config, modules, elsewhere, types, first_of)
+        types = dict(branches.columns)
+        return find_reads(config, modules, elsewhere, versions, types, first_of)
     except ConfigError as error:
         raise ConfigError(branches.explained(error.problems)) from None
 
 
 def _describe_columns(
     config: JobConfig,
-    modules: Mapping[str, PythonModule],
+    modules: Iterable[PythonModule],
     types: Mapping[str, str],
     n_tried: int | None,
 ) -> None:
@@ -284,32 +280,13 @@ def _describe_columns(
     from forkrun.modules.objects.reading import ModuleColumns
 
     known = Columns(types, NamingRule.of(config.source))
-    for module in modules.values():
+    for module in modules:
         is_found = module.module.consumes is None
         tried = n_tried if is_found else None
         columns = ModuleColumns(known, frozenset(module.consumes), tried)
         with step("vector was imported"), importing():
             columns.load_vectors(None if is_found else module.names())
         module.columns = columns
-
-
-def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig) -> list[str]:
-    limit = entry.concurrency if isinstance(entry.concurrency, int) else None
-    word = entry.concurrency if isinstance(entry.concurrency, str) else ""
-    try:
-        builder.add_cpp_module(
-            entry.label,
-            entry.type.removeprefix("cpp:"),
-            entry.params,
-            "limited" if limit else word,
-            limit or 1,
-            entry.instances or "",
-            entry.resources,
-        )
-    except TypeError:
-        kinds = "true or false, numbers, strings and lists of one of them"
-        return [f'module "{entry.label}": parameters of C++ modules are {kinds}']
-    return []
 
 
 def _check_files(index: Sequence[FileIndex], used: Iterable[str], branches: InputBranches) -> None:

@@ -17,6 +17,7 @@ from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
+from forkrun.schedule.versions import Versions
 
 _N_EVENTS = (1_000, 32_000)
 """More, where filters leave none of the first ones for a module behind them."""
@@ -34,13 +35,14 @@ def find_reads(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
+    versions: Versions,
     types: Mapping[str, str],
     first_of: FirstOf,
 ) -> int | None:
     """Completes modules that do not declare what they read. `elsewhere`: columns of C++ modules;
-    `types`: of the input's columns. Gives the number of events that were needed, None if nothing
-    had to be found out. Raises ModuleError if a module fails with them, ConfigError if it asks for
-    a column that there is not."""
+    `versions`: of columns; `types`: of the input's columns. Gives the number of events that were
+    needed, None if nothing had to be found out. Raises ModuleError if a module fails with them,
+    ConfigError if it asks for a column that there is not."""
     _leave_out(modules, types)
     if all(module.is_declared for module in modules.values()):
         return None
@@ -49,7 +51,7 @@ def find_reads(
     for n_most in _N_EVENTS:
         events, iov = first_of(n_most)
         n = len(events)
-        found |= _try(config, modules, elsewhere, events, iov)
+        found |= _try(config, modules, elsewhere, versions, events, iov)
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or events.is_all:
             break
@@ -74,11 +76,12 @@ def _try(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
+    versions: Versions,
     events: FirstEvents,
     iov: int,
 ) -> dict[str, Finding]:
     can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
-    work = partial(_work, config, modules, elsewhere, events, iov, can_fork)
+    work = partial(_work, config, modules, elsewhere, versions, events, iov, can_fork)
     said: list[Any] = []
     if can_fork:
         said, _ = run_aside(work, _LIMIT_S)
@@ -102,6 +105,7 @@ def _work(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
+    versions: Versions,
     events: FirstEvents,
     iov: int,
     with_callbacks: bool,
@@ -111,7 +115,7 @@ def _work(
         _begin(modules, events)
     rule = NamingRule.of(config.source)
     trial = Trial(
-        modules, config.paths, elsewhere, rule, events, iov,
+        modules, config.paths, elsewhere, versions, rule, events, iov,
         lambda found: say(asdict(found)), with_callbacks,
     )  # fmt: skip
     try:

@@ -4,8 +4,8 @@ trigger menus. Pure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -46,6 +46,11 @@ class InputBranches:
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of those that can be read."""
         return [(b.name, b.type) for b in self.branches.values() if b.readable]
+
+    def without(self, names: Collection[str]) -> InputBranches:
+        """All others."""
+        others = {name: branch for name, branch in self.branches.items() if name not in names}
+        return replace(self, branches=others)
 
     def filled_columns(self, kept: Iterable[str]) -> list[tuple[str, str]]:
         """Of the kept ones those that files may lack: an output has them as new columns, with

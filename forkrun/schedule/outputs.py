@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from forkrun import _core
 from forkrun.config import OutputConfig, OutputMode, SourceConfig
@@ -19,13 +19,13 @@ def add_output(
     builder: _core.ScheduleBuilder,
     output: OutputConfig,
     of_input: InputBranches,
+    produced: Mapping[str, str],
     source: SourceConfig,
     paths: Sequence[str],
 ) -> tuple[OutputContent, list[str]]:
-    """Adds an output to the schedule. `paths`: of the job. Gives what it holds, and what is wrong
-    with it."""
+    """Adds an output to the schedule. `produced`: types of the columns of modules; `paths`: of the
+    job. Gives what it holds, and what is wrong with it."""
     ids = (source.run_branch, source.lumi_branch, source.event_branch)
-    produced = dict(builder.produced_columns())
     branches = of_input.branches
     decisions = [(f"{_DECISION}{path}", "bool") for path in paths if output.decisions]
     new_names = [*produced, *dict(decisions)]

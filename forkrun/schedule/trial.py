@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import awkward as ak
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
-from forkrun.modules.base import METHODS, MODULE_CALLBACKS, Producer, PythonModule
+from forkrun.modules.base import METHODS, MODULE_CALLBACKS, NOMINAL, Producer, PythonModule
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,
@@ -22,6 +23,7 @@ from forkrun.modules.objects.collections import (
 from forkrun.modules.returned import columns_of, dict_of, taken
 from forkrun.schedule.first_events import FirstEvents, Plain
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock
+from forkrun.schedule.versions import Versions, plain_name
 
 Flags = npt.NDArray[np.bool_]
 _TYPES = {
@@ -45,14 +47,15 @@ class Finding:
 
 class Trial:
     """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
-    `elsewhere`: columns of modules in C++, which are not called; `say` is told what is found;
-    `with_callbacks`: those before the first block have been called."""
+    `elsewhere`: columns of modules in C++, which are not called; `versions`: of columns; `say` is
+    told what is found; `with_callbacks`: those before the first block have been called."""
 
     def __init__(
         self,
         modules: Mapping[str, PythonModule],
         paths: Mapping[str, Sequence[str]],
         elsewhere: Iterable[str],
+        versions: Versions,
         rule: NamingRule,
         events: FirstEvents,
         iov: int,
@@ -60,10 +63,14 @@ class Trial:
         with_callbacks: bool,
     ) -> None:
         self._modules, self._paths, self._rule = modules, paths, rule
-        self._elsewhere = set(elsewhere)
+        self._elsewhere, self._versions = set(elsewhere), versions
         self._events, self._iov, self._say = events, iov, say
         self._columns: dict[str, Plain] = {}
-        self._maker = {n: label for label, m in modules.items() for n in m.produces}
+        self._maker = {
+            versions.made(label, name): label
+            for label, m in modules.items()
+            for name in (*m.produces, *m.replaces)
+        }
         self._types = {**events.types}
         for module in modules.values():
             self._types |= module.produces
@@ -111,18 +118,21 @@ class Trial:
     def _call(self, label: str, mask: Flags, is_exact: bool = True) -> Any:
         """What the module gives; None if it fails with events that it might not get."""
         module = self._modules[label]
-        block = TrialBlock(self._events, self._column, mask, self._iov)
+        block = TrialBlock(self._events, partial(self._seen, label), mask, self._iov)
         reader = NotingColumns(self._known, block)
         before, module.columns = module.columns, reader
         try:
             answer = module.call(METHODS[module.kind], block)
-            produces = self._produces(module, answer) if module.kind == "producer" else None
+            produces = self._produces(label, answer) if module.kind == "producer" else None
+            for variation in module.variations if not module.is_declared else ():
+                module.variation = variation
+                module.call(METHODS[module.kind], block)
         except Exception as error:
             if is_exact and len(self._events) and not self._lacks_callbacks(module):
                 self._fail(label, error)
             return None
         finally:
-            module.columns = before
+            module.columns, module.variation = before, module.only_variation or NOMINAL
         if not module.is_declared:
             self._say(Finding(label, reader.touched(), produces))
         return answer
@@ -138,15 +148,28 @@ class Trial:
         self._say(Finding(label, error=text + lines_in_user_code(error), is_name=is_name))
         raise TrialFailed
 
-    def _produces(self, module: PythonModule, answer: Any) -> dict[str, str]:
+    def _produces(self, label: str, answer: Any) -> dict[str, str]:
+        module = self._modules[label]
         assert isinstance(module.module, Producer)
         given = taken(module.module.produce, dict_of, answer, module.produces)
-        types = module.produces or {n: column_type(n, values) for n, values in given.items()}
+        types = module.produces or {n: self._type(module, n, given[n]) for n in given}
         module.produces = dict(types)
-        self._columns |= taken(module.module.produce, columns_of, given, types, len(self._events))
+        made = taken(module.module.produce, columns_of, given, types, len(self._events))
+        for name, column in made.items():
+            self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
         self._types |= types
         self._known = Columns(self._types, self._rule)
         return dict(types)
+
+    def _type(self, module: PythonModule, name: str, values: Any) -> str:
+        """A column keeps its type when it is replaced."""
+        if name in module.replaces and name in self._types:
+            return self._types[name]
+        return column_type(name, values)
+
+    def _seen(self, label: str, name: str) -> Plain:
+        """What the module means by this name."""
+        return self._column(self._versions.seen(label, name).nominal.product)
 
     def _make(self, label: str) -> None:
         if label not in self._called:
@@ -158,20 +181,29 @@ class Trial:
             self._find(name)
         return self._columns[name]
 
-    def _find(self, name: str) -> None:
-        if name in self._events.types:
-            self._columns[name] = self._events.read(name)
+    def _find(self, product: str) -> None:
+        name = plain_name(product)
+        if name in self._events.types and not self._versions.maker(product):
+            self._columns[product] = self._events.read(name)
             return
-        makers = [self._maker[name]] if name in self._maker else self._undeclared("producer")
+        makers = [self._maker[product]] if product in self._maker else self._undeclared("producer")
         for label in makers:
             self._make(label)
-            if name in self._columns:
+            if product in self._columns:
                 return
         if name in self._elsewhere:
             what = "comes from a C++ module, which is not called to find out what others read"
             raise NoSuchColumnError(f'"{name}" {what}; declare what the module reads: consumes')
         what = f'neither the input nor a module has "{name}"'
         raise NoSuchColumnError(what + suggestion(name, self._types))
+
+
+def _of_type(column: Plain, kind: str) -> Plain:
+    """Values, or (offsets, values), as the core converts them."""
+    dtype = np.dtype(kind.removesuffix("[]"))
+    if isinstance(column, tuple):
+        return column[0], np.asarray(column[1]).astype(dtype, copy=False)
+    return np.asarray(column).astype(dtype, copy=False)
 
 
 class TrialFailed(Exception):  # noqa: N818 - what has failed was said

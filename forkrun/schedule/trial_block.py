@@ -33,6 +33,7 @@ class TrialBlock:
         self._column_of = column_of
         self.mask = mask
         self.iov = iov
+        self.file = events.ranges[0].file if events.ranges else 0
         self.n_events = len(events)
         self.n_lumis = len({lumi[:2] for lumi in events.lumis})
         self.run, self.lumi = events.lumis[0][:2] if events.lumis else (1, 1)

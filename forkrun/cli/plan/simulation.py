@@ -92,7 +92,7 @@ def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[Fil
     costs = _costs(options, config, layout, [file.path for file in index])
     call_s = _time_s("--per-call", options.per_call)
     settings = Settings(_children(options), _overhead_s(options, costs), call_s)
-    rows = compare(config, index, costs, settings, mask_of(config))
+    rows = compare(config, index, costs, settings, mask_of(config, index))
     simulation = Simulation(
         describe_input(layout), costs.name, settings.overhead_s, call_s, tuple(rows)
     )

@@ -8,6 +8,7 @@
 
 #include <forkrun/core/schedule/module_record.hpp>
 #include <forkrun/core/schedule/product_table.hpp>
+#include <forkrun/core/schedule/schedule.hpp>
 
 namespace forkrun {
 
@@ -16,10 +17,11 @@ namespace forkrun {
 class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
-                     ProductTable& products, std::uint64_t seed, Conditions& conditions)
+                     const ProductVersions& versions, ProductTable& products, std::uint64_t seed,
+                     Conditions& conditions)
       : label_{record.label},
         number_{number},
-        open_{record, parameters, products, conditions, seed} {}
+        open_{record, parameters, versions, products, conditions, seed} {}
 
   /// From now on nothing can be declared.
   void end() { is_over_ = true; }
@@ -38,19 +40,19 @@ class ModuleConstruction final : public Construction {
   void set_one_lumi() override { open().record.wants_one_lumi = true; }
   void uses_resource(const std::string& name) override { open().record.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
-    return open().products.consume(number_, name, std::nullopt);
+    return open().products.consume(number_, consumed(name), std::nullopt);
   }
 
  protected:
   void keep_histogram(std::unique_ptr<Histogram> histogram) override;
   std::uint32_t consume(const std::string& name, const ProductType& type) override {
-    return open().products.consume(number_, name, type);
+    return open().products.consume(number_, consumed(name), type);
   }
   std::uint32_t consume_lazily(const std::string& name, const ProductType& type) override {
-    return open().products.consume(number_, name, type, Consumption::When::asked);
+    return open().products.consume(number_, consumed(name), type, Consumption::When::asked);
   }
   std::uint32_t produce(const std::string& name, const ProductType& type) override {
-    return open().products.produce(number_, name, type);
+    return open().products.produce(number_, version(open().versions.produced, name), type);
   }
   std::uint32_t consume_condition(ConditionObject object) override {
     object.module = label_;
@@ -63,11 +65,20 @@ class ModuleConstruction final : public Construction {
   struct Open {
     ModuleRecord& record;
     const Parameters& parameters;
+    const ProductVersions& versions;
     ProductTable& products;
     Conditions& conditions;
     std::uint64_t seed;
   };
   [[nodiscard]] const Open& open() const;
+  [[nodiscard]] static const std::string& version(
+      const std::map<std::string, std::string>& versions, const std::string& name) {
+    const auto found = versions.find(name);
+    return found == versions.end() ? name : found->second;
+  }
+  [[nodiscard]] const std::string& consumed(const std::string& name) const {
+    return version(open().versions.consumed, name);
+  }
 
   std::string label_;
   std::uint32_t number_;

@@ -21,10 +21,25 @@ struct ConcurrencyOverride {
   std::vector<std::string> resources{};  ///< in addition to those that the module uses
 };
 
+/// Which products a module means by names, where these are others than the names say: a column has
+/// several versions where modules replace it, and one for each systematic variation.
+struct ProductVersions {
+  std::map<std::string, std::string> consumed{};
+  std::map<std::string, std::string> produced{};
+};
+
 struct ModuleDescription {
   std::string label;
   Parameters parameters;
   ConcurrencyOverride instead{};
+  ProductVersions versions{};
+};
+
+/// What a module is, "producer", "filter", "analyzer" or "output", and names of its products.
+struct ModuleProducts {
+  std::string kind;
+  std::vector<std::string> consumed;
+  std::vector<std::string> produced;
 };
 
 struct PathDescription {
@@ -120,6 +135,9 @@ class ScheduleBuilder {
 
   /// Names of these columns by label of the module that makes them.
   [[nodiscard]] std::map<std::string, std::vector<std::string>> columns_by_module() const;
+
+  /// What each module consumes and produces, by its label.
+  [[nodiscard]] std::map<std::string, ModuleProducts> products_by_module() const;
 
   /// Source columns that some module or output consumes (directly), sorted by name.
   [[nodiscard]] std::vector<std::string> consumed_source_columns() const;

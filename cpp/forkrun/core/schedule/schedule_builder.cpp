@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -28,6 +29,11 @@ ModuleKind kind_of(const Module& module) {
     return ModuleKind::output;
   }
   throw Error{"is neither a producer nor a filter, an analyzer or an output"};
+}
+
+std::string name_of(ModuleKind kind) {
+  constexpr std::array names{"unknown", "producer", "filter", "analyzer", "output"};
+  return names.at(static_cast<std::size_t>(kind));
 }
 
 }  // namespace
@@ -64,11 +70,11 @@ void ScheduleBuilder::Impl::check_not_compiled() const {
 template <typename Make>
 void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
   check_not_compiled();
-  const auto& [label, parameters, instead] = description;
+  const auto& [label, parameters, instead, versions] = description;
   const auto number = static_cast<std::uint32_t>(job.modules.size());
   auto& record = job.modules.emplace_back(ModuleRecord{label});
-  auto owned = std::make_unique<ModuleConstruction>(number, record, parameters, job.products, seed,
-                                                    *conditions);
+  auto owned = std::make_unique<ModuleConstruction>(number, record, parameters, versions,
+                                                    job.products, seed, *conditions);
   auto& construction = *owned;
   record.construction = std::move(owned);
   try {
@@ -146,6 +152,24 @@ std::map<std::string, std::vector<std::string>> ScheduleBuilder::columns_by_modu
   for (const auto& product : impl_->job.products.products()) {
     if (is_produced_column(product)) {
       names[impl_->job.modules[product.module].label].push_back(product.name);
+    }
+  }
+  return names;
+}
+
+std::map<std::string, ModuleProducts> ScheduleBuilder::products_by_module() const {
+  const auto& [modules, table, paths, outputs] = impl_->job;
+  std::map<std::string, ModuleProducts> names;
+  for (const auto& module : modules) {
+    names[module.label].kind = name_of(module.kind);
+  }
+  for (const auto& consumption : table.consumptions()) {
+    const auto& product = table.products()[consumption.product].name;
+    names[modules[consumption.module].label].consumed.push_back(product);
+  }
+  for (const auto& product : table.products()) {
+    if (product.module != none) {
+      names[modules[product.module].label].produced.push_back(product.name);
     }
   }
   return names;

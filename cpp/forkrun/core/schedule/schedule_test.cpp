@@ -59,6 +59,24 @@ class ScheduleTest : public ::testing::Test {
                            {"run", ColumnType::parse("uint32")}}};
 };
 
+TEST_F(ScheduleTest, a_module_can_mean_other_versions_of_products_by_its_names) {
+  const auto make = [](Construction& construction) {
+    construction.consumes_scalar<float>("MET_pt");
+    construction.produces_scalar<float>("ht");
+    return std::make_unique<FunctionProducer>([](const EventBlock&) {});
+  };
+  producer("scale", {"MET_pt"}, {"MET_pt@up"});
+  builder.add_module({"sum", {}}, make);
+  builder.add_module({"sum@up", {}, {}, {{{"MET_pt", "MET_pt@up"}}, {{"ht", "ht@up"}}}}, make);
+  const auto products = builder.products_by_module();
+  EXPECT_EQ(products.at("sum").kind, "producer");
+  EXPECT_EQ(products.at("sum").consumed, Strings{"MET_pt"});
+  EXPECT_EQ(products.at("sum").produced, Strings{"ht"});
+  EXPECT_EQ(products.at("sum@up").consumed, Strings{"MET_pt@up"});
+  EXPECT_EQ(products.at("sum@up").produced, Strings{"ht@up"});
+  EXPECT_EQ(problems(), Strings{});
+}
+
 TEST_F(ScheduleTest, all_problems_are_reported_together) {
   producer("a", {"MET_ptt"}, {"x"});
   producer("b", {"Muon_pt"}, {"x"});

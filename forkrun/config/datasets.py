@@ -1,0 +1,126 @@
+"""[[datasets]]: files that belong together, and coffea's fileset as one says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from forkrun.base.nearest import suggestion
+from forkrun.base.user_text import parse_json
+from forkrun.config.anchor import anchored
+from forkrun.config.section import Flag, Label, Section, Texts
+from forkrun.errors import ConfigError
+
+CrossSection = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+_CROSS_SECTIONS = ("cross_section", "xsec", "crossSection", "xs")
+_IS_DATA = ("is_data", "isData")
+
+WEIGHT = "lumi_weight"
+"""Column, and label of its module: luminosity times cross section over the sum of weights."""
+_WEIGHT_TYPE = "python:forkrun.modules.dataset_weight:DatasetWeight"
+
+
+class DatasetConfig(Section):
+    """[[datasets]]: modules have it as `block.dataset`."""
+
+    name: Label
+    files: Texts
+    """Paths, globs and URLs, in input order."""
+    tree: str | None = None
+    """The same for all datasets; not given: source.tree."""
+    cross_section: CrossSection | None = None
+    """In pb."""
+    is_data: Flag = False
+    """The lumi mask holds for data alone; the weight of their events is 1."""
+    sum_of_weights: CrossSection | None = None
+    """Of all generated events; not given: from the trees `Runs` of its files."""
+    metadata: dict[str, Any] = {}
+
+
+def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration whose source reads the files of its datasets, those of `source.datasets`
+    alone if it names some. Trees like Runs, whose sums are of one dataset, are not carried to the
+    outputs of several. Raises ValueError."""
+    given = raw.get("datasets")
+    if not isinstance(given, list | tuple) or not all(isinstance(d, Mapping) for d in given):
+        return dict(raw)
+    source = dict(raw.get("source") or {})
+    chosen = _chosen(given, source.get("datasets") or ())
+    source["tree"] = _tree(given, source)
+    if not source.get("files"):
+        source["files"] = [file for dataset in chosen for file in _listed(dataset.get("files"))]
+    modules = raw.get("modules") or []
+    job = raw.get("job") or {}
+    if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
+        modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
+    merge = {"carry": len(chosen) < 2, **(raw.get("merge") or {})}
+    return {**raw, "source": source, "modules": list(modules), "merge": merge}
+
+
+def _chosen(given: Any, names: Any) -> list[Mapping[str, Any]]:
+    known = [str(dataset.get("name")) for dataset in given]
+    for number, name in enumerate(known):
+        if name in known[:number]:
+            raise ValueError(f'datasets: there are two datasets "{name}"')
+    for name in _listed(names):
+        if name not in known:
+            raise ValueError(f'source.datasets: no dataset "{name}"' + suggestion(name, known))
+    return [d for d in given if not names or d.get("name") in _listed(names)]
+
+
+def _tree(given: Any, source: Mapping[str, Any]) -> str:
+    trees = {dataset["tree"] for dataset in given if dataset.get("tree")}
+    trees |= {source["tree"]} if "tree" in source else set()
+    if len(trees) > 1:
+        raise ValueError(
+            f"datasets: one job reads one tree, not {', '.join(sorted(trees))}; make a job for each"
+        )
+    return trees.pop() if trees else "Events"
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def read_fileset(path: str) -> list[dict[str, Any]]:
+    """The datasets of a fileset of coffea, a JSON file: {"ttbar": {"files": {"a.root": "Events"},
+    "metadata": {"xsec": 831.8}}}, or {"ttbar": ["a.root"]}. Relative paths are relative to its
+    folder. Raises ConfigError."""
+    file = Path(path)
+    try:
+        fileset = parse_json(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"datasets: cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"datasets: {path} is not valid JSON: {error}") from None
+    if not isinstance(fileset, dict) or not fileset:
+        raise ConfigError(f'datasets: {path} is no fileset: {{"name": {{"files": […]}}, …}}')
+    return [_dataset(path, name, entry) for name, entry in fileset.items()]
+
+
+def _dataset(path: str, name: str, entry: Any) -> dict[str, Any]:
+    described = entry if isinstance(entry, Mapping) and "files" in entry else {"files": entry}
+    files = described["files"]
+    trees = set(_trees(files))
+    if not isinstance(files, Mapping | list | str) or len(trees) > 1:
+        raise ConfigError(f'datasets: {path}: "{name}" has no list of files of one tree')
+    metadata = dict(described.get("metadata") or {})
+    dataset = {
+        "name": name,
+        "files": [anchored(file, Path(path).parent) for file in _listed(files)],
+        "metadata": metadata,
+        "cross_section": next((metadata[k] for k in _CROSS_SECTIONS if k in metadata), None),
+        "is_data": bool(next((metadata[k] for k in _IS_DATA if k in metadata), False)),
+    }
+    return {**dataset, "tree": trees.pop() if trees else None}
+
+
+def _trees(files: Any) -> Iterator[str]:
+    """Names of trees, which a fileset has with each file."""
+    for value in files.values() if isinstance(files, Mapping) else ():
+        tree = value.get("object_path") if isinstance(value, Mapping) else value
+        if isinstance(tree, str):
+            yield tree

@@ -1,0 +1,59 @@
+"""Datasets as modules see them: `block.dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from forkrun.errors import ConfigError
+
+_PER_FB = 1000.0
+"""Cross sections are in pb, luminosities in 1/fb."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """`cross_section` in pb; `sum_of_weights`: of all events that were generated; `luminosity`: of
+    the job, in 1/fb."""
+
+    name: str
+    cross_section: float | None = None
+    is_data: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    sum_of_weights: float | None = None
+    luminosity: float | None = None
+
+    @property
+    def weight(self) -> float:
+        """What the weight of a generated event is multiplied with: luminosity times cross section,
+        divided by the sum of weights; 1 for data. Raises ConfigError if one is not known."""
+        if self.is_data:
+            return 1.0
+        of = f'of the dataset "{self.name}"'
+        luminosity = _given(self.luminosity, "job.luminosity (1/fb)")
+        cross_section = _given(self.cross_section, f"the cross_section (pb) {of}")
+        sum_of_weights = _given(self.sum_of_weights, f"the sum_of_weights {of}")
+        return luminosity * _PER_FB * cross_section / sum_of_weights
+
+
+def _given(value: float | None, what: str) -> float:
+    if value is None:
+        raise ConfigError(f"block.dataset.weight needs {what}")
+    return value
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """All of a job. `of_file`: number of the dataset of each input file."""
+
+    datasets: Sequence[Dataset]
+    of_file: Sequence[int]
+
+    @property
+    def names(self) -> list[str]:
+        return [dataset.name for dataset in self.datasets]
+
+    def number(self, file: int) -> int:
+        """Of the dataset that a file belongs to."""
+        return self.of_file[file]

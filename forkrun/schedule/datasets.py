@@ -1,0 +1,66 @@
+"""The datasets of a job: which file is of which, and what their events weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from forkrun.config import JobConfig
+from forkrun.config.datasets import WEIGHT, DatasetConfig
+from forkrun.errors import ConfigError
+from forkrun.index.datasets import dataset_numbers
+from forkrun.index.generated import sums_of_weights
+from forkrun.modules.datasets import Dataset, Datasets
+
+
+def find_datasets(config: JobConfig, files: Sequence[str]) -> Datasets | None:
+    """None if the job has none. `files`: of the input, "" where another node reads it. Raises
+    ConfigError with all that is missing for weights."""
+    if not config.datasets:
+        return None
+    of_file = dataset_numbers(config, files)
+    sums = _sums(config) if config.job.luminosity else {}
+    datasets = Datasets([_dataset(config, each, sums) for each in config.datasets], of_file)
+    if config.job.luminosity:
+        _check(config, datasets)
+    return datasets
+
+
+def _dataset(config: JobConfig, given: DatasetConfig, sums: Mapping[str, float]) -> Dataset:
+    return Dataset(
+        given.name, given.cross_section, given.is_data, given.metadata,
+        given.sum_of_weights or sums.get(given.name), config.job.luminosity,
+    )  # fmt: skip
+
+
+def _sums(config: JobConfig) -> dict[str, float]:
+    """By dataset, of all its files, once each, whichever of them this node or job reads."""
+    from forkrun.index.files import expand
+
+    files = {
+        d.name: expand(d.files)
+        for d in config.datasets
+        if not (d.is_data or d.sum_of_weights)
+        and (not config.source.datasets or d.name in config.source.datasets)
+    }
+    found = sums_of_weights(file for of_one in files.values() for file in of_one)
+    problems = [
+        f'datasets: "{name}": {file} has no tree Runs with genEventSumw; give sum_of_weights of the'
+        " dataset, or is_data = true"
+        for name, of_one in files.items()
+        for file in of_one
+        if file not in found
+    ]
+    if problems:
+        raise ConfigError(problems[:10])
+    return {name: sum(found[file] for file in of_one) for name, of_one in files.items()}
+
+
+def _check(config: JobConfig, datasets: Datasets) -> None:
+    chosen = config.source.datasets
+    problems = [
+        f'datasets: "{d.name}": {WEIGHT} needs its cross_section (pb), or is_data = true'
+        for d in datasets.datasets
+        if not (d.is_data or d.cross_section) and (not chosen or d.name in chosen)
+    ]
+    if problems:
+        raise ConfigError(problems)

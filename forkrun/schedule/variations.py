@@ -1,0 +1,148 @@
+"""Which modules run again for systematic variations, and with which products: those that make the
+varied columns, and whatever depends on them. Pure: the schedule has a call more for each.
+
+A filter that is called again gives a path of its own for the variation, on which analyzers run
+again; what does not depend on the variation is made once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from forkrun.schedule.versions import NOMINAL, Version, Versions
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """A module as the schedule sees it. `kind`: producer, filter or analyzer; `reads` and `makes`:
+    names of columns and other products, as the module says them."""
+
+    kind: str
+    reads: Sequence[str]
+    makes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A module with the products that it sees and makes by its names, where these are others.
+    `label`: of its own; `module`: that of the configuration."""
+
+    label: str
+    module: str
+    variation: str = NOMINAL
+    sees: Mapping[str, str] = field(default_factory=dict)
+    makes: Mapping[str, str] = field(default_factory=dict)
+
+
+def varied_label(label: str, variation: str) -> str:
+    """Of a call in a variation, or of a path."""
+    return f"{label}@{variation}"
+
+
+class Variations:
+    """Who varies with what. `wirings`: by label; `paths`: labels by path, in their order."""
+
+    def __init__(
+        self,
+        versions: Versions,
+        wirings: Mapping[str, Wiring],
+        paths: Mapping[str, Sequence[str]],
+    ) -> None:
+        self._versions, self._wirings, self._paths = versions, wirings, paths
+        self._maker = {n: label for label, w in wirings.items() for n in w.makes
+                       if n not in versions.modules[label].replaces}  # fmt: skip
+        self._under_way: set[tuple[str, str]] = set()
+        self.varies = cache(self._varies)
+
+    def calls(self) -> Iterator[Call]:
+        """Each module, then again for each variation that changes what it gets or makes."""
+        yield from (call for label in self._wirings for call in self._calls_of(label))
+
+    def varied_paths(self) -> dict[str, list[str]]:
+        """Labels of calls by path and variation: filters as far as these have others behind them,
+        and the analyzers that run again."""
+        paths = {}
+        for variation in self._versions.variations:
+            for path, labels in self._paths.items():
+                if calls := self._varied_path(labels, variation):
+                    paths[varied_label(path, variation)] = calls
+        return paths
+
+    def of_analyzer(self, label: str) -> list[str]:
+        """Variations in which an analyzer runs again."""
+        return [v for v in self._versions.variations if self._is_called(label, v)]
+
+    def product(self, version: Version, variation: str) -> str:
+        """What a version of a column is in a variation."""
+        if version.only:
+            assert version.before is not None
+            return (
+                version.product
+                if version.only == variation
+                else self.product(version.before, variation)
+            )
+        maker = version.maker or self._maker.get(version.product.partition("@")[0], "")
+        varies = maker and variation != NOMINAL and self.varies(maker, variation)
+        return varied_label(version.product, variation) if varies else version.product
+
+    def _varies(self, label: str, variation: str) -> bool:
+        """Whether a module gets or makes something else in a variation."""
+        module = self._versions.modules[label]
+        if variation in module.variations or module.only:
+            return not module.only or module.only == variation
+        if (label, variation) in self._under_way:
+            return False  # a circle, which the schedule refuses
+        self._under_way.add((label, variation))
+        try:
+            seen = (self._versions.seen(label, name) for name in self._wirings[label].reads)
+            return any(self.product(v, variation) != self.product(v, NOMINAL) for v in seen)
+        finally:
+            self._under_way.discard((label, variation))
+
+    def _calls_of(self, label: str) -> Iterator[Call]:
+        module = self._versions.modules[label]
+        if module.only:
+            yield self._call(label, label, module.only)
+            return
+        yield self._call(label, label, NOMINAL)
+        for variation in self._versions.variations:
+            if self._is_called(label, variation):
+                yield self._call(varied_label(label, variation), label, variation)
+
+    def _call(self, own: str, label: str, variation: str) -> Call:
+        wiring = self._wirings[label]
+        sees = {n: self.product(self._versions.seen(label, n), variation) for n in wiring.reads}
+        makes = {name: self._versions.made(label, name) for name in wiring.makes}
+        if own != label:
+            makes = {name: varied_label(product, variation) for name, product in makes.items()}
+        return Call(own, label, variation, _others(sees), _others(makes))
+
+    def _is_called(self, label: str, variation: str) -> bool:
+        if self._wirings[label].kind != "analyzer" or self.varies(label, variation):
+            return self.varies(label, variation)
+        return any(
+            self.varies(before, variation)
+            for labels in self._paths.values()
+            if label in labels
+            for before in labels[: labels.index(label)]
+            if before in self._wirings and self._wirings[before].kind == "filter"
+        )
+
+    def _varied_path(self, labels: Sequence[str], variation: str) -> list[str]:
+        calls: list[str] = []
+        n_needed = 0
+        for label in labels:
+            if label not in self._wirings:
+                continue
+            is_again = self._is_called(label, variation)
+            is_filter = self._wirings[label].kind == "filter"
+            if is_again or is_filter:
+                calls.append(varied_label(label, variation) if is_again else label)
+            if is_again and not is_filter:
+                n_needed = len(calls)
+        return calls[:n_needed]
+
+
+def _others(products: Mapping[str, str]) -> dict[str, str]:
+    return {name: product for name, product in products.items() if name != product}

@@ -1,0 +1,50 @@
+"""Histograms of an analyzer that runs again for variations: one each, with an axis more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from forkrun.errors import ConfigError
+from forkrun.rundir.histogram_parts import Named
+from forkrun.rundir.histogram_sums import HistogramSums
+from forkrun.rundir.stacked_histograms import MOST_AXES, stacked
+from forkrun.schedule.variations import varied_label
+from forkrun.schedule.versions import NOMINAL
+
+AXIS = "variation"
+
+
+def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> list[Named]:
+    """Those of `varied`, variations by label of the analyzer, together; others as they are."""
+    by_name = {(module, name): histogram for module, name, histogram in taken}
+    calls = {varied_label(m, v) for m, names in varied.items() for v in names}
+    return [
+        (module, name, _together(module, name, varied[module], by_name))
+        if module in varied
+        else (module, name, histogram)
+        for module, name, histogram in taken
+        if module not in calls
+    ]
+
+
+def _together(
+    module: str,
+    name: str,
+    variations: Sequence[str],
+    taken: Mapping[tuple[str, str], HistogramSums],
+) -> HistogramSums:
+    label = {v: module if v == NOMINAL else varied_label(module, v) for v in variations}
+    return stacked(AXIS, variations, {v: taken[label[v], name] for v in variations})
+
+
+def check_axes(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> None:
+    """Raises ConfigError for histograms that have no room for the axis."""
+    problems = [
+        f'module "{module}", histogram "{name}": it has {len(histogram.axes)} axes and gets one'
+        f" more for its variations ({', '.join(varied[module][1:3])}, …); a ROOT file holds"
+        f" {MOST_AXES} at most: fill histograms of fewer axes"
+        for module, name, histogram in taken
+        if module in varied and len(histogram.axes) >= MOST_AXES
+    ]
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,112 @@
+"""Versions of columns: which product a module means by the name of a column that others replace, in
+general or in a systematic variation. Pure.
+
+The order of [[modules]] says who sees what: a module sees the column as the last module before it
+has made it. `NAME@input` is the column as it was before any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+AT_INPUT = "@input"
+NOMINAL = "nominal"
+
+
+def plain_name(product: str) -> str:
+    """The column's name that users know: of "Jet_pt@jes_up", "Jet_pt"."""
+    return product.partition("@")[0]
+
+
+def is_plain(product: str) -> bool:
+    """Whether it is what a column means at the end of a job, not an earlier or varied version."""
+    return "@" not in product
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a module says. `replaces`: columns; `variations`: those in which it makes other values;
+    `only`: the one in which alone it runs, "" if it runs in any case."""
+
+    label: str
+    replaces: Sequence[str] = ()
+    variations: Sequence[str] = ()
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class Version:
+    """One of a column. `product`: in the nominal case; `maker`: label of the module that replaces
+    the column by it, "" of the first version; `before`: what that module replaces; `only`: the
+    variation in which alone it differs from that."""
+
+    product: str
+    maker: str = ""
+    before: Version | None = None
+    only: str = ""
+
+    @property
+    def nominal(self) -> Version:
+        """The one that holds without variations."""
+        return self.before.nominal if self.only and self.before else self
+
+
+class Versions:
+    """All versions of the columns of a job. `modules`: in the order of [[modules]]."""
+
+    def __init__(self, modules: Iterable[Declared]) -> None:
+        self.modules = {module.label: module for module in modules}
+        self._place = {label: place for place, label in enumerate(self.modules)}
+        self._chains: dict[str, list[Version]] = {}
+        for name in dict.fromkeys(n for m in self.modules.values() for n in m.replaces):
+            self._chains[name] = self._chain(name)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a column has more than one version."""
+        return any(m.replaces or m.variations for m in self.modules.values())
+
+    @property
+    def replaced(self) -> list[str]:
+        """Columns that have another version than the first in the nominal case."""
+        return [name for name, chain in self._chains.items() if chain[-1].nominal.maker]
+
+    @property
+    def variations(self) -> list[str]:
+        """All of the job, in the order in which they are declared."""
+        each = (v for m in self.modules.values() for v in (*m.variations, m.only))
+        return list(dict.fromkeys(filter(None, each)))
+
+    def first(self, name: str) -> str:
+        """The product that is the column as it was first."""
+        return self._chains[name][0].product if name in self._chains else name
+
+    def seen(self, label: str, name: str) -> Version:
+        """What a module means by a name; `label`: "" of one behind all others."""
+        column, is_first = name.removesuffix(AT_INPUT), name.endswith(AT_INPUT)
+        chain = self._chains.get(column, [Version(column)])
+        place = self._place.get(label, len(self._place))
+        before = [v for v in chain[1:] if self._place[v.maker] < place]
+        return before[-1] if before and not is_first else chain[0]
+
+    def made(self, label: str, name: str) -> str:
+        """The product that a module makes under a name."""
+        for version in self._chains.get(name, ()):
+            if version.maker == label and label:
+                return version.product
+        return self.first(name)
+
+    def maker(self, product: str) -> str:
+        """Label of the module that replaces a column by it; "" of another."""
+        chain = self._chains.get(plain_name(product), ())
+        return next((v.maker for v in chain if v.product == product), "")
+
+    def _chain(self, name: str) -> list[Version]:
+        """From the first version to the last. That of the nominal case has the plain name."""
+        makers = [m for m in self.modules.values() if name in m.replaces]
+        last = next((m.label for m in reversed(makers) if not m.only), "")
+        chain = [Version(f"{name}{AT_INPUT}" if last else name)]
+        for module in makers:
+            product = name if module.label == last else f"{name}@behind-{module.label}"
+            chain.append(Version(product, module.label, chain[-1], module.only))
+        return chain
