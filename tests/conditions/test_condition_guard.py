@@ -220,7 +220,7 @@ def test_the_guard_watches_every_callback_of_modules() -> None:
 
 
 @pytest.mark.parametrize("callback", WATCHED)
-@pytest.mark.parametrize("children", [0, 1])
+@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_change_in_any_callback_is_found_before_the_next_module_is_called(
     tmp_path: Path, callback: str, children: int
 ) -> None:

@@ -122,7 +122,7 @@ def slow(plan: str) -> Any:
         slow(
             "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2"
         ),
-        "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
+        slow("merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1"),
         slow("report / rename:EROFS:parent:run:2:1"),
         slow("report / open:EIO:parent:run:8:1"),
         slow("report / rename:kill:parent:run:3:1"),
@@ -135,18 +135,18 @@ def slow(plan: str) -> Any:
         slow("run / rename:EIO:child:fragment:1:1"),
         slow("run / rename:kill:child:fragment:1:1"),
         slow("merge / read:EIO:merge:fragment:1:1"),  # its checksum
-        "merge / read:EIO:merge:fragment:3:1",  # what is in it
+        slow("merge / read:EIO:merge:fragment:3:1"),  # what is in it
         slow("merge / read:EIO:merge:fragment:3:0"),
         slow("merge / read:short:merge:fragment:1:0"),
-        "merge / read:EIO:merge:input:100:1",
+        slow("merge / read:EIO:merge:input:100:1"),
         slow("merge / read:kill:merge:input:100:1"),
-        "merge / write:ENOSPC:merge:output:5:1",
+        slow("merge / write:ENOSPC:merge:output:5:1"),
         "merge / write:kill:merge:output:5:1",
         slow("merge / sync:EIO:merge:output:1:1"),
         slow("merge / unlink:kill:parent:run:28:1"),
         slow("resume / unlink:EIO:parent:run:32:1"),
         slow("run / rename:kill:child:run:29:1"),
-        "merge / rename:EROFS:merge:output:1:1",
+        slow("merge / rename:EROFS:merge:output:1:1"),
         slow("run-alone / write:kill:parent:output:5:1"),
     ],
 )

@@ -55,6 +55,7 @@ def test_what_is_read_with_checksums_is_right_or_refused(tmp_path: Path, compres
     assert [(t.seed, t.kind) for t in wrong if t.kind in ("flip", "zero", "swap")] == []
 
 
+@pytest.mark.slow
 def test_files_that_did_harm_do_none(real_data: Path, tmp_path: Path) -> None:
     samples = sorted((real_data / "damaged").glob("*.root.gz"))
     assert len(samples) == 40

@@ -85,7 +85,13 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("language", ["python", "cpp"])
-@pytest.mark.parametrize(("children", "threads", "executor", "block_size", "distribution"), LAYOUTS)
+@pytest.mark.parametrize(
+    ("children", "threads", "executor", "block_size", "distribution"),
+    [
+        *LAYOUTS[3:5],
+        *(pytest.param(*layout, marks=pytest.mark.slow) for layout in LAYOUTS[:3] + LAYOUTS[5:]),
+    ],
+)
 def test_an_event_gets_its_numbers_in_any_layout_in_python_and_in_cpp(
     sample: Path,
     right: list[Any],

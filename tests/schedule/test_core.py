@@ -139,8 +139,8 @@ def masses(muons: ak.Array) -> list[float]:
 @pytest.mark.parametrize(
     ("language", "executor", "threads"),
     [
-        ("cpp", "serial", 1),
         ("python", "tbb", 4),
+        pytest.param("cpp", "serial", 1, marks=pytest.mark.slow),
         pytest.param("python", "serial", 1, marks=pytest.mark.slow),
         pytest.param("python", "tbb", 2, marks=pytest.mark.slow),
         pytest.param("cpp", "tbb", 2, marks=pytest.mark.slow),

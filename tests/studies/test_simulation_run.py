@@ -42,7 +42,12 @@ def sleeping_job(folder: Path, sleep: str = "Sleep", **forking: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("distribution", "children"), [("guided", 2), ("guided", 4), ("contiguous", 4)]
+    ("distribution", "children"),
+    [
+        ("guided", 4),
+        pytest.param("guided", 2, marks=pytest.mark.slow),
+        pytest.param("contiguous", 4, marks=pytest.mark.slow),
+    ],
 )
 def test_a_job_is_as_well_balanced_as_its_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], distribution: str, children: int
@@ -95,7 +100,7 @@ def commits_of(run: Path) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("sleep", ["SleepByLumi", "Sleep"])
+@pytest.mark.parametrize("sleep", ["SleepByLumi", pytest.param("Sleep", marks=pytest.mark.slow)])
 def test_costs_of_a_run_are_those_of_its_commits(tmp_path: Path, sleep: str) -> None:
     """Of units, one by one, or of several that were processed together."""
     job = sleeping_job(tmp_path, sleep, distribution="guided", children=2)

@@ -1,5 +1,5 @@
-"""`make bench-variations`: what twenty systematic variations of a column cost on which a tenth of an
-analysis depends, as whole commands: forkrun, RDataFrame's Vary, and a loop over variations with
+"""`make bench-variations`: what twenty systematic variations of a column cost on which a tenth of
+an analysis depends, as whole commands: forkrun, RDataFrame's Vary, and a loop over variations with
 Awkward Array and hist. Each in one process; the histograms' means are compared."""
 
 from __future__ import annotations
