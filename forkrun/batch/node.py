@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from forkrun.batch.course import NodeCourse, note_start, read_course
+from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, JobError, OutOfTimeError, OutputError, StoppedError
 from forkrun.parent.job import run_job
@@ -32,10 +34,12 @@ def run_node(
     *,
     time_left_s: float | None = None,
     memory_bytes: int | None = None,
+    scratch: str | None = None,
     quiet: bool = False,
 ) -> None:
     """Processes what is left of a node's units. Raises OutOfTimeError if the time is over, or when
-    the batch system ends the job by SIGTERM: then it is to be started again."""
+    the batch system ends the job by SIGTERM: then it is to be started again. `scratch`: a folder
+    of this machine to work in."""
     end_s = None if time_left_s is None else time.monotonic() + time_left_s
     folder, ranges = open_nodes(path, "node")
     check_owner(folder.path)
@@ -45,10 +49,14 @@ def run_node(
     node = folder.node(number)
     _note_start(folder, number, node)
     _wait_for_lock(node)
-    left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
+    reserve_s = 0.0 if scratch is None else PUBLISH_S
+    left_s = None if end_s is None else max(end_s - time.monotonic() - reserve_s, 1.0)
     config = _config(folder, left_s, memory_bytes)
+    every_s = config.batch.publish_every
+    place = nullcontext(node) if scratch is None else on_scratch(scratch, node, every_s)
     try:
-        run_job(config, node.path, quiet=quiet, plots=False, part=part, whole=folder)
+        with place as own:
+            run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise

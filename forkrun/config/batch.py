@@ -25,6 +25,7 @@ def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Word = Annotated[str, Field(pattern=r"^[^\s\"'\\]+$")]
+ShellText = Annotated[str, Field(pattern=r"^[^\"`\\\n]+$")]
 Lines = Annotated[Texts, AfterValidator(_one_line_each)]
 Factor = Annotated[float, Field(ge=1), at_most(100, "a hundred times what was asked for")]
 
@@ -46,6 +47,10 @@ class BatchConfig(Section):
     """Nodes that run at the same time, at most; not given: all, on this machine one."""
     directives: Lines = ()
     """More options of the batch system, such as "--constraint=avx2"."""
+    scratch: ShellText | None = None
+    """A folder of a node's own disk to work in, as "$TMPDIR"; not given: in the run directory."""
+    publish_every: Duration = 30.0
+    """How often what was committed on scratch is copied to the run directory."""
     setup: Lines = ()
     """Lines of the shell before forkrun starts on a node."""
     command: str | None = None
