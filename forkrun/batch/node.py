@@ -7,11 +7,13 @@ import os
 import signal
 import socket
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from forkrun.batch.course import NodeCourse, note_start, read_course
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
+from forkrun.batch.staging import stage_in
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, JobError, OutOfTimeError, OutputError, StoppedError
 from forkrun.parent.job import run_job
@@ -49,18 +51,36 @@ def run_node(
     node = folder.node(number)
     _note_start(folder, number, node)
     _wait_for_lock(node)
-    reserve_s = 0.0 if scratch is None else PUBLISH_S
-    left_s = None if end_s is None else max(end_s - time.monotonic() - reserve_s, 1.0)
-    config = _config(folder, left_s, memory_bytes)
-    every_s = config.batch.publish_every
-    place = nullcontext(node) if scratch is None else on_scratch(scratch, node, every_s)
+    batch = read_config(folder.config).batch
+    if scratch is None:
+        place: AbstractContextManager[RunDirectory] = nullcontext(node)
+    else:
+        place = on_scratch(scratch, node, batch.publish_every)
+        end_s = None if end_s is None else end_s - PUBLISH_S
     try:
         with place as own:
+            if scratch is not None and batch.stage_in:
+                part = _staged(batch.stage_in, part, own)
+            left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
+            config = _config(folder, left_s, memory_bytes)
             run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+def _staged(command: str, part: Part, own: RunDirectory) -> Part:
+    """With copies of its input. Raises OutOfTimeError if the node is evicted meanwhile."""
+
+    def end(*_: object) -> None:
+        raise OutOfTimeError("evicted by the batch system while input was copied to scratch")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        return replace(part, copies=stage_in(command, part, own.path.parent / "input"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:

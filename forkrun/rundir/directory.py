@@ -130,6 +130,11 @@ class RunDirectory:
         return self.batch / "logs" / "merge.log"
 
     @property
+    def staged_out(self) -> Path:
+        """Which outputs were copied to storage."""
+        return self.batch / "staged-out.json"
+
+    @property
     def nodes(self) -> Path:
         """Folder of the nodes' run directories; only of a job on many nodes."""
         return self.path / "nodes"
