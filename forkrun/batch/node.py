@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +15,19 @@ from forkrun.batch.course import NodeCourse, note_start, read_course
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.batch.staging import stage_in
 from forkrun.config import JobConfig, read_config
-from forkrun.errors import ConfigError, JobError, OutOfTimeError, OutputError, StoppedError
+from forkrun.errors import (
+    ConfigError,
+    ForkrunError,
+    JobError,
+    OutOfTimeError,
+    OutputError,
+    StoppedError,
+)
+from forkrun.merge.node_sums import write_node_sums
 from forkrun.parent.job import run_job
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import open_nodes
 from forkrun.rundir.progress import read_progress
@@ -64,6 +73,8 @@ def run_node(
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
             config = _config(folder, left_s, memory_bytes)
             run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
+            with suppress(ForkrunError):  # they only save the merge time, which finds the reason
+                write_node_sums(own, read_ledgers(own.ledger))
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise

@@ -12,7 +12,7 @@ _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
-    "notFinishedLumis.json", "lock", "batch", "nodes",
+    "notFinishedLumis.json", "lock", "batch", "nodes", "sums",
 ))  # fmt: skip
 
 
@@ -78,6 +78,11 @@ class RunDirectory:
     def units(self) -> Path:
         """Folder of the temporary outputs."""
         return self.path / "units"
+
+    @property
+    def sums(self) -> Path:
+        """Folder of a node's histograms and accumulators, added up."""
+        return self.path / "sums"
 
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
