@@ -21,7 +21,7 @@ from tests.support.jobs import ROOT, Ended, wait_for
 
 USER = 1000
 _PATH = "/usr/bin:/usr/sbin:/bin:/sbin"
-"""All of its environment: HTCondor's bindings set CONDOR_CONFIG in the process that imports them."""
+"""All of its environment: HTCondor's bindings set CONDOR_CONFIG where they are imported."""
 _HOME = Path(os.environ.get("FORKRUN_CONDOR", ROOT / "build/condor"))
 _PASSWD = f"physicist:x:{USER}:{USER}:physicist:/home/physicist:/bin/bash\n"
 _CONFIG = """
