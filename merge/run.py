@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.durable import published, write_json
 from forkrun.merge.histograms import sum_histograms, write_histograms
+from forkrun.merge.node_sums import sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.ledger import AccumulatorPart, Commit, HistogramPart
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig
@@ -54,17 +55,17 @@ def merge_run(
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open)
-        histograms = _merge_histograms(folder, ordered)
-        n_bytes = _merge_accumulators(folder, ordered)
+        histogram_parts, accumulator_parts = sums_to_merge(RunDirectory(folder), ordered)
+        histograms = _merge_histograms(folder, histogram_parts)
+        n_bytes = _merge_accumulators(folder, accumulator_parts)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
     return MergeSummary(read.count, read.hex, outputs, *histograms, n_bytes)
 
 
-def _merge_accumulators(folder: Path, commits: Sequence[Commit]) -> int:
+def _merge_accumulators(folder: Path, parts: Sequence[AccumulatorPart]) -> int:
     """Merges the accumulators, in the order of the input; returns the size of their file."""
-    parts = [commit.accumulators for commit in commits if commit.accumulators]
     if not parts:
         return 0
     file = RunDirectory(folder).accumulators
@@ -72,10 +73,11 @@ def _merge_accumulators(folder: Path, commits: Sequence[Commit]) -> int:
     return file.stat().st_size
 
 
-def _merge_histograms(folder: Path, commits: Sequence[Commit]) -> tuple[int, int, dict[str, int]]:
+def _merge_histograms(
+    folder: Path, parts: Sequence[HistogramPart]
+) -> tuple[int, int, dict[str, int]]:
     """Merges the histograms; returns their number, the size of their file, and which were filled
     with values that are not finite."""
-    parts = [commit.histograms for commit in commits if commit.histograms]
     if not parts:
         return 0, 0, {}
     with published(RunDirectory(folder).histograms) as temporary:

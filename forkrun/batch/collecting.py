@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.batch.course import read_course
+from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import DamagedFilesError, InputError, JobError
 from forkrun.monitoring import Timeline
@@ -36,15 +37,26 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
     config = read_config(folder.config)
     with RunLock.held(folder.lock) as lock:
         if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
+            _stage_out(folder, config, lock, quiet)
             return Result.read(folder.path)
         commits = read_commits(folder)  # once: a job may have millions
         missing = _missing(ranges, commits)
         if missing and not partial:
             raise JobError(_words(folder, missing, len(ranges)))
         _merge(folder, config, lock, commits, len(ranges), is_whole=not missing, quiet=quiet)
+        if not missing:
+            _stage_out(folder, config, lock, quiet)
     if not missing and not config.merge.keep_temporary:
         _remove_fragments(folder, len(ranges))
     return Result.read(folder.path)
+
+
+def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool) -> None:
+    if config.batch.stage_out:
+        with lock.kept_by_thread():
+            for name in stage_out(config.batch.stage_out, folder):
+                if not quiet:
+                    print(f"{name} was copied to storage")
 
 
 def _first_start(folder: RunDirectory, n_nodes: int) -> float:

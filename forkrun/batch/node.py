@@ -7,14 +7,27 @@ import os
 import signal
 import socket
 import time
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from forkrun.batch.course import NodeCourse, note_start, read_course
+from forkrun.batch.scratch import PUBLISH_S, on_scratch
+from forkrun.batch.staging import stage_in
 from forkrun.config import JobConfig, read_config
-from forkrun.errors import ConfigError, JobError, OutOfTimeError, OutputError, StoppedError
+from forkrun.errors import (
+    ConfigError,
+    ForkrunError,
+    JobError,
+    OutOfTimeError,
+    OutputError,
+    StoppedError,
+)
+from forkrun.merge.node_sums import write_node_sums
 from forkrun.parent.job import run_job
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import open_nodes
 from forkrun.rundir.progress import read_progress
@@ -32,10 +45,12 @@ def run_node(
     *,
     time_left_s: float | None = None,
     memory_bytes: int | None = None,
+    scratch: str | None = None,
     quiet: bool = False,
 ) -> None:
     """Processes what is left of a node's units. Raises OutOfTimeError if the time is over, or when
-    the batch system ends the job by SIGTERM: then it is to be started again."""
+    the batch system ends the job by SIGTERM: then it is to be started again. `scratch`: a folder
+    of this machine to work in."""
     end_s = None if time_left_s is None else time.monotonic() + time_left_s
     folder, ranges = open_nodes(path, "node")
     check_owner(folder.path)
@@ -45,14 +60,38 @@ def run_node(
     node = folder.node(number)
     _note_start(folder, number, node)
     _wait_for_lock(node)
-    left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
-    config = _config(folder, left_s, memory_bytes)
+    batch = read_config(folder.config).batch
+    if scratch is None:
+        place: AbstractContextManager[RunDirectory] = nullcontext(node)
+    else:
+        place = on_scratch(scratch, node, batch.publish_every)
+        end_s = None if end_s is None else end_s - PUBLISH_S
     try:
-        run_job(config, node.path, quiet=quiet, plots=False, part=part, whole=folder)
+        with place as own:
+            if scratch is not None and batch.stage_in:
+                part = _staged(batch.stage_in, part, own)
+            left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
+            config = _config(folder, left_s, memory_bytes)
+            run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
+            with suppress(ForkrunError):  # they only save the merge time, which finds the reason
+                write_node_sums(own, read_ledgers(own.ledger))
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+def _staged(command: str, part: Part, own: RunDirectory) -> Part:
+    """With copies of its input. Raises OutOfTimeError if the node is evicted meanwhile."""
+
+    def end(*_: object) -> None:
+        raise OutOfTimeError("evicted by the batch system while input was copied to scratch")
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        return replace(part, copies=stage_in(command, part, own.path.parent / "input"))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:

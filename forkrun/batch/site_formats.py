@@ -43,7 +43,7 @@ def write_site_formats(folder: RunDirectory, report: Mapping[str, Any]) -> list[
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{folder.plan}: cannot be read: {error}") from None
     commits = read_commits(folder)
-    sums = {str(file.relative_to(folder.path)): checksums(file) for file in _outputs(folder)}
+    sums = {str(file.relative_to(folder.path)): checksums(file) for file in outputs(folder)}
     files = {name: folder.site / name for name in ("FrameworkJobReport.xml", "checksums.json",
                                                    "lumisByNode.json")}  # fmt: skip
     with output_errors(folder.site):
@@ -66,7 +66,7 @@ def checksums(file: Path) -> dict[str, Any]:
     return {"n_bytes": n_bytes, "adler32": f"{adler:08x}", "sha256": sha.hexdigest()}
 
 
-def _outputs(folder: RunDirectory) -> Iterator[Path]:
+def outputs(folder: RunDirectory) -> Iterator[Path]:
     for place in (*folder.merged_files(), folder.accumulators):
         if place.is_file():
             yield place

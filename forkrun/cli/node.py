@@ -21,6 +21,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("number", metavar="NODE", type=whole_number)
     parser.add_argument("--time-left", metavar="TIME", help="until the batch job ends")
     parser.add_argument("--max-memory", metavar="SIZE", help="of all processes")
+    parser.add_argument(
+        "--scratch", metavar="FOLDER", help="of this machine; what is committed there is published"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     parser.set_defaults(run=run)
 
@@ -37,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
         options.number,
         time_left_s=None if time_left is None else float(str(time_left)),
         memory_bytes=None if memory is None else int(str(memory)),
+        scratch=options.scratch,
         quiet=options.quiet,
     )
     return 0

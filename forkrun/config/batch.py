@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from forkrun.config.section import Count, Duration, Flag, Positive, Section, Size, Texts, at_most
 
@@ -24,7 +25,18 @@ def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _with(*names: str) -> Callable[[str], str]:
+    def check(command: str) -> str:
+        missing = [f"{{{name}}}" for name in names if f"{{{name}}}" not in command]
+        if missing:
+            raise ValueError(f"write {' and '.join(missing)} where the command needs it")
+        return command
+
+    return check
+
+
 Word = Annotated[str, Field(pattern=r"^[^\s\"'\\]+$")]
+ShellText = Annotated[str, Field(pattern=r"^[^\"`\\\n]+$")]
 Lines = Annotated[Texts, AfterValidator(_one_line_each)]
 Factor = Annotated[float, Field(ge=1), at_most(100, "a hundred times what was asked for")]
 
@@ -46,6 +58,14 @@ class BatchConfig(Section):
     """Nodes that run at the same time, at most; not given: all, on this machine one."""
     directives: Lines = ()
     """More options of the batch system, such as "--constraint=avx2"."""
+    scratch: ShellText | None = None
+    """A folder of a node's own disk to work in, as "$TMPDIR"; not given: in the run directory."""
+    publish_every: Duration = 30.0
+    """How often what was committed on scratch is copied to the run directory."""
+    stage_in: Annotated[str, AfterValidator(_with("source", "target"))] | None = None
+    """Copies an input file to scratch before it is read: "xrdcp --silent {source} {target}"."""
+    stage_out: Annotated[str, AfterValidator(_with("source", "name"))] | None = None
+    """Copies an output to storage when it is collected: "xrdcp -f {source} root://se//me/{name}"."""
     setup: Lines = ()
     """Lines of the shell before forkrun starts on a node."""
     command: str | None = None
@@ -58,3 +78,9 @@ class BatchConfig(Section):
     """A node that was killed, perhaps for its memory, gets so many times more of it."""
     more_time: Factor = 2.0
     """A node that committed nothing in its time gets so many times more of it."""
+
+    @model_validator(mode="after")
+    def _input_needs_a_place(self) -> Self:
+        if self.stage_in and not self.scratch:
+            raise ValueError("stage_in copies to scratch: name that as well")
+        return self

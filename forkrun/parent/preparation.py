@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class PlannedJob:
     input_lumis: LumiCounts
     start_s: float
     done_s: float
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """By path of a file, where to read it instead."""
 
     @classmethod
     def of(
@@ -107,7 +109,8 @@ class PlannedJob:
         index = index_files(part.plan.files, IdBranches.of(config.source))
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
-        return cls(config, index, own, plan, part.input_lumis, start_s, time.time())
+        done_s = time.time()
+        return cls(config, index, own, plan, part.input_lumis, start_s, done_s, part.copies)
 
     def conditions(self, quiet: bool = True) -> Conditions:
         """Loads the conditions. Raises ConfigError."""
@@ -115,10 +118,19 @@ class PlannedJob:
         wanted = (self.config.conditions, self.config.prefetch)
         return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
 
+    def _as_read(self) -> list[FileIndex]:
+        """A copy was written at another time; UUID and size are the same."""
+        return [
+            replace(file, path=self.copies[file.path], modified_ns=0)
+            if file.path in self.copies
+            else file
+            for file in self.index
+        ]
+
     def prepared(self, conditions: Conditions) -> PreparedJob:
         """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
         config, plan, index = self.config, self.plan, self.index
-        schedule = build_schedule(config, index, conditions, plan.units)
+        schedule = build_schedule(config, self._as_read(), conditions, plan.units)
         return PreparedJob(
             config,
             plan,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,10 +20,12 @@ _NEAR = 0.1
 @dataclass(frozen=True)
 class Part:
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
-    paths of others are "". `input_lumis`: events in the whole input of the lumis of these units."""
+    paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
+    `copies`: by path of a file, where to read it instead."""
 
     plan: Plan
     input_lumis: LumiCounts
+    copies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def own_files(self) -> list[int]:

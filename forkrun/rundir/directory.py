@@ -12,7 +12,7 @@ _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
-    "notFinishedLumis.json", "lock", "batch", "nodes",
+    "notFinishedLumis.json", "lock", "batch", "nodes", "sums",
 ))  # fmt: skip
 
 
@@ -79,6 +79,11 @@ class RunDirectory:
         """Folder of the temporary outputs."""
         return self.path / "units"
 
+    @property
+    def sums(self) -> Path:
+        """Folder of a node's histograms and accumulators, added up."""
+        return self.path / "sums"
+
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
         return f"{self.units}/{number:06d}"
@@ -128,6 +133,11 @@ class RunDirectory:
     def merge_log(self) -> Path:
         """What jobs said that merge the outputs."""
         return self.batch / "logs" / "merge.log"
+
+    @property
+    def staged_out(self) -> Path:
+        """Which outputs were copied to storage."""
+        return self.batch / "staged-out.json"
 
     @property
     def nodes(self) -> Path:

@@ -20,6 +20,8 @@ from pathlib import Path
 from tests.support.jobs import ROOT, Ended, wait_for
 
 USER = 1000
+_PATH = "/usr/bin:/usr/sbin:/bin:/sbin"
+"""All of its environment: HTCondor's bindings set CONDOR_CONFIG where they are imported."""
 _HOME = Path(os.environ.get("FORKRUN_CONDOR", ROOT / "build/condor"))
 _PASSWD = f"physicist:x:{USER}:{USER}:physicist:/home/physicist:/bin/bash\n"
 _CONFIG = """
@@ -84,7 +86,7 @@ class Pool:
             self._master = subprocess.Popen(
                 ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=_end_with_parent, env={"PATH": _PATH},
             )  # fmt: skip
         wait_for(lambda: self._find_init())
         wait_for(lambda: "Unclaimed" in self.ask("condor_status", "-af", "State"))
@@ -120,7 +122,7 @@ class Pool:
         """Runs a command on the pool's machine, as its user."""
         inside = ["nsenter", "--mount", "--pid", f"--target={self._init}", "chroot"]
         inside.append(f"--userspec={USER}:{USER}")
-        environment = [f"PYTHONPATH={ROOT}", "HOME=/home/physicist", "PATH=/usr/bin:/usr/sbin"]
+        environment = [f"PYTHONPATH={ROOT}", "HOME=/home/physicist", f"PATH={_PATH}"]
         run = [*inside, str(_HOME), "env", "-i", *environment, "sh", "-c",
                f"cd {self.folder} && exec {shlex.join(map(str, command))}"]  # fmt: skip
         done = subprocess.run(run, capture_output=True, text=True, timeout=300)
@@ -146,7 +148,8 @@ class Pool:
     def end(self) -> None:
         """Kills the first process, and with it all of the namespace."""
         if self._init:
-            os.kill(self._init, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(self._init, signal.SIGKILL)
         if self._master:
             self._master.wait()
 

@@ -42,11 +42,20 @@ class Round:
     problem: str = ""
 
 
-def run_round(job: Job, seed: int, n_failures: int, n_nodes: int = 6, at_once: int = 6) -> Round:
-    """One job, of which so many nodes are killed."""
+def run_round(
+    job: Job,
+    seed: int,
+    n_failures: int,
+    n_nodes: int = 6,
+    at_once: int = 6,
+    scratch: Path | None = None,
+) -> Round:
+    """One job, of which so many nodes are killed. `scratch`: where they work."""
     dice, this = random.Random(seed), Round(seed)
     run = job.folder / f"round-{seed}"
-    shape = ("--nodes", n_nodes, "--set", f"batch.at_once={at_once}")
+    shape: tuple[object, ...] = ("--nodes", n_nodes, "--set", f"batch.at_once={at_once}")
+    if scratch:
+        shape = (*shape, "--set", f"batch.scratch={scratch}", "--set", "batch.publish_every=0.3")
     ended = job.submit(run, *shape, "--set", "batch.retries=1000000")
     assert ended.code == 0, ended.err
     folder = RunDirectory(run)
@@ -106,6 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--failures", type=int, default=100, metavar="N")
     parser.add_argument("--per-job", type=int, default=40, metavar="N")
+    parser.add_argument("--scratch", action="store_true", help="nodes work on scratch")
     parser.add_argument("--first-seed", type=int, default=1, metavar="N")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forkrun-failures-") as folder:
@@ -114,7 +124,9 @@ def main() -> int:
         while sum(r.n_failures for r in rounds) < options.failures:
             left = options.failures - sum(r.n_failures for r in rounds)
             seed = options.first_seed + len(rounds)
-            rounds.append(run_round(job, seed, min(options.per_job, left)))
+            scratch = Path(folder) if options.scratch else None
+            most = min(options.per_job, left)
+            rounds.append(run_round(job, seed, most, scratch=scratch))
             _say(rounds, options.failures)
             if rounds[-1].problem:
                 return 1

@@ -67,3 +67,22 @@ def _kill_first_that_works(run: Path, pids: list[int]) -> None:
 def _parent_of(pid: int) -> int:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[1])
+
+
+def test_a_job_runs_on_a_cluster_of_dask_jobqueue(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobqueue = pytest.importorskip("dask_jobqueue.local", reason="pip install dask-jobqueue")
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    run = job.folder / "jobqueue"
+    with (
+        jobqueue.LocalCluster(
+            cores=1, processes=1, memory="1 GB", n_workers=2, log_directory=str(tmp_path),
+            scheduler_options={"dashboard_address": None},
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        client.wait_for_workers(2, timeout=60)
+        forkrun.load(job.file).run(cluster=client, output=run, quiet=True)
+    assert len(list((run / "nodes").iterdir())) == 2
+    assert problem_of(run, job.truth) == ""

@@ -68,11 +68,14 @@ def _two_lumis(first: int) -> list[LumiRange]:
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     """Of two files, of which the second comes later; no lumi is in both."""
-    folder = tmp_path_factory.mktemp("job")
+    return _job(tmp_path_factory.mktemp("job"))
+
+
+def _job(folder: Path, time_s: float = 0.0) -> Job:
     lumis = [[(1, first + n, 10) for n in range(10)] for first in (1, 11)]
     files = [write_events(folder / f"{name}.root", own, first_event)
              for name, own, first_event in zip("ab", lumis, (1, 101), strict=True)]  # fmt: skip
-    return Job.of(folder, files)
+    return Job.of(folder, files, time_s)
 
 
 def _extend(job: Job, run: Path, *options: object) -> Ended:
@@ -97,6 +100,19 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     assert collected.code == 0, collected.err
     assert problem_of(run, job.truth) == ""
     assert "there are no new files" in _extend(job, run).out
+
+
+def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
+    job, run = _job(tmp_path, time_s=0.05), tmp_path / "run"
+    assert job.submit(run, job.folder / "a.root", "--nodes", 1).code == 0
+    wait_for(lambda: status_of(run)["n_units"] > 0)
+    ended = _extend(job, run)
+    assert ended.code == 0, ended.err
+    assert status_of(run)["nodes"][0]["state"] == "running"
+    wait_for(lambda: status_of(run)["states"]["done"] == 2)
+    assert [node["n_starts"] for node in status_of(run)["nodes"]] == [1, 1]
+    assert forkrun("collect", run, "-q", cwd=tmp_path).code == 0
+    assert problem_of(run, job.truth) == ""
 
 
 def test_a_job_that_was_collected_can_grow_if_its_fragments_were_kept(job: Job) -> None:

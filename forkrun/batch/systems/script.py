@@ -44,6 +44,8 @@ def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchC
         options += f' --time-left "$(({limit} + began - $(date +%s)))"'
     if submission.memory_bytes is not None:
         options += f" --max-memory {submission.memory_bytes}"
+    if batch.scratch is not None:
+        options += f' --scratch "{batch.scratch}"'
     return _NODE.format(
         not_set_up=BatchError.exit_code,
         setup="".join(map(_checked, batch.setup)),

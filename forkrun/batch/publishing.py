@@ -1,0 +1,149 @@
+"""Publishes what a node commits on its own disk: a process beside the parent copies it into the run
+directory on the shared file system. A file is copied under a temporary name, compared with its
+checksum and renamed; the ledger's line follows its files. So what others see is always whole.
+
+`python -m forkrun.batch.publishing LOCAL SHARED EVERY_S`; its input ends when the parent does."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from forkrun import _core
+from forkrun.base.durable import open_to_append, output_errors, published, write_all
+from forkrun.base.json_lines import end_last_line
+from forkrun.errors import ForkrunError, OutputError
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, CommittedFile
+from forkrun.rundir.lock import RunLock
+
+READY = "ready"
+"""What the process says when the node's files are there, and the node is its own."""
+_TURN_S = 0.5
+_TRIES, _WAIT_S = 3, 2.0
+"""A copy that fails is made again, somewhat later."""
+_APART = {"ledger", "units", "lock"}
+
+
+class Publisher:
+    """Copies from `local` to `shared`, two run directories of the same node."""
+
+    def __init__(self, local: RunDirectory, shared: RunDirectory) -> None:
+        self._local, self._shared = local, shared
+        self._n_bytes: dict[str, int] = {}
+        self._is_described = False
+
+    def fetch(self) -> None:
+        """Takes over what earlier parents have published."""
+        with output_errors(self._local.path):
+            if self._shared.fingerprint.exists():
+                ignored = shutil.ignore_patterns("lock", "*.part")
+                shutil.copytree(self._shared.path, self._local.path, ignore=ignored)
+        self._n_bytes = {file.name: file.stat().st_size for file in self._ledgers()}
+
+    def publish(self) -> None:
+        """Everything that was committed since the last time. Raises OutputError."""
+        if not self._local.fingerprint.exists():
+            return
+        with output_errors(self._shared.path):
+            if not self._is_described:
+                self.publish_rest()
+                self._is_described = True
+            for ledger in self._ledgers():
+                self._publish_ledger(ledger)
+
+    def publish_rest(self) -> None:
+        """What is beside ledgers and units; the fingerprint last, as where a run begins."""
+        files = [file for file in self._local.path.rglob("*") if file.is_file()]
+        names = [file.relative_to(self._local.path) for file in files]
+        own = [name for name in names if name.parts[0] not in _APART and name.suffix != ".part"]
+        for name in sorted(own, key=lambda name: name.name == self._local.fingerprint.name):
+            self._copy(name)
+
+    def _ledgers(self) -> list[Path]:
+        """That of revoked commits first."""
+        files = self._local.ledger.glob("*.jsonl")
+        return sorted(files, key=lambda file: (not file.name.startswith("revoked"), file.name))
+
+    def _publish_ledger(self, ledger: Path) -> None:
+        begin = self._n_bytes.get(ledger.name, 0)
+        with ledger.open("rb") as file:
+            file.seek(begin)
+            data = file.read()
+        lines = data[: data.rfind(b"\n") + 1]
+        if not lines:
+            return
+        if ledger.name.startswith("child-"):
+            for line in lines.splitlines():
+                with suppress(ValueError):  # a damaged line is no commit
+                    for part in Commit.from_line(line).parts:
+                        self._copy(Path(part.file), part)
+        self._append(ledger.name, lines)
+        self._n_bytes[ledger.name] = begin + len(lines)
+
+    def _append(self, name: str, lines: bytes) -> None:
+        self._shared.ledger.mkdir(parents=True, exist_ok=True)
+        descriptor = open_to_append(self._shared.ledger / name)
+        try:
+            end_last_line(descriptor)
+            write_all(descriptor, lines)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _copy(self, name: Path, part: CommittedFile | None = None) -> None:
+        """Tries some times. `part`: what the copy has to be."""
+        for is_last in [False] * (_TRIES - 1) + [True]:
+            try:
+                with published(self._shared.path / name) as temporary:
+                    shutil.copyfile(self._local.path / name, temporary)
+                    if part and _core.file_checksum(str(temporary)) != part.checksum:
+                        raise OutputError(f"{name}: its copy from scratch has another checksum")
+                return
+            except OutputError:
+                if is_last:
+                    raise
+                time.sleep(_WAIT_S)
+
+
+def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:
+    """Until the parent has ended. What cannot be published now is tried again later."""
+    publisher.fetch()
+    print(READY, flush=True)
+    next_s = time.monotonic() + every_s
+    while not select.select([sys.stdin], [], [], _TURN_S)[0]:
+        lock.keep()
+        if time.monotonic() >= next_s:
+            with suppress(OutputError):
+                publisher.publish()
+            next_s = time.monotonic() + every_s
+    with lock.kept_by_thread():
+        publisher.publish()
+        publisher.publish_rest()
+
+
+def main() -> int:
+    """The process. It ignores signals to its group: the parent ends first."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    local, shared, every_s = sys.argv[1:]
+    folders = RunDirectory(Path(local)), RunDirectory(Path(shared))
+    try:
+        with output_errors(shared):
+            folders[1].path.mkdir(parents=True, exist_ok=True)
+        with RunLock.held(folders[1].lock) as lock:
+            _work(Publisher(*folders), lock, float(every_s))
+    except ForkrunError as error:
+        print(f"forkrun: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""A node that works on a disk of its own machine."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forkrun.batch.publishing import READY
+from forkrun.errors import BatchError, OutputError
+from forkrun.rundir.directory import RunDirectory
+
+PUBLISH_S = 10.0
+"""Kept of a node's time to publish its last commits."""
+
+
+@contextmanager
+def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[RunDirectory]:
+    """A node's run directory below `scratch` while the body works there; what it commits is
+    published in `shared`. Raises BatchError if there is no such folder, OutputError if what was
+    committed cannot be published."""
+    if not scratch or not Path(scratch).is_dir():
+        what = f'"{scratch}" is no folder on this node' if scratch else "it is empty on this node"
+        raise BatchError(f"batch.scratch: {what}; name another one, or none")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=f"forkrun-{shared.path.name}-", dir=scratch))
+    except OSError as error:
+        raise BatchError(f"batch.scratch: {scratch}: {error.strerror}") from None
+    local = RunDirectory(folder / "node")
+    command = [sys.executable, "-m", "forkrun.batch.publishing", local.path, shared.path]
+    publisher = subprocess.Popen(
+        [*map(str, command), str(every_s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        _begin(publisher, shared)
+        yield local
+    finally:
+        code = _end(publisher)
+        shutil.rmtree(folder, ignore_errors=True)
+    if code:
+        raise OutputError(f"{shared.path}: what node committed on scratch could not be published")
+
+
+def _begin(publisher: subprocess.Popen[str], shared: RunDirectory) -> None:
+    assert publisher.stdout is not None
+    if publisher.stdout.readline().strip() != READY:
+        raise OutputError(f"{shared.path}: it cannot be copied to scratch")
+
+
+def _end(publisher: subprocess.Popen[str]) -> int:
+    """Closes its input and waits until it has published everything."""
+    for stream in (publisher.stdin, publisher.stdout):
+        if stream:
+            stream.close()
+    return publisher.wait()

@@ -1,0 +1,79 @@
+"""Files copied by a command of the user's: input to a node's scratch disk, outputs to storage."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from forkrun.base.durable import read_json, write_json
+from forkrun.batch.site_formats import checksums, outputs
+from forkrun.errors import InputError, OutputError
+from forkrun.plan.part import Part
+from forkrun.rundir.directory import RunDirectory
+
+_TRIES, _WAIT_S = 3, 2.0
+"""A command that fails is called again, later each time."""
+
+
+def stage_in(command: str, part: Part, folder: Path) -> dict[str, str]:
+    """Copies the files of a node's part; by path, where each is now. Raises InputError."""
+    copies = {}
+    folder.mkdir()
+    for number in part.own_files:
+        source = part.plan.files[number]
+        copy = folder / f"{number:05d}-{Path(source).name}"
+        _, n_bytes, _ = part.plan.identities[number]
+        problem = _copied(command, {"source": source, "target": str(copy)}, copy, n_bytes)
+        if problem:
+            raise InputError(f"{source}: batch.stage_in: {problem}")
+        copies[source] = str(copy)
+    return copies
+
+
+def stage_out(command: str, folder: RunDirectory) -> Iterator[str]:
+    """Copies the outputs of a run that are not there yet, as far as earlier calls have noted; names
+    each when it is. Raises OutputError."""
+    noted = read_json(folder.staged_out)
+    for file in outputs(folder):
+        sums = checksums(file)
+        name = str(file.relative_to(folder.output))
+        if noted.get(name) == {**sums, "command": command}:
+            continue
+        values = {"source": str(file), "name": name, "adler32": sums["adler32"]}
+        problem = _copied(command, values)
+        if problem:
+            raise OutputError(
+                f"{file}: batch.stage_out: {problem}; forkrun collect {folder.path} tries again"
+            )
+        noted[name] = {**sums, "command": command}
+        write_json(folder.staged_out, noted)
+        yield name
+
+
+def _copied(
+    command: str, values: Mapping[str, str], copy: Path | None = None, n_bytes: int = 0
+) -> str:
+    """What is wrong after some tries; "" if nothing is. `copy`, `n_bytes`: what has to be there
+    then; 0 bytes: not known."""
+    line, problem = command, ""
+    for name, value in values.items():
+        line = line.replace(f"{{{name}}}", shlex.quote(value))
+    for number in range(_TRIES):
+        if number:
+            time.sleep(_WAIT_S * number)
+        done = subprocess.run(
+            ["bash", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+            problem = f"exit code {done.returncode} of: {line}" + "".join(f": {s}" for s in said)
+        elif copy and not copy.exists():
+            problem = f"there is no {copy} after: {line}"
+        elif copy and n_bytes and copy.stat().st_size != n_bytes:
+            problem = f"{copy.stat().st_size} bytes were copied, not {n_bytes}, by: {line}"
+        else:
+            return ""
+    return f"{problem} ({_TRIES} times)"

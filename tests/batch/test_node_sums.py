@@ -1,0 +1,60 @@
+"""Histograms and accumulators that nodes have added up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forkrun.merge.node_sums import sums_to_merge
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.nodes import read_commits
+from tests.batch.jobs import Job, problem_of
+from tests.support.jobs import forkrun
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=20)
+
+
+@pytest.fixture
+def done(job: Job, request: pytest.FixtureRequest) -> RunDirectory:
+    """Both nodes are done, and nothing was collected."""
+    run = job.folder / request.node.name.partition("[")[0]
+    most = ("--set", "forking.max_unit_events=20", "--set", "threads.block_size=20")
+    assert job.submit(run, "--nodes", 2, "--dry-run", *most).code == 0
+    for number in (0, 1):
+        assert forkrun("node", run, number, "-q", cwd=job.folder).code == 0
+    return RunDirectory(run)
+
+
+def _ordered(folder: RunDirectory) -> list[Commit]:
+    return sorted(read_commits(folder), key=lambda commit: commit.unit)
+
+
+def test_a_merge_reads_one_sum_of_each_node(job: Job, done: RunDirectory) -> None:
+    parts = [[part.file for part in of_kind] for of_kind in sums_to_merge(done, _ordered(done))]
+    assert parts == [
+        [f"nodes/000{n}/sums/{name}" for n in (0, 1)]
+        for name in ("histograms.bin", "accumulators.json")
+    ]
+    assert forkrun("collect", done.path, "-q", cwd=job.folder).code == 0
+    assert problem_of(done.path, job.truth) == ""
+
+
+def test_sums_that_are_damaged_or_of_other_commits_are_not_used(
+    job: Job, done: RunDirectory
+) -> None:
+    damaged = done.node(1).sums / "accumulators.json"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    ordered = _ordered(done)
+    of_second = [c for c in ordered if c.outputs["all"].file.startswith("nodes/0001")]
+    histograms, accumulators = sums_to_merge(done, ordered)
+    assert histograms[1:] == [c.histograms for c in of_second if c.histograms]
+    assert accumulators[1:] == [c.accumulators for c in of_second if c.accumulators]
+    without_first = sums_to_merge(done, ordered[1:])[0]
+    assert Path(without_first[0].file).parts[2] == "units"
+    assert forkrun("collect", done.path, "-q", cwd=job.folder).code == 0
+    assert problem_of(done.path, job.truth) == ""
