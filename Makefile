@@ -17,7 +17,7 @@ PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/ver
 
 .PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man clean need
 
-demo: build ## generate an input, run the main job, print the report
+demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
 	$(BIN)/forkrun sample build/demo/sample.root --events 20000 --lumis 8
 	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force --plots
@@ -32,12 +32,11 @@ test-py312: ## pytest with Python 3.12, where reading Python objects keeps them 
 	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \
 	else echo "SKIPPED: there is no Python 3.12 here; name one with make test-py312 PYTHON312=/path/to/python3.12"; fi
 
-test-cpp: build
+test-cpp: $(VENV)/tested
 	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --output-on-failure; \
 	else echo "SKIPPED: the C++ tests need GoogleTest (Debian, Ubuntu: apt install libgtest-dev, then make clean)"; fi
 
-build: $(VENV)/built ## virtual environment, compiled libraries, editable install
-	@$(BIN)/python -m compileall -q forkrun merge monitoring # commands start sooner where Python may not keep what it compiles
+build: $(VENV)/built $(VENV)/tools ## virtual environment with all tools, compiled libraries, editable install
 
 need:
 	@command -v g++ >/dev/null || { echo "forkrun needs a C++ compiler: g++ 12 or newer (Debian, Ubuntu: apt install g++)"; exit 1; }
@@ -50,13 +49,30 @@ $(VENV)/environment: pyproject.toml | need
 	@echo "Making the virtual environment $(VENV) with ROOT: some minutes, once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python .ci/requirements.py build | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	touch $@
+
+$(VENV)/tools: $(VENV)/environment
+	@echo "Installing what tests and linters need"
 	$(BIN)/python .ci/requirements.py build test dev | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 	touch $@
 
+# The C++ tests are a third of what there is to compile: they are built when they are asked for, and from then on.
 $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 	@echo "Compiling into $(BUILD): a few minutes the first time"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_TESTS=ON FORKRUN_WERROR=$(if $(CI),ON,OFF) \
-		$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --editable .
+	@mkdir -p build && set -o pipefail && \
+		PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_WERROR=$(if $(CI),ON,OFF) \
+		FORKRUN_TESTS=$(if $(wildcard $(VENV)/tested),ON,OFF) \
+		$(BIN)/python -m pip install --verbose --no-build-isolation --no-deps --editable . 2>&1 \
+		| tee build/install.log | sed -un 's/^ *\(\[[0-9]*\/[0-9]*\] .*\)/\1/p' \
+		|| { tail -n 60 build/install.log; exit 1; }
+	@$(BIN)/python -m compileall -q forkrun merge monitoring # commands start sooner where Python may not keep what it compiles
+	touch $@
+
+$(VENV)/tested: $(VENV)/built
+	@echo "Compiling the C++ tests"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -B $(BUILD) -DFORKRUN_TESTS=ON > build/tests.log
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD)
 	touch $@
 
 bench: build ## ratios against uproot, RDataFrame, hadd and NumPy, in one run
@@ -117,10 +133,10 @@ style: build ## those that take seconds
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
 
-tidy: build ## clang-tidy, for sources that it has not found clean before: minutes for all
+tidy: build $(VENV)/tested ## clang-tidy, for sources that it has not found clean before: minutes for all
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/tidy.py $(BUILD)
 
-format: $(VENV)/environment
+format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')

@@ -10,6 +10,8 @@ from forkrun.config import OutputConfig
 from forkrun.index import Branch, FileIndex
 
 _SHOWN = 5
+_MOST_NAMED = 20
+"""Branches that a person would name in a list."""
 
 
 def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
@@ -74,8 +76,8 @@ def _of_file(
     if missing:
         problems.append(
             f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
-            f" reads or keeps; leave it out of the outputs: drop = {_quoted(missing)}, or say what"
-            f" it is there: source.branches = {{ fill = {_filled(missing, branches)} }}"
+            f" reads or keeps; {_remedy(missing)}, or say what it is there:"
+            f" source.branches = {{ fill = {_filled(missing, branches)} }}"
         )
     if other:
         name = other[0]
@@ -84,6 +86,12 @@ def _of_file(
             f" files; leave it out of the outputs: drop = {_quoted(other)}"
         )
     return problems
+
+
+def _remedy(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_NAMED:
+        return f"leave it out of the outputs: drop = {_quoted(names)}"
+    return 'leave out what not all files have: source.branches = "common"'
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ import numpy as np
 import pytest
 import uproot
 
+import forkrun as package
 from forkrun import _core
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
+from forkrun.schedule.branches import disagreements
 from forkrun.schedule.input_branches import InputBranches
-from tests.support.jobs import forkrun, write_job
+from tests.support.jobs import environment, forkrun, write_job
 
 IDS = [("run", "uint32"), ("luminosityBlock", "uint32"), ("event", "uint64")]
 N = 40
+N_FILLED = 85
+"""Of the real files: branches of one, in the other."""
 ERAS = (
     ("a.root", 0, {"HLT_A": "bool", "HLT_B": "bool", "Jet_pt": "float32[]", "Tau_pt": "float32[]"}),
     ("b.root", N, {"HLT_A": "bool", "HLT_C": "bool", "Jet_pt": "float32[]", "Jet_id": "uint8[]"}),
@@ -161,3 +166,63 @@ def test_the_first_pattern_that_matches_gives_the_value() -> None:
     assert seen.fills == {"HLT_B": (1.0, ""), "HLT_C": (0.0, "")}
     with pytest.raises(ConfigError, match="cannot be 2"):
         InputBranches.of(index(["HLT_A"], ["HLT_B"]), FilledBranches(fill={"*": 2}))
+
+
+def test_many_branches_are_not_listed() -> None:
+    names = [f"HLT_{n}" for n in range(100)]
+    (problem,) = disagreements(index(names, names[:10]), names)
+    assert 'leave out what not all files have: source.branches = "common"' in problem
+    assert "HLT_50" not in problem
+
+
+def test_real_files_of_two_eras_go_into_one_output(tmp_path: Path, real_data: Path) -> None:
+    """Trigger bits, a branch of each era, and one whose collection only one of them has."""
+    files = [real_data / "nano_dy.root", real_data / "nanoAOD_2015_CMS_Open_Data_ttbar.root"]
+    keep = ["run", "luminosityBlock", "event", "HLT_Iso*", "Electron_*", "Jet_pt", "FatJet_*"]
+    job = {
+        "source": {"files": [str(f) for f in files], "branches": {"fill": {"*": 0}}},
+        "outputs": [{"label": "all", "keep": keep}],
+        "merge": {"carry": False},
+    }
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "--children", 2, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    n_filled = at = 0
+    with uproot.open(tmp_path / "run/output/all.root") as output:
+        found = output["Events"].arrays()
+    for file in files:
+        with uproot.open(file) as era:
+            tree = era["Events"]
+            part = found[at : at + tree.num_entries]
+            at += tree.num_entries
+            for name in found.fields:
+                if name in tree:
+                    assert ak.array_equal(part[name], tree[name].array(), equal_nan=True), name
+                else:
+                    n_filled += 1
+                    assert not ak.any(ak.flatten(part[name], axis=None)), name
+    assert (at, n_filled) == (len(found), N_FILLED)
+
+
+@pytest.mark.parametrize("children", [0, 1])
+def test_columns_of_floats_may_be_filled_with_nan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: int
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    monkeypatch.chdir(tmp_path)
+    values_of_nothing = {"MET_x": math.nan, "HLT_*": False}
+    for file, extra in (("a.root", [("MET_x", "float32")]), ("b.root", [])):
+        writer = _core.TreeWriter(str(tmp_path / file), "Events", [*IDS, *extra], "zstd:1")
+        number = np.arange(N, dtype=np.uint64) + (N if extra else 0)
+        ids = {"run": np.full(N, 1, np.uint32), "event": number}
+        ids["luminosityBlock"] = np.full(N, 1 + len(extra), np.uint32)
+        writer.write({**ids, **{name: number.astype(np.float32) for name, _ in extra}})
+        writer.close()
+    job = package.Job(["a.root", "b.root"], source={"branches": {"fill": values_of_nothing}})
+    job.filter("(MET_x != MET_x) | (MET_x > 50)").output("all").configure(merge={"carry": False})
+    assert 'fill = { MET_x = nan, "HLT_*" = false }' in job.to_toml()
+    result = job.run(children=children, output="run", quiet=True, plots=False)
+    with uproot.open(result.outputs["all"]) as output:
+        met = output["Events"]["MET_x"].array(library="np")
+    assert met[: N - 11].tolist() == list(range(51, 2 * N))
+    assert np.isnan(met[N - 11 :]).all()
+    assert len(met) == 2 * N - 11
