@@ -15,7 +15,7 @@ from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.unit_files import UnitFiles
-from forkrun.schedule.build import JobSchedule
+from forkrun.schedule.job_schedule import JobSchedule
 
 
 @dataclass(frozen=True)
