@@ -64,4 +64,4 @@ job.output("skim", keep=["run", "luminosityBlock", "event", "Muon_pt", "Muon_eta
 
 if __name__ == "__main__":
     result = job.run()
-    print(result.histograms["z_mass"], result.cutflow["main"])
+    print(result.histograms["z_mass"], result.cutflow["main"], sep="\n")

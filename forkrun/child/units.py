@@ -16,7 +16,7 @@ from forkrun.config import ForkingConfig
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Stretch
 from forkrun.rundir.ledger_writer import Ledger
-from forkrun.schedule.build import in_flight
+from forkrun.schedule.job_schedule import in_flight
 
 _READ_MEMORY_EVERY_S = 1.0
 

@@ -20,7 +20,7 @@ _IS_DATA = ("is_data", "isData")
 
 WEIGHT = "lumi_weight"
 """Column, and label of its module: luminosity times cross section over the sum of weights."""
-_WEIGHT_TYPE = "python:forkrun.modules.dataset_weight:DatasetWeight"
+_WEIGHT_TYPE = "python:forkrun.modules.datasets.weight:DatasetWeight"
 
 
 class DatasetConfig(Section):

@@ -15,7 +15,7 @@ from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.columns import jagged_array
-from forkrun.modules.datasets import Dataset, Datasets
+from forkrun.modules.datasets.dataset import Dataset, Datasets
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
@@ -26,7 +26,7 @@ from forkrun.rundir.histogram_sums import check_names
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     import hist
 
-    from forkrun.modules.by_dataset import HistogramsByDataset
+    from forkrun.modules.datasets.histograms import HistogramsByDataset
     from forkrun.modules.histograms import BookedHistogram
     from forkrun.rundir.histogram_sums import HistogramSums
 
@@ -432,7 +432,7 @@ class PythonModule:
         """Gives histograms an axis of datasets. `n_more`: of axes that come behind it."""
         self.datasets = datasets
         if datasets and (booked := self.histograms()):
-            from forkrun.modules.by_dataset import HistogramsByDataset
+            from forkrun.modules.datasets.histograms import HistogramsByDataset
 
             self._by_dataset = HistogramsByDataset(label, datasets, booked, n_more)
 

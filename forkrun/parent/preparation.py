@@ -26,8 +26,10 @@ from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mas
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
-from forkrun.schedule.build import build_schedule, in_flight, plugin_paths
+from forkrun.schedule.build import build_schedule
 from forkrun.schedule.job import Job
+from forkrun.schedule.job_schedule import in_flight
+from forkrun.schedule.plugins import plugin_paths
 
 
 @dataclass(frozen=True)

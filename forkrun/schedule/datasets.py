@@ -9,7 +9,7 @@ from forkrun.config.datasets import WEIGHT, DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index.datasets import dataset_numbers
 from forkrun.index.generated import sums_of_weights
-from forkrun.modules.datasets import Dataset, Datasets
+from forkrun.modules.datasets.dataset import Dataset, Datasets
 
 
 def find_datasets(config: JobConfig, files: Sequence[str]) -> Datasets | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from forkrun.config import JobConfig
 from forkrun.plan import Plan
-from forkrun.schedule.build import JobSchedule
+from forkrun.schedule.job_schedule import JobSchedule
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from forkrun.errors import ConfigError
 from forkrun.rundir.histogram_parts import Named
 from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.rundir.stacked_histograms import MOST_AXES, stacked
@@ -37,14 +36,14 @@ def _together(
     return stacked(AXIS, variations, {v: taken[label[v], name] for v in variations})
 
 
-def check_axes(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> None:
-    """Raises ConfigError for histograms that have no room for the axis."""
-    problems = [
-        f'module "{module}", histogram "{name}": it has {len(histogram.axes)} axes and gets one'
-        f" more for its variations ({', '.join(varied[module][1:3])}, …); a ROOT file holds"
-        f" {MOST_AXES} at most: fill histograms of fewer axes"
-        for module, name, histogram in taken
-        if module in varied and len(histogram.axes) >= MOST_AXES
+def axes_problems(
+    n_axes: Mapping[tuple[str, str], int], varied: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Histograms, by module and name, that have no room for the axis."""
+    return [
+        f'module "{module}", histogram "{name}": it has {n} axes and gets one more for its'
+        f" variations ({', '.join(varied[module][1:3])}, …); a ROOT file holds {MOST_AXES} at most:"
+        " fill histograms of fewer axes"
+        for (module, name), n in n_axes.items()
+        if module in varied and n >= MOST_AXES
     ]
-    if problems:
-        raise ConfigError(problems)

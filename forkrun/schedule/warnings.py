@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun.base.nearest import close_to
 from forkrun.config import JobConfig, OutputConfig, OutputMode
+from forkrun.config.datasets import WEIGHT
 from forkrun.rundir.output_content import OutputContent
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _idle_producers(job: Described) -> Iterator[str]:
     wanted = {name for module in job.modules.values() for name in module.consumes}
     wanted |= {name for content in job.outputs.values() for name, _ in content.products}
     for label, names in job.columns_of.items():
-        if names and not wanted.intersection(names):
+        if names and label != WEIGHT and not wanted.intersection(names):
             yield (
                 f'module "{label}": nobody asks for its columns ({", ".join(names)}), so it does'
                 " not run; name them in `keep` of an output, or in `consumes` of a module"

@@ -1,6 +1,6 @@
 """The same analysis three times: twenty quantities of jets and their histograms, two of which
-depend on a column that is varied. `python analysis.py WAY FILE N_VARIATIONS FOLDER` writes the
-means of a histogram that varies, by variation, as JSON."""
+depend on a column that is varied. `python analysis.py WAY FILE N_VARIATIONS FOLDER` writes means
+of a histogram that varies, by variation, as JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`make bench-variations`: what twenty systematic variations of a column cost on which a tenth of
-an analysis depends, as whole commands: forkrun, RDataFrame's Vary, and a loop over variations with
-Awkward Array and hist. Each in one process; the histograms' means are compared."""
+"""`make bench-variations`: twenty systematic variations of a column on which a tenth of an analysis
+depends, as whole commands: forkrun, RDataFrame's Vary, and a loop over variations with Awkward
+Array and hist. Each in one process; the histograms' means are compared."""
 
 from __future__ import annotations
 

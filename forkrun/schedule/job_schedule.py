@@ -1,0 +1,88 @@
+"""The compiled job, as children run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forkrun import _core
+from forkrun.conditions import Conditions
+from forkrun.config import Executor, JobConfig, ThreadsConfig
+from forkrun.merge.histograms import Named, histograms_of_core
+from forkrun.rundir.accumulators import Total
+from forkrun.rundir.output_content import OutputContent
+from forkrun.schedule.cutflow import Cutflow
+from forkrun.schedule.page_watch import WatchedProcessor
+from forkrun.schedule.varied_histograms import with_variations
+
+if TYPE_CHECKING:
+    from forkrun.modules.base import PythonModule
+
+
+@dataclass(frozen=True)
+class JobSchedule:
+    """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
+    `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
+    holds; `varied`: variations of analyzers that run again for them; `warnings`: what is hardly
+    meant; `watch`: finds out which pages become private in children."""
+
+    core: _core.Schedule
+    source: _core.TreeSource
+    modules: Mapping[str, PythonModule]
+    consumed: Sequence[str]
+    conditions: Conditions
+    outputs: Mapping[str, OutputContent]
+    columns_of: Mapping[str, Sequence[str]]
+    cutflow: Cutflow
+    varied: Mapping[str, Sequence[str]]
+    warnings: Sequence[str] = ()
+    watch: _core.PageWatch | None = None
+
+    def make_processor(
+        self, config: JobConfig, board: _core.StatusBoard, child: int
+    ) -> _core.Processor:
+        """Starts threads: call it in the child."""
+        threads, monitoring = config.threads, config.monitoring
+        n_threads, lanes, units, iovs = in_flight(threads)
+        settings = _core.ProcessorSettings(
+            executor=threads.executor.value,
+            threads=n_threads,
+            concurrent_blocks=lanes,
+            block_size=threads.block_size,
+            concurrent_units=units,
+            concurrent_iovs=iovs,
+            timing=monitoring.timing or monitoring.trace,
+            n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
+        )
+        if self.watch is not None:
+            return WatchedProcessor(self.core, self.source, settings, board, child, self.watch)
+        return _core.Processor(self.core, self.source, settings, board, child)
+
+    def take_histograms(self) -> list[Named]:
+        """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
+        taken = histograms_of_core(self.core)
+        for label, module in self.modules.items():
+            taken += [(label, name, sums) for name, sums in module.take_histograms(label)]
+        self.clear_histograms()
+        return with_variations(taken, self.varied)
+
+    def take_accumulated(self) -> dict[str, dict[str, Total]]:
+        """What analyzers in Python have accumulated, by label and name; then nothing is."""
+        return {label: module.take_accumulated() for label, module in self.modules.items()}
+
+    def clear_histograms(self) -> None:
+        """Empties all histograms, and whatever else is summed."""
+        self.core.clear_histograms()
+        self.cutflow.clear()
+        for module in self.modules.values():
+            module.clear()
+
+
+def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:
+    """Threads of a child, and blocks, units and IOVs that it has in flight at the same time."""
+    if threads.executor is Executor.SERIAL:
+        return 1, 1, 1, 1
+    blocks = threads.concurrent_blocks or threads.per_child
+    units = threads.concurrent_lumis or blocks
+    return threads.per_child, blocks, units, threads.concurrent_iovs or units

@@ -1,0 +1,33 @@
+"""Libraries of C++ modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forkrun import _core
+from forkrun.config import JobConfig
+from forkrun.errors import JobError
+from forkrun.fork.steps import step
+
+
+def load_plugins(config: JobConfig) -> list[str]:
+    """Loads them. Gives what is wrong."""
+    problems = []
+    for plugin in config.job.plugins:
+        try:
+            with step(f'plugin "{plugin}" was loaded'):
+                _core.load_plugin(plugin_path(plugin))
+        except JobError as error:
+            problems.append(f"job.plugins: {error}")
+    return problems
+
+
+def plugin_paths(config: JobConfig) -> list[str]:
+    """Paths of the libraries of C++ modules."""
+    return [plugin_path(plugin) for plugin in config.job.plugins]
+
+
+def plugin_path(plugin: str) -> str:
+    """Path of a library; a bare name is that of one that comes with forkrun, if there is one."""
+    shipped = Path(__file__).parents[1] / "lib" / f"lib{plugin}.so"
+    return str(shipped) if "/" not in plugin and shipped.exists() else plugin

@@ -1,0 +1,107 @@
+"""Modules with what they read and make, and the versions of columns that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forkrun.conditions import Conditions
+from forkrun.config import JobConfig
+from forkrun.errors import ConfigError
+from forkrun.index import FileIndex
+from forkrun.plan import Units
+from forkrun.schedule.datasets import find_datasets
+from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.job_modules import (
+    complete_replaced,
+    cpp_wirings,
+    load_modules,
+    versions_of,
+    wirings_of,
+)
+from forkrun.schedule.variations import Variations, Wiring
+from forkrun.schedule.versions import Versions
+
+if TYPE_CHECKING:
+    from forkrun.modules.base import PythonModule
+    from forkrun.modules.datasets.dataset import Datasets
+
+
+@dataclass(frozen=True)
+class WiredModules:
+    """`modules`: those in Python that could be constructed, by label; `wirings`: of these and of
+    those in C++, as far as versions need them; `n_tried`: events with which it was found out what
+    modules read, None if nothing had to be; `problems`: of modules."""
+
+    modules: Mapping[str, PythonModule]
+    versions: Versions
+    wirings: Mapping[str, Wiring]
+    variations: Variations
+    datasets: Datasets | None
+    n_tried: int | None
+    problems: Sequence[str]
+
+
+def wire_modules(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    conditions: Conditions,
+    units: Units,
+    branches: InputBranches,
+    can_call: bool,
+) -> WiredModules:
+    """`branches`: of the input; `can_call`: modules may be called to find out what they
+    read. Raises ConfigError for columns that are replaced and not there."""
+    modules, problems = load_modules(config, conditions)
+    types = dict(branches.columns)
+    datasets = find_datasets(config, [file.path for file in index])
+    for module in modules.values():
+        module.datasets = datasets
+    versions = versions_of(config, modules)
+    is_needed = versions.is_needed or not all(m.is_declared for m in modules.values())
+    in_cpp = cpp_wirings(config, types, conditions) if is_needed else {}
+    n_tried = None
+    if can_call and not problems:
+        elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
+        n_tried = _find_reads(
+            config, index, conditions, units, modules, versions, elsewhere, branches
+        )
+        if wrong := complete_replaced(versions, types, modules):
+            raise ConfigError(wrong)
+    wirings = wirings_of(config, modules, in_cpp)
+    variations = Variations(versions, wirings, config.paths)
+    return WiredModules(modules, versions, wirings, variations, datasets, n_tried, problems)
+
+
+def _find_reads(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    conditions: Conditions,
+    units: Units,
+    modules: Mapping[str, PythonModule],
+    versions: Versions,
+    elsewhere: Sequence[str],
+    branches: InputBranches,
+) -> int | None:
+    """Completes modules that do not declare what they read; see `find_reads`."""
+    if all(module.is_declared for module in modules.values()):
+        return None
+    from forkrun.schedule.find_reads import find_reads
+    from forkrun.schedule.first_events import FirstEvents, first_events
+
+    of_unit = conditions.table.of_unit
+    n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
+    one_lumi = any(module.wants_one_lumi for module in modules.values())
+
+    def first_of(n_most: int) -> tuple[FirstEvents, int]:
+        events = first_events(config.source, index, branches, units, n_same_iov, n_most, one_lumi)
+        return events, int(of_unit[0]) if len(of_unit) else 0
+
+    try:
+        types = dict(branches.columns)
+        return find_reads(config, modules, elsewhere, versions, types, first_of)
+    except ConfigError as error:
+        raise ConfigError(branches.explained(error.problems)) from None
