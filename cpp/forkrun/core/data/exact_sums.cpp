@@ -111,8 +111,8 @@ void ExactSums::make_dense() {
   is_dense_ = true;
 }
 
-void ExactSums::merge(const ExactSums& other) {
-  if (n_adds_ == 0 && !is_dense_) {
+void ExactSums::merge(const ExactSums& other, std::size_t first) {
+  if (n_adds_ == 0 && !is_dense_ && other.n_cells_ == n_cells_) {
     ExactSums copy{other};
     copy.not_finite_ = std::move(not_finite_);
     copy.n_not_finite_ = n_not_finite_;
@@ -121,12 +121,12 @@ void ExactSums::merge(const ExactSums& other) {
     std::array<Range, 8> ranges{};
     std::ranges::transform(other.windows_, ranges.begin(), &Window::seen);
     make_room(std::span{ranges}.first(n_sums_), other.n_adds_);
-    merge_cells(other);
+    merge_cells(other, first);
   }
-  merge_not_finite(other);
+  merge_not_finite(other, first);
 }
 
-void ExactSums::merge_cells(const ExactSums& other) {
+void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
   Number shifted;
   const std::span<Word> added = std::span{shifted}.first(n_words_);
   for (std::size_t place = 0; place < other.n_stored(); ++place) {
@@ -134,16 +134,16 @@ void ExactSums::merge_cells(const ExactSums& other) {
       const auto number = other.number(place, s);
       if (has_content(number)) {
         shift_number(number, other.windows_[s].base - windows_[s].base, added);
-        add_number(&words_[other.cell_at(place) * stride() + s * n_words_], added);
+        add_number(&words_[(first + other.cell_at(place)) * stride() + s * n_words_], added);
       }
     }
   }
 }
 
-void ExactSums::merge_not_finite(const ExactSums& other) {
+void ExactSums::merge_not_finite(const ExactSums& other, std::size_t first) {
   n_not_finite_ += other.n_not_finite_;
   for (const auto& [sum, kinds] : other.not_finite_) {
-    not_finite_[sum] |= kinds;
+    not_finite_[first * n_sums_ + sum] |= kinds;
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
 
 namespace forkrun {
 
@@ -114,11 +113,7 @@ void SharedTable::clear() {
 ExactSums SharedTable::total() const {
   ExactSums sums{n_sums_, n_cells_};
   for (std::size_t s = 0; s < stripes_.size(); ++s) {
-    auto part = stripes_[s]->table.total();
-    std::vector<std::uint32_t> places(part.n_cells());
-    std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(s << shift_));
-    part.move_cells(places, n_cells_);
-    sums.merge(part);
+    sums.merge(stripes_[s]->table.total(), s << shift_);
   }
   return sums;
 }
