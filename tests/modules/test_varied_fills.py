@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import hist
@@ -14,7 +15,7 @@ from forkrun.modules.histograms import BookedHistogram
 
 NAMES = ["nominal", "up", "down"]
 NEW = hist.Hist.new
-CASES = {
+CASES: dict[str, Callable[[list[str]], Any]] = {
     "regular first": lambda v: NEW.Reg(5, 0, 1, name="x").StrCat(v, name="v").Weight(),
     "variations first": lambda v: NEW.StrCat(v, name="v").Var([0, 0.1, 1], name="x").Double(),
     "growing": lambda v: NEW.Reg(5, 0, 1, name="x").StrCat(v[:1], name="v", growth=True).Weight(),

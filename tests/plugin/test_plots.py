@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import uproot
 
-from tests.plugin.test_plugin import HERE, plugin  # noqa: F401
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
 
+HERE = Path(__file__).parent
 N_EVENTS = 3000
 
 
@@ -36,7 +36,7 @@ def run(folder: Path, plugins: list[str], module: dict[str, Any], **sections: An
 
 def of_cpp(
     folder: Path, plugin: Path, memory: str, threads: int, children: int, block: int
-) -> Path:  # noqa: F811 E501
+) -> Path:
     return run(
         folder,
         [str(plugin)],
@@ -47,7 +47,7 @@ def of_cpp(
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Path:  # noqa: F811
+def expected(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Path:
     return of_cpp(tmp_path_factory.mktemp("plots") / "one", plugin, "automatic", 1, 1, 1000)
 
 
@@ -57,7 +57,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory, plugin: Path) -> Path:  #
 )
 def test_the_file_is_the_same_for_any_threads_children_and_blocks(
     tmp_path: Path,
-    plugin: Path,  # noqa: F811
+    plugin: Path,
     expected: Path,
     memory: str,
     threads: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +13,7 @@ import forkrun as package
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
 
-HERE = Path(__file__).parent
 PACKAGE = Path(package.__file__).parent
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    build = tmp_path_factory.mktemp("plugin")
-    prefix = f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}"
-    subprocess.run(["cmake", "-S", HERE, "-B", build, prefix], check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
-    return build / "libtally.so"
 
 
 def job(file: Path, plugin: Path, **params: object) -> dict[str, object]:

@@ -8,7 +8,7 @@ import matplotlib
 from threads import WAYS, Rate
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 
 def draw(rates: list[Rate], path: Path) -> None:

@@ -1,7 +1,7 @@
 """Column fills of booked histograms, whose sums are exact, against hist's own, in one run.
 
-Prints CPU time per entry of both and the ratio hist / forkrun: above 1, forkrun is faster. Blocks are of
-65,536 entries; the best of several turns counts, which alternate."""
+Prints CPU time per entry of both and the ratio hist / forkrun: above 1, forkrun is faster. Blocks
+are of 65,536 entries; the best of several turns counts, which alternate."""
 
 from __future__ import annotations
 

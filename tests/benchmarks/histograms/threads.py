@@ -1,4 +1,4 @@
-"""Fills of one entry at a time by threads: runs `fills.cpp`, compiled against the installed core."""
+"""Fills of one entry at a time by threads: runs `fills.cpp`, compiled against the core."""
 
 from __future__ import annotations
 
