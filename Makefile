@@ -93,8 +93,8 @@ bench-plan: build ## start and plan of a million lumis, and the constants of the
 bench-conditions: build ## what reading a condition costs, and the memory of children that share it
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/conditions.py
 
-bench-histograms: build ## fills of booked histograms, whose sums are exact, against hist's own
-	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/histograms.py
+bench-histograms: build ## fills of histograms, whose sums are exact, against hist, ROOT and sums of doubles; more: BENCH_ARGS="--long --plot"
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/histograms/bench.py $(BENCH_ARGS)
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core bench_units

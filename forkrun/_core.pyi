@@ -144,6 +144,8 @@ class Schedule:
     def histograms(self) -> list[Histogram]:
         """Histograms of the C++ modules, in booking order; a snapshot."""
     def clear_histograms(self) -> None: ...
+    def share_histograms(self, n_threads: int) -> None:
+        """Chooses where those of analyzers that see several blocks at once have their sums."""
 
 class Histogram:
     """A histogram of a C++ module; of one that grows, what one thread has filled. `storage`: which

@@ -44,6 +44,9 @@ class JobFacts:
     threads_per_child: int
     executor: str | None
     host: Mapping[str, Any] | None
+    shared_histograms: tuple[Mapping[str, Any], ...]
+    """Those of C++ modules that several threads of a child fill at once: `name`; `memory`, where
+    their sums are; `bytes` of one table of these."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,13 @@ def _job_facts(
         threads_per_child=threads.get("per_child", 1),
         executor=threads.get("executor"),
         host=records.host,
+        shared_histograms=_shared_histograms(records),
     )
+
+
+def _shared_histograms(records: RunRecords) -> tuple[Mapping[str, Any], ...]:
+    line = records.last("histograms")
+    return () if line is None else tuple(line.details.get("shared", ()))
 
 
 def _outcome(

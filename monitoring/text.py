@@ -66,7 +66,17 @@ def _job(job: JobFacts, events: EventCounts) -> list[str]:
     lines = [_row("Job", shape), _row("", data), _row("", f"config {job.config_digest[:16]}")]
     if host:
         lines += [_row("", _command(host)), _row("Host", _machine(host)), _row("", _versions(host))]
-    return lines
+    return [*lines, *_shared_histograms(job.shared_histograms)]
+
+
+def _shared_histograms(histograms: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How many have their sums where, and what these take."""
+    texts = []
+    for memory, each in (("copy", " per thread"), ("buffered", ""), ("shared", "")):
+        found = [h["bytes"] for h in histograms if h["memory"] == memory]
+        if found:
+            texts.append(f"{len(found)} {memory}, {size(sum(found))}{each}")
+    return [_row("", f"histograms that threads fill: {' · '.join(texts)}")] if texts else []
 
 
 def _command(host: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ TimelineEvent = Literal[
     "job_start",
     "index_done",
     "modules_built",
+    "histograms",
     "fork",
     "child_started",
     "child_first_event",

@@ -14,7 +14,7 @@ from tests.support.jobs import ROOT, environment
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ("docs/tutorial.md", "docs/systematics.md", "README.md")
+PAGES = ("docs/tutorial.md", "docs/histograms.md", "docs/systematics.md", "README.md")
 
 
 def blocks(page: str) -> list[str]:

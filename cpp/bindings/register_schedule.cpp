@@ -211,6 +211,10 @@ void register_schedule(py::module_& module) {
                              [](const Schedule& schedule) { return schedule.wants_one_lumi(); })
       .def("node_labels", &node_labels)
       .def("histograms", &histograms)
+      .def(
+          "share_histograms",
+          [](Schedule& schedule, std::size_t n_threads) { schedule.share_histograms(n_threads); },
+          py::arg("n_threads"))
       .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),

@@ -17,6 +17,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/histograms/cell_table.hpp
   core/histograms/histogram.hpp
   core/histograms/histogram_of.hpp
+  core/histograms/histogram_with_axes.hpp
   core/histograms/thread_number.hpp
   core/module/appending.hpp
   core/module/binned_table.hpp

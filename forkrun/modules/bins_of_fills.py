@@ -42,6 +42,10 @@ def column_of_axis(axis: Any, values: Any) -> Column:
     return *about, axis.index(coordinates)
 
 
+def is_category(axis: Any) -> bool:
+    return isinstance(axis, (*_TEXTS, *_CATEGORIES))
+
+
 def is_unseen(axis: Any, column: Column) -> bool:
     """Whether there are values for which the axis grows."""
     if not axis.traits_growth:

@@ -18,6 +18,12 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.modules.bins_of_fills import Column, column_of_axis, is_unseen
 from forkrun.modules.storage_sums import sums_of, write_sums
+from forkrun.modules.varied_fills import (
+    axis_of_variations,
+    columns_by_variation,
+    first_of,
+    with_names,
+)
 from forkrun.rundir.histogram_sums import Storage, flat_places
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
@@ -114,6 +120,9 @@ class ExactFills:
         self._layout = self._present_layout()
 
     def _add(self, args: tuple[Any, ...], weight: Any, sample: Any) -> None:
+        if np.ndim(weight) == 2:
+            self._add_varied(args, np.asarray(weight, dtype=np.float64), sample)
+            return
         columns = self._columns(args)
         if any(map(is_unseen, self._axes(), columns)):
             self._grow(args)
@@ -121,6 +130,24 @@ class ExactFills:
         weights = _ONE if weight is None else _numbers(weight)
         samples = _ONE if sample is None else _numbers(sample)
         self._sums.fill(str(self._storage), columns, weights, samples)
+
+    def _add_varied(
+        self, args: tuple[Any, ...], weights: npt.NDArray[np.float64], sample: Any
+    ) -> None:
+        """`weights`: (n_entries, n_variations)"""
+        number = axis_of_variations(self._axes(), args, weights.shape[1])
+        if weights.size == 0:
+            return
+        is_new = list(map(is_unseen, self._axes(), self._columns(args)))
+        if is_new.pop(number):
+            self._grow(with_names(args, number))
+        if any(is_new):
+            name = first_of(args[number], len(weights))
+            self._grow((*args[:number], name, *args[number + 1 :]))
+        columns = columns_by_variation(self._axes(), self._columns(args), number)
+        samples = _ONE if sample is None else _numbers(sample)
+        for column, weight in zip(columns, weights.T, strict=True):
+            self._sums.fill(str(self._storage), [column], weight, samples)
 
     def _axes(self) -> list[Any]:
         return [self._content.axis(n) for n in range(self._content.rank())]

@@ -67,6 +67,19 @@ class JobSchedule:
         self.clear_histograms()
         return with_variations(taken, self.varied)
 
+    def shared_histograms(self, threads: ThreadsConfig) -> list[dict[str, str | int]]:
+        """Histograms that several threads of a child fill at the same time, and where their sums
+        are; `bytes`: of one table of them."""
+        n_threads, n_blocks, *_ = in_flight(threads)
+        if min(n_threads, n_blocks) == 1:
+            return []
+        self.core.share_histograms(min(n_threads, n_blocks))
+        return [
+            {"name": f"{h.module}/{h.name}", "memory": h.memory, "bytes": h.n_bytes}
+            for h in self.core.histograms()
+            if h.memory != "one table"
+        ]
+
     def take_accumulated(self) -> dict[str, dict[str, Total]]:
         """What analyzers in Python have accumulated, by label and name; then nothing is."""
         return {label: module.take_accumulated() for label, module in self.modules.items()}

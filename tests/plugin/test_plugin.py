@@ -16,19 +16,9 @@ import forkrun as package
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
 
-HERE = Path(__file__).parent
 PACKAGE = Path(package.__file__).parent
 ROOT = PACKAGE.parent
 EXAMPLE = re.compile(r"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    build = tmp_path_factory.mktemp("plugin")
-    prefix = f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}"
-    subprocess.run(["cmake", "-S", HERE, "-B", build, prefix], check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
-    return build / "libtally.so"
 
 
 @pytest.fixture(scope="module")

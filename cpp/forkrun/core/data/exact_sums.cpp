@@ -17,6 +17,20 @@ namespace {
 
 constexpr std::size_t most_bytes = 16'000'000'000;
 
+UnsignedWide wide(const Word* words) {
+  return static_cast<UnsignedWide>(words[1]) << word_bits | words[0];
+}
+
+/// Adds a number times 2^shift. \pre no bit that is set is shifted out
+void add_two_words(Word* to, std::span<const Word> number, int shift) {
+  const UnsignedWide value = wide(number.data());
+  const UnsignedWide added =
+      shift >= 0 ? value << shift : static_cast<UnsignedWide>(static_cast<Wide>(value) >> -shift);
+  const UnsignedWide sum = wide(to) + added;
+  to[0] = static_cast<Word>(sum);
+  to[1] = static_cast<Word>(sum >> word_bits);
+}
+
 }  // namespace
 
 ExactSums::ExactSums(std::size_t n_sums, std::size_t n_cells)
@@ -111,8 +125,8 @@ void ExactSums::make_dense() {
   is_dense_ = true;
 }
 
-void ExactSums::merge(const ExactSums& other) {
-  if (n_adds_ == 0 && !is_dense_) {
+void ExactSums::merge(const ExactSums& other, std::size_t first) {
+  if (n_adds_ == 0 && !is_dense_ && other.n_cells_ == n_cells_) {
     ExactSums copy{other};
     copy.not_finite_ = std::move(not_finite_);
     copy.n_not_finite_ = n_not_finite_;
@@ -121,29 +135,36 @@ void ExactSums::merge(const ExactSums& other) {
     std::array<Range, 8> ranges{};
     std::ranges::transform(other.windows_, ranges.begin(), &Window::seen);
     make_room(std::span{ranges}.first(n_sums_), other.n_adds_);
-    merge_cells(other);
+    merge_cells(other, first);
   }
-  merge_not_finite(other);
+  merge_not_finite(other, first);
 }
 
-void ExactSums::merge_cells(const ExactSums& other) {
+void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
+  const bool has_two_words = n_words_ == 2 && other.n_words_ == 2;
   Number shifted;
   const std::span<Word> added = std::span{shifted}.first(n_words_);
   for (std::size_t place = 0; place < other.n_stored(); ++place) {
     for (std::size_t s = 0; s < n_sums_; ++s) {
       const auto number = other.number(place, s);
       if (has_content(number)) {
-        shift_number(number, other.windows_[s].base - windows_[s].base, added);
-        add_number(&words_[other.cell_at(place) * stride() + s * n_words_], added);
+        const int shift = other.windows_[s].base - windows_[s].base;
+        Word* const to = &words_[(first + other.cell_at(place)) * stride() + s * n_words_];
+        if (has_two_words) {
+          add_two_words(to, number, shift);
+        } else {
+          shift_number(number, shift, added);
+          add_number(to, added);
+        }
       }
     }
   }
 }
 
-void ExactSums::merge_not_finite(const ExactSums& other) {
+void ExactSums::merge_not_finite(const ExactSums& other, std::size_t first) {
   n_not_finite_ += other.n_not_finite_;
   for (const auto& [sum, kinds] : other.not_finite_) {
-    not_finite_[sum] |= kinds;
+    not_finite_[first * n_sums_ + sum] |= kinds;
   }
 }
 

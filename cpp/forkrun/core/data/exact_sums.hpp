@@ -34,8 +34,9 @@ class ExactSums {
   void add(std::size_t cell, std::span<const double> values);
   /// `columns`: one per sum, each with a value per element of `cells`. \pre all cells < n_cells
   void add(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
-  /// \pre as many sums and cells
-  void merge(const ExactSums& other);
+  /// Adds those of other cells, to the cells from `first` on. \pre as many sums; other.n_cells() +
+  /// first <= n_cells()
+  void merge(const ExactSums& other, std::size_t first = 0);
   void clear();
   void clear_cell(std::size_t cell);
   /// Moves the cells to others of a larger table. `places`: (n_cells,) distinct, each < n_cells of
@@ -90,8 +91,8 @@ class ExactSums {
   template <std::size_t N_SUMS, std::size_t N_WORDS>
   void add_split(std::span<const std::uint32_t> cells, const double* const* columns);
   void add_wide(std::span<const std::uint32_t> cells, const double* const* columns);
-  void merge_cells(const ExactSums& other);
-  void merge_not_finite(const ExactSums& other);
+  void merge_cells(const ExactSums& other, std::size_t first);
+  void merge_not_finite(const ExactSums& other, std::size_t first);
   [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
   /// Bits that the content of a sum takes.
   [[nodiscard]] Range content(std::size_t sum) const;

@@ -8,6 +8,8 @@ namespace forkrun {
 namespace {
 
 constexpr std::size_t n_for_own_table = 512;
+/// Larger tables leave the cache: counts are better brought many at a time, as misses then overlap.
+constexpr std::size_t most_cells_in_cache = 1 << 15;
 
 }  // namespace
 
@@ -40,7 +42,7 @@ void CellFiller::flush_counted() {
   const auto cells = std::span{counted_}.first(n);
   if (own_ != nullptr) {
     own_->count(cells);
-    counts_ = own_->counts();
+    counts_ = own_->n_cells() <= most_cells_in_cache ? own_->counts() : nullptr;
     return;
   }
   sort_by_stripe(cells);

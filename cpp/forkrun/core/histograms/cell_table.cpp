@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
+#include <utility>
 
 namespace forkrun {
 
@@ -11,6 +11,19 @@ namespace {
 
 /// Smaller stripes would only cost locks.
 constexpr std::size_t fewest_cells = 64;
+
+/// What `fill_sums` does of weights whose cells are known.
+void add_weights(ExactSums& sums, const CellFills& fills) {
+  std::array<double, 512> squares;
+  for (std::size_t first = 0; first < fills.cells.size(); first += squares.size()) {
+    const std::size_t n = std::min(squares.size(), fills.cells.size() - first);
+    const double* const weights = fills.weights + first;
+    for (std::size_t i = 0; i < n; ++i) {
+      squares[i] = weights[i] * weights[i];
+    }
+    sums.add(fills.cells.subspan(first, n), std::array{weights, std::as_const(squares).data()});
+  }
+}
 
 }  // namespace
 
@@ -34,6 +47,9 @@ void CellTable::count(std::span<const std::uint32_t> cells) {
 }
 
 void CellTable::add(const CellFills& fills) {
+  if (moments_ == Moments::weights) {
+    return add_weights(weighted_, fills);
+  }
   const auto* const bins = reinterpret_cast<const std::int32_t*>(fills.cells.data());
   const FillAxis axis{.n_bins = static_cast<std::uint32_t>(n_cells()), .bins = bins};
   fill_sums(weighted_, moments_, {&axis, 1}, {fills.weights, false}, {fills.samples, false},
@@ -114,11 +130,7 @@ void SharedTable::clear() {
 ExactSums SharedTable::total() const {
   ExactSums sums{n_sums_, n_cells_};
   for (std::size_t s = 0; s < stripes_.size(); ++s) {
-    auto part = stripes_[s]->table.total();
-    std::vector<std::uint32_t> places(part.n_cells());
-    std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(s << shift_));
-    part.move_cells(places, n_cells_);
-    sums.merge(part);
+    sums.merge(stripes_[s]->table.total(), s << shift_);
   }
   return sums;
 }

@@ -158,6 +158,21 @@ TEST_F(ScheduleTest, only_analyzers_book_histograms) {
   EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is no analyzer"}));
 }
 
+TEST_F(ScheduleTest, histograms_that_cannot_be_booked_are_named_with_their_module) {
+  builder.add_module({"a", {}}, [](Construction& construction) -> std::unique_ptr<Module> {
+    construction.book("h", "", RegularAxis{1, 0, 1});
+    construction.book("h", "", RegularAxis{2, 0, 1});
+    return nullptr;
+  });
+  builder.add_module({"b", {}}, [](Construction& construction) -> std::unique_ptr<Module> {
+    construction.book_profile("h", "", IntegerAxis{2, 2, "jets"});
+    return nullptr;
+  });
+  EXPECT_EQ(problems(),
+            (Strings{"module \"a\": histogram \"h\" is booked twice",
+                     "module \"b\": histogram \"h\": axis 0 \"jets\" needs start < stop"}));
+}
+
 TEST_F(ScheduleTest, filter_that_declares_a_product_is_a_problem) {
   builder.add_module({"f", {}}, [](Construction& construction) {
     construction.produces_scalar<float>("x");

@@ -1,0 +1,242 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <forkrun/core/histograms/axes.hpp>
+#include <forkrun/core/histograms/cell_filler.hpp>
+#include <forkrun/core/histograms/cell_table.hpp>
+#include <forkrun/core/histograms/histogram.hpp>
+#include <forkrun/core/histograms/thread_number.hpp>
+
+namespace forkrun {
+
+/// What `HistogramOf` and `ProfileOf` have in common: axes whose types are known, and, for each
+/// thread that fills, what it has filled.
+template <HistogramAxis... Axes>
+class HistogramWithAxes : public Histogram {
+  static_assert(sizeof...(Axes) > 0, "a histogram needs an axis");
+
+ public:
+  void clear() override;
+  [[nodiscard]] std::vector<Part> parts() override;
+
+ protected:
+  static constexpr std::size_t n_axes = sizeof...(Axes);
+  static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
+
+  struct Slot;
+
+  HistogramWithAxes(const std::string& name, const std::string& title, Moments moments,
+                    Axes... axes);
+  /// Of the thread that calls.
+  [[nodiscard]] Slot& slot() {
+    const std::size_t number = is_shared() ? thread_number() : 0;
+    if (number >= slots_.size() || slots_[number] == nullptr) [[unlikely]] {
+      make_slot(number);
+    }
+    return *slots_[number];
+  }
+  /// `outside` if the values are in a flow bin that their axis does not have. `values`: of each
+  /// axis
+  template <typename... Values>
+  [[nodiscard]] static std::uint32_t find_cell(Slot& slot, Values... values);
+  /// \throws Error unless all have as many elements
+  template <typename... Columns>
+  std::size_t size_of(const Columns&... columns) const;
+  [[nodiscard]] static constexpr auto each_axis() { return std::make_index_sequence<n_axes>{}; }
+
+ private:
+  struct Place {
+    std::uint32_t offset;  ///< 1 if there is an underflow
+    std::uint32_t extent;
+    std::uint32_t stride;
+  };
+  using Layout = std::array<Place, n_axes>;
+
+  [[nodiscard]] static std::vector<AxisDescription> describe(const std::tuple<Axes...>& axes);
+  [[nodiscard]] static Layout layout_of(const std::tuple<Axes...>& axes);
+  [[nodiscard]] static std::size_t n_cells_of(const Layout& layout);
+  void make_room_for_threads() override;
+  void make_slot(std::size_t number);
+  template <std::size_t I, typename Value>
+  static std::uint32_t find_bin(Slot& slot, Value value);
+  template <std::size_t I, typename Value>
+  static void grow(Slot& slot, Value value);
+
+  std::tuple<Axes...> declared_;
+  bool grows_;
+  std::optional<SharedTable> shared_{};
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+/// Fills of one thread. Its axes have the categories that this thread has met.
+template <HistogramAxis... Axes>
+struct HistogramWithAxes<Axes...>::Slot {
+  Slot(Moments moments, const std::tuple<Axes...>& declared, SharedTable* shared,
+       std::size_t n_at_a_time)
+      : axes{declared},
+        layout{layout_of(declared)},
+        own{moments, n_cells_of(layout)},
+        filler{shared == nullptr ? CellFiller{moments, own}
+                                 : CellFiller{moments, *shared, n_at_a_time}} {}
+
+  std::tuple<Axes...> axes;
+  Layout layout;
+  CellTable own;  ///< empty if the table is shared
+  CellFiller filler;
+};
+
+template <HistogramAxis... Axes>
+HistogramWithAxes<Axes...>::HistogramWithAxes(const std::string& name, const std::string& title,
+                                              Moments moments, Axes... axes)
+    : Histogram{name, title, moments, {axes.describe()...}},
+      declared_{std::move(axes)...},
+      grows_{false},
+      slots_(1) {
+  for (const auto& axis : this->axes()) {
+    grows_ = grows_ || axis.grows;
+  }
+}
+
+template <HistogramAxis... Axes>
+void HistogramWithAxes<Axes...>::make_room_for_threads() {
+  slots_.resize(most_threads + 1);
+  if (memory() != HistogramMemory::copy && !shared_) {
+    shared_.emplace(moments(), n_cells());
+  }
+}
+
+template <HistogramAxis... Axes>
+void HistogramWithAxes<Axes...>::make_slot(std::size_t number) {
+  constexpr std::size_t n_buffered = 4096;
+  if (number >= slots_.size()) {
+    refuse("more than " + std::to_string(most_threads) + " threads fill it");
+  }
+  const bool has_copies = !is_shared() || memory() == HistogramMemory::copy;
+  slots_[number] = std::make_unique<Slot>(moments(), declared_, has_copies ? nullptr : &*shared_,
+                                          memory() == HistogramMemory::shared ? 1 : n_buffered);
+}
+
+template <HistogramAxis... Axes>
+std::vector<AxisDescription> HistogramWithAxes<Axes...>::describe(const std::tuple<Axes...>& axes) {
+  return std::apply(
+      [](const auto&... each) { return std::vector<AxisDescription>{each.describe()...}; }, axes);
+}
+
+template <HistogramAxis... Axes>
+auto HistogramWithAxes<Axes...>::layout_of(const std::tuple<Axes...>& axes) -> Layout {
+  Layout layout{};
+  std::uint32_t stride = 1;
+  for (std::size_t i = 0; const auto& axis : describe(axes)) {
+    const auto extent = static_cast<std::uint32_t>(axis.extent());
+    layout[i++] = {axis.underflow ? 1U : 0U, extent, stride};
+    stride *= extent;
+  }
+  return layout;
+}
+
+template <HistogramAxis... Axes>
+std::size_t HistogramWithAxes<Axes...>::n_cells_of(const Layout& layout) {
+  return std::size_t{layout.back().extent} * layout.back().stride;
+}
+
+template <HistogramAxis... Axes>
+template <std::size_t I, typename Value>
+std::uint32_t HistogramWithAxes<Axes...>::find_bin(Slot& slot, Value value) {
+  auto& axis = std::get<I>(slot.axes);
+  const auto bin = static_cast<std::uint32_t>(axis.index(value)) + slot.layout[I].offset;
+  if constexpr (requires { axis.append(value); }) {
+    if (bin >= slot.layout[I].extent && axis.grows()) {
+      grow<I>(slot, value);
+    }
+  }
+  return bin;
+}
+
+template <HistogramAxis... Axes>
+template <std::size_t I, typename Value>
+void HistogramWithAxes<Axes...>::grow(Slot& slot, Value value) {
+  slot.filler.flush();
+  slot.filler.clear();
+  const Layout old = slot.layout;
+  std::get<I>(slot.axes).append(value);
+  slot.layout = layout_of(slot.axes);
+  std::vector<std::uint32_t> places(n_cells_of(old));
+  for (std::uint32_t cell = 0; cell < places.size(); ++cell) {
+    for (std::size_t i = 0; i < n_axes; ++i) {
+      places[cell] += cell / old[i].stride % old[i].extent * slot.layout[i].stride;
+    }
+  }
+  slot.own.move_cells(places, n_cells_of(slot.layout));
+}
+
+template <HistogramAxis... Axes>
+template <typename... Values>
+std::uint32_t HistogramWithAxes<Axes...>::find_cell(Slot& slot, Values... values) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const std::array<std::uint32_t, n_axes> bins{find_bin<I>(slot, values)...};  // may grow
+    const bool is_in = ((bins[I] < slot.layout[I].extent) && ...);
+    return is_in ? ((bins[I] * slot.layout[I].stride) + ...) : outside;
+  }(each_axis());
+}
+
+template <HistogramAxis... Axes>
+template <typename... Columns>
+std::size_t HistogramWithAxes<Axes...>::size_of(const Columns&... columns) const {
+  const std::array sizes{static_cast<std::size_t>(columns.size())...};
+  for (const std::size_t size : sizes) {
+    if (size != sizes.front()) {
+      refuse("it is filled with columns of " + std::to_string(sizes.front()) + " and " +
+             std::to_string(size) + " entries");
+    }
+  }
+  return sizes.front();
+}
+
+template <HistogramAxis... Axes>
+void HistogramWithAxes<Axes...>::clear() {
+  for (auto& slot : slots_) {
+    if (slot != nullptr && grows_) {
+      slot.reset();
+    } else if (slot != nullptr) {
+      slot->filler.clear();
+      slot->own.clear();
+    }
+  }
+  if (shared_) {
+    shared_->clear();
+  }
+}
+
+template <HistogramAxis... Axes>
+auto HistogramWithAxes<Axes...>::parts() -> std::vector<Part> {
+  std::vector<Part> parts;
+  for (const auto& slot : slots_) {
+    if (slot != nullptr) {
+      slot->filler.flush();
+      if (grows_ || parts.empty()) {
+        parts.push_back({describe(slot->axes), slot->own.total()});
+      } else {
+        parts.front().sums.merge(slot->own.total());
+      }
+    }
+  }
+  if (parts.empty()) {
+    parts.push_back({describe(declared_), ExactSums{n_sums_of(moments()), n_cells()}});
+  }
+  if (shared_) {
+    parts.front().sums.merge(shared_->total());
+  }
+  return parts;
+}
+
+}  // namespace forkrun
