@@ -83,12 +83,10 @@ def complete_replaced(
     return problems
 
 
-def cpp_wirings(
-    config: JobConfig, types: Mapping[str, str], conditions: Conditions
-) -> dict[str, Wiring]:
+def cpp_wirings(config: JobConfig, conditions: Conditions) -> dict[str, Wiring]:
     """What modules in C++ say that they read and make, by label; those that cannot be constructed
     are left out."""
-    builder = _core.ScheduleBuilder(list(types.items()), config.job.seed, conditions.core)
+    builder = _core.ScheduleBuilder([], config.job.seed, conditions.core)
     for entry in config.modules:
         if is_cpp(entry):
             _add_cpp_module(builder, entry, Call(entry.label, entry.label))

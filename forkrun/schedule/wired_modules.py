@@ -62,7 +62,7 @@ def wire_modules(
         module.datasets = datasets
     versions = versions_of(config, modules)
     is_needed = versions.is_needed or not all(m.is_declared for m in modules.values())
-    in_cpp = cpp_wirings(config, types, conditions) if is_needed else {}
+    in_cpp = cpp_wirings(config, conditions) if is_needed else {}
     n_tried = None
     if can_call and not problems:
         elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
