@@ -88,14 +88,17 @@ class PairPlots final : public forkrun::Analyzer {
  public:
   explicit PairPlots(forkrun::Construction& construction)
       : mass_{construction.consumes_jagged<float>("MuonPair_mass")},
-        histogram_{construction.book("mass", "pairs of muons", {{"mass", 60, 60.0, 120.0, "m [GeV]"}})} {}
+        histogram_{construction.book("mass", "pairs of muons",
+                                     forkrun::RegularAxis{60, 60.0, 120.0, "m [GeV]"})} {
+    construction.set_concurrency(forkrun::Concurrency::reentrant);
+  }
 
   void analyze(const forkrun::EventBlock& block, forkrun::Mask selected) override {
     const auto mass = block.get(mass_);
     for (std::size_t event = 0; event < block.n_events(); ++event) {
       if (selected[event] != 0) {
         for (const float value : mass[event]) {
-          histogram_.fill(value);
+          histogram_.fill(double{value});
         }
       }
     }
@@ -103,7 +106,7 @@ class PairPlots final : public forkrun::Analyzer {
 
  private:
   forkrun::JaggedInput<float> mass_;
-  forkrun::Histogram& histogram_;
+  forkrun::HistogramOf<forkrun::RegularAxis>& histogram_;
 };
 
 FORKRUN_REGISTER_MODULE(MuonPairs);
