@@ -29,7 +29,8 @@ if TYPE_CHECKING:
         StoppedError,
         VerificationError,
     )
-    from forkrun.modules.base import Analyzer, EventBlock, Filter, Producer
+    from forkrun.modules.base import Analyzer, Filter, Producer
+    from forkrun.modules.block import EventBlock
     from forkrun.parent.result import Result
 
 __version__ = "0.1.0"

@@ -74,7 +74,7 @@ class Step:
         return entry
 
     def _axes(self) -> list[dict[str, Any]]:
-        from forkrun.modules.axes import describe_axis
+        from forkrun.modules.histograms.axes import describe_axis
 
         try:
             return [describe_axis(axis) for axis in self.axes]

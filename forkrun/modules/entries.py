@@ -10,11 +10,12 @@ from forkrun.base.user_code import bind_parameters, in_user_code
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config import ModuleConfig
 from forkrun.errors import ConfigError
-from forkrun.modules.base import Producer, PythonModule
+from forkrun.modules.base import Producer
 from forkrun.modules.expressions import Expression
 from forkrun.modules.functions import make_module
 from forkrun.modules.given import Given, find_given, is_given
 from forkrun.modules.loading import checked_class, construct, find_class, find_object
+from forkrun.modules.python_module import PythonModule
 
 
 def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:

@@ -10,7 +10,8 @@ import awkward as ak
 import numpy as np
 
 from forkrun.errors import ConfigError
-from forkrun.modules.base import Analyzer, EventBlock, Filter, Module, Producer
+from forkrun.modules.base import Analyzer, Filter, Module, Producer
+from forkrun.modules.block import EventBlock
 
 Function = Callable[..., Any]
 
@@ -68,7 +69,7 @@ class FunctionHistogram(Analyzer):
     ) -> None:
         import hist  # slow to load
 
-        from forkrun.modules.axes import make_axis
+        from forkrun.modules.histograms.axes import make_axis
 
         self.function, self.params, self.weight = function, params, weight
         made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]

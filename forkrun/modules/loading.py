@@ -17,14 +17,8 @@ from forkrun.base.user_code import (
 )
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
-from forkrun.modules.base import (
-    KINDS,
-    METHODS,
-    Module,
-    Producer,
-    PythonModule,
-    variations_of,
-)
+from forkrun.modules.base import Module, Producer
+from forkrun.modules.python_module import KINDS, METHODS, PythonModule, variations_of
 
 
 def load_module(

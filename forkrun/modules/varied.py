@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forkrun.modules.base import MODULE_CALLBACKS, PythonModule
+from forkrun.modules.python_module import MODULE_CALLBACKS, PythonModule
 
 
 class VariedModule(PythonModule):

@@ -35,7 +35,7 @@ from forkrun.schedule.warnings import Described, find_warnings
 from forkrun.schedule.wired_modules import WiredModules, wire_modules
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
+    from forkrun.modules.python_module import PythonModule
 
 
 def build_schedule(

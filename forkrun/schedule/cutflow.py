@@ -13,7 +13,7 @@ from forkrun.config import JobConfig
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
+    from forkrun.modules.python_module import PythonModule
 
 
 class CutCounter:

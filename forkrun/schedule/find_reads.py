@@ -12,9 +12,9 @@ from typing import Any
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, ModuleError
 from forkrun.fork.aside import run_aside
-from forkrun.modules.base import PythonModule
 from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns, NamingRule
+from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
 from forkrun.schedule.versions import Versions

@@ -18,7 +18,7 @@ from forkrun.schedule.variations import Call, Variations, Wiring
 from forkrun.schedule.versions import NOMINAL, Declared, Versions, plain_name
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
+    from forkrun.modules.python_module import PythonModule
 
 
 def load_modules(

@@ -17,7 +17,7 @@ from forkrun.schedule.page_watch import WatchedProcessor
 from forkrun.schedule.varied_histograms import with_variations
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
+    from forkrun.modules.python_module import PythonModule
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
-from forkrun.modules.base import METHODS, MODULE_CALLBACKS, NOMINAL, Producer, PythonModule
+from forkrun.modules.base import Producer
+from forkrun.modules.block import NOMINAL
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,
     NoSuchColumnError,
     NoSuchNameError,
 )
+from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
 from forkrun.modules.returned import columns_of, dict_of, taken
 from forkrun.schedule.first_events import FirstEvents, Plain
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock

@@ -14,7 +14,7 @@ from forkrun.config.datasets import WEIGHT
 from forkrun.rundir.output_content import OutputContent
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
+    from forkrun.modules.python_module import PythonModule
 
 
 @dataclass(frozen=True)

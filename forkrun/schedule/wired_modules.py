@@ -26,8 +26,8 @@ from forkrun.schedule.variations import Variations, Wiring
 from forkrun.schedule.versions import Versions
 
 if TYPE_CHECKING:
-    from forkrun.modules.base import PythonModule
     from forkrun.modules.datasets.dataset import Datasets
+    from forkrun.modules.python_module import PythonModule
 
 
 @dataclass(frozen=True)

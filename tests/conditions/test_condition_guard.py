@@ -15,7 +15,7 @@ from forkrun import _core
 from forkrun.conditions.guard import WATCHED, ConditionGuard
 from forkrun.config import CheckConditions
 from forkrun.errors import JobError
-from forkrun.modules.base import MODULE_CALLBACKS
+from forkrun.modules.python_module import MODULE_CALLBACKS
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, ledger_units, write_job
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from forkrun import _core
 from forkrun.merge.histograms import sum_histograms
-from forkrun.modules.histograms import BookedHistogram
+from forkrun.modules.histograms.booking import BookedHistogram
 from forkrun.rundir.histogram_parts import encode, read_parts
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, output_digests, write_job

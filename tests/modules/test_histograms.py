@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from forkrun import Analyzer, _core
 from forkrun.errors import InputError, JobError
 from forkrun.merge.histograms import Named, sum_histograms, write_histograms
-from forkrun.modules.histograms import BookedHistogram
+from forkrun.modules.histograms.booking import BookedHistogram
 from forkrun.monitoring.timing.trace import write_trace
 from forkrun.rundir.histogram_parts import encode, read_parts
 from forkrun.studies.measure.unshared import read_unshared

@@ -9,8 +9,8 @@ import pytest
 
 from forkrun.conditions import Conditions
 from forkrun.errors import ConfigError
-from forkrun.modules.base import PythonModule
 from forkrun.modules.loading import load_module
+from forkrun.modules.python_module import PythonModule
 
 SOURCE = """
 import forkrun

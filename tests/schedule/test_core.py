@@ -18,8 +18,10 @@ import uproot
 from forkrun import _core
 from forkrun.conditions import Conditions
 from forkrun.errors import JobError
-from forkrun.modules.base import EventBlock, Filter, Producer, PythonModule
+from forkrun.modules.base import Filter, Producer
+from forkrun.modules.block import EventBlock
 from forkrun.modules.loading import load_module
+from forkrun.modules.python_module import PythonModule
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, environment
 

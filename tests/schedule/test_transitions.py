@@ -11,7 +11,9 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.modules.base import Analyzer, EventBlock, Producer, PythonModule
+from forkrun.modules.base import Analyzer, Producer
+from forkrun.modules.block import EventBlock
+from forkrun.modules.python_module import PythonModule
 from tests.schedule.test_core import EXECUTORS, IDS, Job, settings
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, module, write_job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from forkrun.modules.datasets.dataset import Datasets
-from forkrun.modules.histograms import BookedHistogram
+from forkrun.modules.histograms.booking import BookedHistogram
 from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.rundir.stacked_histograms import MOST_AXES, stacked
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.modules.base import EventBlock, Producer
+from forkrun.modules.base import Producer
+from forkrun.modules.block import EventBlock
 
 
 class DatasetWeight(Producer):

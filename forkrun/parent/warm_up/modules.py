@@ -9,7 +9,7 @@ import hist
 import numpy as np
 
 import forkrun
-from forkrun.modules.base import EventBlock
+from forkrun.modules.block import EventBlock
 
 
 class Select(forkrun.Filter):

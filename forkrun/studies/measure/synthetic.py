@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.modules.base import Analyzer, EventBlock
+from forkrun.modules.base import Analyzer
+from forkrun.modules.block import EventBlock
 
 MB = 1_000_000
 N_CHANNELS = 16

@@ -9,7 +9,7 @@ from typing import Any
 
 import boost_histogram as bh
 
-from forkrun.modules.exact_fills import ExactFills
+from forkrun.modules.histograms.exact_fills import ExactFills
 from forkrun.rundir.histogram_sums import Storage
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import boost_histogram as bh
 
 from forkrun.errors import JobError
-from forkrun.modules.exactly_filled import exactly_filled
+from forkrun.modules.histograms.exactly_filled import exactly_filled
 from forkrun.rundir.histogram_sums import (
     AxisKind,
     HistogramAxis,

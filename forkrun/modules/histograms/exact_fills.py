@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.modules.bins_of_fills import Column, column_of_axis, is_unseen
-from forkrun.modules.storage_sums import sums_of, write_sums
-from forkrun.modules.varied_fills import (
+from forkrun.modules.histograms.bins_of_fills import Column, column_of_axis, is_unseen
+from forkrun.modules.histograms.storage_sums import sums_of, write_sums
+from forkrun.modules.histograms.varied_fills import (
     axis_of_variations,
     columns_by_variation,
     first_of,

@@ -1,0 +1,215 @@
+"""What a module in Python sees of an event block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import awkward as ak
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.conditions import ModuleConditions
+from forkrun.errors import ConfigError
+from forkrun.modules.columns import jagged_array
+from forkrun.modules.datasets.dataset import Dataset
+from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
+from forkrun.modules.objects.reading import ModuleColumns, Reader
+from forkrun.modules.random import BlockRandom
+
+if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
+    pass
+
+NOMINAL = "nominal"
+"""No systematic variation."""
+Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
+
+
+class LumiRange(NamedTuple):
+    """Events [first, last) of a block are of this lumi."""
+
+    run: int
+    lumi: int
+    first: int
+    last: int
+
+
+class EventBlock:
+    """Consecutive events of one IOV and one file. `block["Muon_pt"]` is a column that the module
+    consumes: a NumPy array (n_events,) or, where events have any number of values, an Awkward Array
+    (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
+    they are held. Columns can only be asked for while the module is called. `block.Muon`: the
+    objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
+    `block["nMuon"]`."""
+
+    def __init__(
+        self,
+        core: _core.Block,
+        columns: Reader | None = None,
+        conditions: ModuleConditions | None = None,
+    ) -> None:
+        self._core = core
+        self._conditions = conditions
+        self._reader = columns or ModuleColumns.of_names(())
+        self._objects: dict[str, ak.Array] = {}
+        self._columns: dict[str, Column] = {}
+        self._selected: SelectedEvents | None = None
+        self._random: BlockRandom | None = None
+        self.dataset: Dataset | None = None
+        """The one of [[datasets]] that all events belong to."""
+        self.variation = NOMINAL
+        """Of the call: "nominal", or a systematic variation such as "jes_up"."""
+
+    def __len__(self) -> int:
+        return self._core.n_events
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._columns:
+            self._columns[name] = _as_array(self.plain(name))
+        return self._columns[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if self._reader.known.collection(name):
+            return self.objects(name)
+        if name in self._reader.known.types:
+            return self[name]
+        raise NoSuchNameError(self._reader.no_attribute(name))
+
+    def forget(self) -> None:
+        """Lets go of all columns, when the call is over: objects know their block, and it them, so
+        that they would stay in memory until Python looks for such circles."""
+        self._columns.clear()
+        self._objects.clear()
+        self._selected = None
+
+    def plain(self, column: str) -> Any:
+        """Values, or (offsets, values) of a jagged column."""
+        try:
+            return self._core.column(column)
+        except KeyError as error:
+            if isinstance(error, NoSuchColumnError):
+                raise
+            raise NoSuchColumnError(self._reader.not_read(column, error.args[0])) from None
+
+    def objects(self, name: str) -> ak.Array:
+        """The objects of a collection: `block.objects("Muon")` is `block.Muon`."""
+        if name not in self._objects:
+            self._objects[name] = self._reader.objects(self, name)
+        return self._objects[name]
+
+    def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
+        """(n_events + 1,) where each event's objects begin; None if nothing of them is read."""
+        found: npt.NDArray[np.int64] | None = self._reader.offsets(self, name)
+        return found
+
+    @property
+    def run(self) -> int:
+        """The run of all events. Raises ConfigError if they are of several lumis."""
+        self._check_one_lumi("run")
+        return self._core.run
+
+    @property
+    def lumi(self) -> int:
+        """The lumi of all events. Raises ConfigError if they are of several."""
+        self._check_one_lumi("lumi")
+        return self._core.lumi
+
+    def _check_one_lumi(self, name: str) -> None:
+        if self._core.n_lumis > 1:
+            raise ConfigError(
+                f"block.{name}: this block has events of {self._core.n_lumis} lumis; take"
+                f" block.{name}s, which has a value per event, or give the module one_lumi = True"
+            )
+
+    @property
+    def runs(self) -> npt.NDArray[np.uint32]:
+        """(n_events,) run of each event."""
+        return self._per_event(0)
+
+    @property
+    def lumis(self) -> npt.NDArray[np.uint32]:
+        """(n_events,) luminosity section of each event."""
+        return self._per_event(1)
+
+    @property
+    def lumi_ranges(self) -> list[LumiRange]:
+        """The lumis of the block in the order of their events."""
+        return [LumiRange(*row) for row in self._core.lumi_spans().tolist()]
+
+    def _per_event(self, column: int) -> npt.NDArray[np.uint32]:
+        spans = self._core.lumi_spans()
+        return np.repeat(spans[:, column].astype(np.uint32), spans[:, 3] - spans[:, 2])
+
+    @property
+    def iov(self) -> int:
+        """Number of the interval of validity of the conditions that the events belong to."""
+        return self._core.iov
+
+    @property
+    def n_events(self) -> int:
+        return self._core.n_events
+
+    @property
+    def events(self) -> npt.NDArray[np.uint64]:
+        """(n_events,) event numbers."""
+        return self._core.events
+
+    @property
+    def mask(self) -> npt.NDArray[np.bool_]:
+        """(n_events,) events that the filters before an analyzer on its path have left."""
+        return self._core.mask
+
+    @property
+    def selected(self) -> SelectedEvents:
+        """Columns of the events in `mask` only: `block.selected["Muon_pt"]`."""
+        if self._selected is None:
+            self._selected = SelectedEvents(self)
+        return self._selected
+
+    @property
+    def conditions(self) -> Mapping[str, Any]:
+        """The conditions by label, read-only, as valid for the events."""
+        return {} if self._conditions is None else self._conditions
+
+    @property
+    def random(self) -> BlockRandom:
+        """Random numbers for the events: `block.random.normal(0, 1)`."""
+        if self._random is None:
+            self._random = BlockRandom(self._core.random())
+        return self._random
+
+
+class SelectedEvents:
+    """The events of a block that an analyzer's path has left: `selected["Muon_pt"]`,
+    `selected.Muon`, `selected.runs`."""
+
+    def __init__(self, block: EventBlock) -> None:
+        self._block = block
+        self.mask = block.mask
+        self._is_all = bool(self.mask.all())
+        self.conditions = block.conditions
+        self.variation, self.dataset = block.variation, block.dataset
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.mask))
+
+    def __getitem__(self, name: str) -> Column:
+        return self._left(self._block[name])
+
+    def __getattr__(self, name: str) -> Any:
+        """Objects of a collection, a column, or `runs`, `lumis`, `events`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._left(getattr(self._block, name))
+
+    def _left(self, values: Any) -> Any:
+        return values if self._is_all else values[self.mask]
+
+
+def _as_array(column: Any) -> Column:
+    if not isinstance(column, tuple):
+        return column
+    return jagged_array(*column)

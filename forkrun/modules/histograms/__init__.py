@@ -1,0 +1,1 @@
+"""Histograms that modules book: their axes, and fills whose sums are exact."""

@@ -1,0 +1,186 @@
+"""A module in Python as the core calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.modules.base import Analyzer, Filter, Module, Producer
+from forkrun.modules.block import NOMINAL, EventBlock
+from forkrun.modules.code_names import names_in, texts_in
+from forkrun.modules.datasets.dataset import Datasets
+from forkrun.modules.objects.reading import ModuleColumns, Reader
+from forkrun.modules.returned import check_replaced, columns_of, mask_of, taken
+from forkrun.rundir.accumulators import Total
+
+if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
+    from forkrun.modules.datasets.histograms import HistogramsByDataset
+    from forkrun.modules.histograms.booking import BookedHistogram
+    from forkrun.rundir.histogram_sums import HistogramSums
+
+T = TypeVar("T")
+Kind = Literal["producer", "filter", "analyzer"]
+
+JOB_CALLBACKS = {"pre_fork", "post_fork", "begin_job", "end_job"}
+MODULE_CALLBACKS = JOB_CALLBACKS | {
+    "begin_iov",
+    "end_iov",
+    "begin_run",
+    "end_run",
+    "begin_lumi",
+    "end_lumi",
+}
+METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
+"""The method that is called with each block, by kind."""
+KINDS: tuple[tuple[Kind, type[Module]], ...] = (
+    ("producer", Producer),
+    ("filter", Filter),
+    ("analyzer", Analyzer),
+)
+
+
+class PythonModule:
+    """A user's module as the core calls it: with the core's blocks, returning plain arrays. The
+    module sees the conditions of the events that it is called with."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._conditions = module.conditions
+        if not isinstance(self._conditions, ModuleConditions):
+            self._conditions = ModuleConditions(Conditions.of_values({}))
+        self.kind: Kind = next(kind for kind, base in KINDS if isinstance(module, base))
+        produces = module.produces if isinstance(module, Producer) else {}
+        self.is_declared = module.consumes is not None and produces is not None
+        self.consumes = list(module.consumes or ())
+        self.produces = dict(produces or {})
+        self.columns: Reader = ModuleColumns.of_names(self.consumes)
+        self.replaces = list(module.replaces) if isinstance(module, Producer) else []
+        self.variations = variations_of(module)
+        self.only_variation = module.only_variation if isinstance(module, Producer) else ""
+        self.variation = self.only_variation or NOMINAL
+        self.datasets: Datasets | None = None
+        self._by_dataset: HistogramsByDataset | None = None
+        self.random_name = module.random_name
+        self.one_lumi = bool(module.one_lumi)
+
+    def __getattr__(self, name: str) -> Any:
+        """Callbacks, where the user's module has them."""
+        method = getattr(self.module, name)
+        return partial(self._call_back, name, method) if name in MODULE_CALLBACKS else method
+
+    def enter_iov(self, iov: int) -> None:
+        """The next callback is of a run or lumi in this IOV, or of the IOV itself."""
+        self._conditions.enter_iov(iov)
+
+    def _call_back(self, name: str, method: Callable[..., None], *arguments: int) -> None:
+        if name in JOB_CALLBACKS:
+            self._conditions.leave()
+        try:
+            method(*arguments)
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
+
+    def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
+        self._conditions.enter_iov(block.iov)
+        events = EventBlock(block, self.columns, self._conditions)
+        events.variation = self.variation
+        if self.datasets:
+            events.dataset = self.datasets.datasets[self.datasets.number(block.file)]
+        try:
+            return method(events)
+        except Exception as error:
+            self._conditions.raise_for_write(error)
+            raise
+        finally:
+            events.forget()
+
+    @property
+    def wants_one_lumi(self) -> bool:
+        """Whether its blocks are of one lumi each."""
+        return self.one_lumi or any(
+            hasattr(self.module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
+        )
+
+    def call(self, method: str, block: Any) -> Any:
+        """What the user's method gives. `block`: the core's, or what is like it."""
+        return self._call(getattr(self.module, method), block)
+
+    def found_out(self, reads: Sequence[str], produces: Mapping[str, str] | None) -> None:
+        """Completes what the module does not declare. What it declares stays."""
+        if self.module.consumes is None:
+            self.consumes = list(reads)
+        if produces:
+            self.produces = dict(produces)
+        self.is_declared = True
+
+    def names(self) -> set[str]:
+        """Names and texts in the code of its methods, or in its expression, and in what it has."""
+        own = getattr(self.module, "function", None)
+        weight = getattr(self.module, "weight", None)
+        kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != __name__]
+        members = [member for kind in kinds for member in vars(kind).values()]
+        methods = [own, weight] if own else [member for member in members if callable(member)]
+        texts = texts_in([*vars(self.module).values(), *(() if own else members)])
+        return {name for method in methods for name in names_in(method)}.union(texts)
+
+    def produce(self, block: _core.Block) -> dict[str, Any]:
+        assert isinstance(self.module, Producer)
+        columns = self._call(self.module.produce, block)
+        made = taken(self.module.produce, columns_of, columns, self.produces, block.n_events)
+        for name in self.replaces:
+            taken(self.module.produce, check_replaced, name, block.column(name), made[name])
+        return made
+
+    def filter(self, block: _core.Block) -> npt.NDArray[Any]:
+        assert isinstance(self.module, Filter)
+        mask = self._call(self.module.filter, block)
+        return taken(self.module.filter, mask_of, mask, block.n_events)
+
+    def analyze(self, block: _core.Block) -> None:
+        assert isinstance(self.module, Analyzer)
+        if self._by_dataset and self.datasets:
+            self._by_dataset.enter(self.datasets.number(block.file))
+        self._call(self.module.analyze, block)
+
+    def histograms(self) -> dict[str, BookedHistogram]:
+        booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
+        return booked
+
+    def keep_apart(self, label: str, datasets: Datasets | None, n_more: int) -> None:
+        """Gives histograms an axis of datasets. `n_more`: of axes that come behind it."""
+        self.datasets = datasets
+        if datasets and (booked := self.histograms()):
+            from forkrun.modules.datasets.histograms import HistogramsByDataset
+
+            self._by_dataset = HistogramsByDataset(label, datasets, booked, n_more)
+
+    def take_histograms(self, label: str) -> list[tuple[str, HistogramSums]]:
+        """Name and sums of each as filled so far."""
+        if self._by_dataset:
+            return self._by_dataset.take()
+        return [(name, each.take(label)) for name, each in self.histograms().items()]
+
+    def take_accumulated(self) -> dict[str, Total]:
+        """What was accumulated since this was last asked."""
+        accumulated: dict[str, Total] = self.module.__dict__.pop("_accumulated", {})
+        return accumulated
+
+    def clear(self) -> None:
+        """Empties all histograms and accumulators."""
+        self.take_accumulated()
+        if self._by_dataset:
+            self._by_dataset.clear()
+        for histogram in self.histograms().values():
+            histogram.clear()
+
+
+def variations_of(module: Module) -> list[str]:
+    """Names of the systematic variations of a producer: "jes_up"."""
+    declared = module.variations if isinstance(module, Producer) else {}
+    return [f"{name}_{direction}" for name, all_of in declared.items() for direction in all_of]
