@@ -50,7 +50,8 @@ _HOMES = {
         "StoppedError",
         "VerificationError",
     ),
-    "forkrun.modules.base": ("Analyzer", "EventBlock", "Filter", "Producer"),
+    "forkrun.modules.base": ("Analyzer", "Filter", "Producer"),
+    "forkrun.modules.block": ("EventBlock",),
     "forkrun.parent.result": ("Result",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,7 +4,6 @@ from forkrun.config.batch import BatchConfig, BatchSystem
 from forkrun.config.branches import FilledBranches
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
 from forkrun.config.model import (
-    AxisConfig,
     CheckConditions,
     Distribution,
     Executor,
@@ -15,7 +14,6 @@ from forkrun.config.model import (
     MemoryConfig,
     MergeConfig,
     MergeOrder,
-    ModuleConfig,
     MonitoringConfig,
     OnBadEvent,
     OutputConfig,
@@ -24,6 +22,7 @@ from forkrun.config.model import (
     SourceConfig,
     ThreadsConfig,
 )
+from forkrun.config.modules import AxisConfig, ModuleConfig
 from forkrun.config.read import default_config, read_config, validate
 
 __all__ = [

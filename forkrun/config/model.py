@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from forkrun.config.batch import BatchConfig
 from forkrun.config.branches import BranchesRule
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
+from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig
 from forkrun.config.section import (
     Count,
     Duration,
@@ -77,22 +78,14 @@ class CheckConditions(StrEnum):
 # them is a slip of the pen that would cost minutes, or all memory, before it is noticed.
 _PROCESSES = at_most(10_000, "each child is a process of this one machine")
 _THREADS = at_most(4096, "each is a thread of one process, with blocks and a stack of its own")
-_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 _BLOCK = at_most(1_000_000_000, "the columns of a block lie in memory as a whole")
 _CALLS = at_most(100_000_000, "each child keeps them in its memory")
 _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of memory")
 
-InFlight = Annotated[Count, _IN_FLIGHT]
+InFlight = Annotated[Count, MOST_IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
-ModuleType = Annotated[
-    str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:\w+|expression:[^\x00]+)$")
-]
 CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
-VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
-
-
-_EXPRESSION_KINDS = ("filter", "producer", "histogram")
 
 
 class JobSection(Section):
@@ -213,123 +206,6 @@ class ThreadsConfig(Section):
     executor: Executor = Executor.TBB
     block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
-
-
-class AxisConfig(Section):
-    """[[modules.axes]]: of a histogram: bins, low and high; edges; start and stop; or
-    categories."""
-
-    bins: Positive | None = None
-    low: float | None = None
-    high: float | None = None
-    log: Flag = False
-    """Bins of equal width in the logarithm."""
-    edges: tuple[float, ...] = ()
-    start: int | None = None
-    stop: int | None = None
-    """Integers from start to stop - 1."""
-    categories: tuple[str, ...] | tuple[int, ...] = ()
-    growth: Flag = False
-    """Other categories get bins of their own."""
-    name: str = ""
-    label: str = ""
-
-    @model_validator(mode="after")
-    def _has_bins(self) -> Self:
-        forms = (
-            None not in (self.bins, self.low, self.high),
-            len(self.edges) > 1,
-            None not in (self.start, self.stop),
-            bool(self.categories) or self.growth,
-        )
-        if sum(forms) != 1:
-            raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
-        return self
-
-    def described(self) -> dict[str, Any]:
-        """What is set."""
-        return self.model_dump(exclude_defaults=True) | (
-            {"categories": self.categories} if self.growth else {}
-        )
-
-
-class ModuleConfig(Section):
-    """[[modules]]: a producer, filter or analyzer."""
-
-    label: Label
-    type: ModuleType
-    params: dict[str, Any] = {}
-    concurrency: Literal["reentrant", "one", "unsafe"] | Annotated[Positive, _IN_FLIGHT] | None = (
-        None
-    )
-    """Instead of what a C++ module says itself; a number: so many blocks at a time."""
-    instances: Literal["shared", "per_block"] | None = None
-    """C++ modules: one object for all blocks in flight, or one for each."""
-    resources: Texts = ()
-    """Names of shared resources: one module at a time runs of those that name the same one."""
-    kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
-    """What a function or an expression is; a class says it itself."""
-    name: Label | None = None
-    """Of a histogram; not given: the label."""
-    axes: tuple[AxisConfig, ...] = ()
-    """Of a histogram."""
-    weight: str | None = None
-    """Of a histogram: an expression."""
-    consumes: tuple[str, ...] | None = None
-    """Columns that a function reads; not given: found out with the first events."""
-    produces: dict[str, str] | None = None
-    """Types of the columns that a function makes; not given: found out."""
-    replaces: Texts = ()
-    """Columns that a function, an expression or a C++ module makes anew for all behind it."""
-    variations: dict[VariationName, Texts] = {}
-    """Of a function: systematic variations and their directions, {"jes": ["up", "down"]}."""
-    variation: VariationName | None = None
-    """The one in which alone a function or an expression replaces its columns: "jes_up"."""
-    code: str | None = None
-    """Digest of a function that is given by a running program."""
-
-    @model_validator(mode="after")
-    def _is_of_its_kind(self) -> Self:
-        is_class = self.type.startswith("cpp:") or (
-            self.type.startswith("python:") and self.kind is None
-        )
-        of_functions = ["name", "axes", "weight", "consumes", "produces", "variations", "variation"]
-        of_functions += [] if self.type.startswith("cpp:") else ["replaces"]
-        if is_class and (used := [key for key in of_functions if getattr(self, key)]):
-            raise ValueError(
-                f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"
-                " itself what it consumes and produces"
-            )
-        if self.type.startswith("expression:") and self.kind not in _EXPRESSION_KINDS:
-            raise ValueError('an expression needs kind = "filter", "producer" or "histogram"')
-        if self.kind == "histogram" and not self.axes:
-            raise ValueError("a histogram needs axes: [{ bins = 50, low = 0, high = 200 }]")
-        return self
-
-    @model_validator(mode="after")
-    def _is_producer(self) -> Self:
-        makes_anew = self.replaces or self.variations or self.variation
-        if self.kind not in (None, "producer") and makes_anew:
-            raise ValueError("replaces, variations and variation are for producers")
-        if self.variation in ("nominal", "input"):
-            raise ValueError(f'"{self.variation}" is no name of a variation')
-        if self.variation and (self.variations or not self.replaces):
-            raise ValueError(
-                'variation = "jes_up" goes with replaces, and without variations: in this variation'
-                " alone the columns are replaced"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _is_cpp(self) -> Self:
-        if not self.type.startswith("cpp:") and (
-            self.concurrency is not None or self.instances or self.resources
-        ):
-            raise ValueError(
-                "concurrency, instances and resources are for C++ modules: of all Python modules"
-                " one runs at a time"
-            )
-        return self
 
 
 class OutputConfig(Section):
