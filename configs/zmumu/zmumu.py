@@ -60,7 +60,8 @@ job.filter("60 < z_mass < 120", label="on_shell")
 job.hist("z_mass", (60, 60, 120), weight="weight")
 job.hist("z_pt", (50, 0, 100), weight="weight")
 job.hist("Muon.pt", (50, 0, 100), name="muon_pt", weight="weight")
-job.output("skim", keep=["run", "luminosityBlock", "event", "Muon_pt", "Muon_eta", "z_*", "weight"])
+SKIMMED = ["run", "luminosityBlock", "event", "Muon_pt", "Muon_eta", "z_*", "weight"]
+job.output("skim", keep=SKIMMED, decisions=True)
 
 if __name__ == "__main__":
     result = job.run()
