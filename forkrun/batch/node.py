@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,16 +61,10 @@ def run_node(
     node = folder.node(number)
     _note_start(folder, number, node)
     _wait_for_lock(node)
-    batch = read_config(folder.config).batch
-    if scratch is None:
-        place: AbstractContextManager[RunDirectory] = nullcontext(node)
-    else:
-        place = on_scratch(scratch, node, batch.publish_every)
-        end_s = None if end_s is None else end_s - PUBLISH_S
+    if scratch is not None and end_s is not None:
+        end_s -= PUBLISH_S
     try:
-        with place as own:
-            if scratch is not None and batch.stage_in:
-                part = _staged(batch.stage_in, part, own)
+        with _place(folder, node, part, scratch) as (own, part):
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
             config = _config(folder, left_s, memory_bytes)
             run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
@@ -79,6 +74,19 @@ def run_node(
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+@contextmanager
+def _place(
+    folder: RunDirectory, node: RunDirectory, part: Part, scratch: str | None
+) -> Iterator[tuple[RunDirectory, Part]]:
+    """Where a node works, and its part of the plan with the input that was copied there."""
+    if scratch is None:
+        yield node, part
+        return
+    batch = read_config(folder.config).batch
+    with on_scratch(scratch, node, batch.publish_every) as own:
+        yield own, _staged(batch.stage_in, part, own) if batch.stage_in else part
 
 
 def _staged(command: str, part: Part, own: RunDirectory) -> Part:
