@@ -35,15 +35,14 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
     folder, ranges = open_nodes(path, "collect")
     check_owner(folder.path)
     config = read_config(folder.config)
+    missing: dict[int, int] = {}
     with RunLock.held(folder.lock) as lock:
-        if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
-            _stage_out(folder, config, lock, quiet)
-            return Result.read(folder.path)
-        commits = read_commits(folder)  # once: a job may have millions
-        missing = _missing(ranges, commits)
-        if missing and not partial:
-            raise JobError(_words(folder, missing, len(ranges)))
-        _merge(folder, config, lock, commits, len(ranges), is_whole=not missing, quiet=quiet)
+        if not folder.is_finished() or problem_of_merge(folder, config, lock.keep) is not None:
+            commits = read_commits(folder)  # once: a job may have millions
+            missing = _missing(ranges, commits)
+            if missing and not partial:
+                raise JobError(_words(folder, missing, len(ranges)))
+            _merge(folder, config, lock, commits, len(ranges), is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
     if not missing and not config.merge.keep_temporary:

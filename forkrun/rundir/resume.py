@@ -52,15 +52,10 @@ def check_part_of(whole: RunDirectory, now: Fingerprint) -> None:
     before = read_json(whole.fingerprint)
     if not before:
         raise OutputError(f"{whole.fingerprint}: cannot be read: submit the job to another folder")
-    changed = [
-        text
-        for part in now.keys() - {"units of work"}
-        for text in _differences_of_part(part, before.get(part), now[part])
-    ]
-    if changed:
+    if changed := _changed(before, now):
         raise OutputError(
-            f"{whole.path}: since the job was submitted these have changed:"
-            f" {'; '.join(changed[:5])}. Put them back and resubmit, or submit to another folder"
+            f"{whole.path}: since the job was submitted these have changed: {changed}. Put them"
+            " back and resubmit, or submit to another folder"
         )
 
 
@@ -68,16 +63,21 @@ def check_extends(before: Fingerprint, now: Fingerprint) -> None:
     """Raises OutputError unless `now` is of the same job with more input."""
     now = {**now, "configuration": {**now["configuration"], "source": None}}
     before = {**before, "configuration": {**before["configuration"], "source": None}}
+    if changed := _changed(now, before):
+        raise OutputError(
+            f"since the job was submitted these have changed: {changed}. Put them back, or submit"
+            " to another folder"
+        )
+
+
+def _changed(whole: Fingerprint, part: Fingerprint) -> str:
+    """Some of what differs between a job and a part of it; "" if nothing does."""
     changed = [
         text
-        for part in before.keys() - {"units of work"}
-        for text in _differences_of_part(part, now.get(part), before[part])
+        for name in part.keys() - {"units of work"}
+        for text in _differences_of_part(name, whole.get(name), part[name])
     ]
-    if changed:
-        raise OutputError(
-            f"since the job was submitted these have changed: {'; '.join(changed[:5])}. Put them"
-            " back, or submit to another folder"
-        )
+    return "; ".join(changed[:5])
 
 
 def _differences_of_part(part: str, before: Any, now: Any) -> list[str]:
