@@ -40,6 +40,15 @@ def index_tree(
     are); no such branch (names the nearest one).
     """
 
+class OpenTree:
+    """A tree of a file that stays open."""
+
+    def __init__(self, path: str, tree: str) -> None: ...
+    def read(
+        self, names: Sequence[str], first: int = 0, last: int = -1
+    ) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:
+        """As `read_columns`."""
+
 def read_columns(
     path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
 ) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:

@@ -64,18 +64,24 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
                   py::arg("ranges") = ranges, py::arg("branches") = branches);
 }
 
-py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
-                      std::int64_t first, std::int64_t last) {
+py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
+                   std::int64_t last) {
   std::vector<Column> columns;
   {
     const py::gil_scoped_release release;
-    columns = root_io::read_columns(path, tree, names, first, last);
+    columns = tree.read(names, first, last);
   }
   py::dict arrays;
   for (std::size_t i = 0; i < names.size(); ++i) {
     arrays[py::str(names[i])] = arrays_of(columns[i]);
   }
   return arrays;
+}
+
+py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
+                      std::int64_t first, std::int64_t last) {
+  root_io::OpenTree open{path, tree};
+  return read_tree(open, names, first, last);
 }
 
 root_io::IfTheyDiffer if_they_differ(bool keep_first) {
@@ -224,6 +230,9 @@ py::dict read_histogram(const std::string& path, const std::string& name) {
 void register_files(py::module_& module) {
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
+  py::class_<root_io::OpenTree>(module, "OpenTree")
+      .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))
+      .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
              py::arg("first") = 0, py::arg("last") = -1);
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),

@@ -42,8 +42,8 @@ class FirstEvents:
         return dict(self.branches.columns)
 
     def read(self, name: str) -> Plain:
-        """A column of the input. Call it where files may be opened."""
-        ranges = self.ranges or [EntryRange(0, 0, 0)]
+        """A column of the input. Call it where files may be opened; they stay so."""
+        ranges = list(_in_a_row(self.ranges)) or [EntryRange(0, 0, 0)]
         is_jagged = self.branches.branches[name].type.endswith("[]")
         return _joined([self._part(name, r) for r in ranges], is_jagged)
 
@@ -61,8 +61,13 @@ class FirstEvents:
         return offsets, np.full(offsets[-1], value, np.dtype(kind.removesuffix("[]")))
 
     def _stored(self, name: str, r: EntryRange) -> Plain:
-        path, tree = self.index[r.file].path, self.source.tree
-        return _core.read_columns(path, tree, [name], r.first, r.last)[name]
+        if r.file not in self._trees:
+            self._trees[r.file] = _core.OpenTree(self.index[r.file].path, self.source.tree)
+        return self._trees[r.file].read([name], r.first, r.last)[name]
+
+    @cached_property
+    def _trees(self) -> dict[int, _core.OpenTree]:
+        return {}
 
     @cached_property
     def events(self) -> npt.NDArray[np.uint64]:
@@ -105,6 +110,20 @@ def _cut(ranges: Sequence[EntryRange], n_most: int) -> Iterator[EntryRange]:
         if n:
             yield EntryRange(each.file, each.first, each.first + n)
         n_most -= n
+
+
+def _in_a_row(ranges: Sequence[EntryRange]) -> Iterator[EntryRange]:
+    """The same entries in fewer ranges: lumis may have few events."""
+    last: EntryRange | None = None
+    for each in ranges:
+        if last is not None and (last.file, last.last) == (each.file, each.first):
+            last = EntryRange(last.file, last.first, each.last)
+            continue
+        if last is not None:
+            yield last
+        last = each
+    if last is not None:
+        yield last
 
 
 def _joined(parts: Sequence[Plain], is_jagged: bool) -> Plain:

@@ -54,7 +54,8 @@ TEST_F(FileMerger, KeepsTreesInTheirFolders) {
   const std::vector inputs{write_tree("a.root", 0, 3), write_tree("b.root", 10, 2)};
   const auto entries = merge_files({inputs, path("merged.root"), {}, {}, {}});
   EXPECT_EQ(entries, (std::map<std::string, std::int64_t>{{"ntuple/deep/Events", 5}}));
-  const auto columns = read_columns(path("merged.root"), "ntuple/deep/Events", {"x"}, 0, -1);
+  OpenTree tree{path("merged.root"), "ntuple/deep/Events"};
+  const auto columns = tree.read({"x"}, 0, -1);
   const auto values = columns.at(0).values<std::int32_t>();
   EXPECT_EQ((std::vector<std::int32_t>{values.begin(), values.end()}),
             (std::vector<std::int32_t>{0, 1, 2, 10, 11}));

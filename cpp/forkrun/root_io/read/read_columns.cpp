@@ -25,20 +25,21 @@ Column read_column(TTree& tree, InputFile& file, const std::string& name, std::i
 
 }  // namespace
 
-std::vector<Column> read_columns(const std::string& path, const std::string& tree_name,
-                                 const std::vector<std::string>& names, std::int64_t first,
-                                 std::int64_t last) {
-  InputFile file{path};
-  return naming_file(path, [&] {
-    TTree& tree = file.tree(tree_name);
-    const auto end = last < 0 ? static_cast<std::int64_t>(tree.GetEntries()) : last;
-    if (first < 0 || first > end || end > tree.GetEntries()) {
-      throw InputError(path + ": there are no entries " + std::to_string(first) + " to " +
-                       std::to_string(end) + "; the tree has " + std::to_string(tree.GetEntries()));
+OpenTree::OpenTree(const std::string& path, const std::string& tree)
+    : file_{path}, tree_{file_.tree(tree)} {}
+
+std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::int64_t first,
+                                   std::int64_t last) {
+  return naming_file(file_.path(), [&] {
+    const auto n_entries = static_cast<std::int64_t>(tree_.GetEntries());
+    const auto end = last < 0 ? n_entries : last;
+    if (first < 0 || first > end || end > n_entries) {
+      throw InputError(file_.path() + ": there are no entries " + std::to_string(first) + " to " +
+                       std::to_string(end) + "; the tree has " + std::to_string(n_entries));
     }
     std::vector<Column> columns;
     for (const auto& name : names) {
-      columns.push_back(read_column(tree, file, name, first, end));
+      columns.push_back(read_column(tree_, file_, name, first, end));
     }
     return columns;
   });

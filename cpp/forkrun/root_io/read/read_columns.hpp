@@ -5,12 +5,26 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+class TTree;
 
 namespace forkrun::root_io {
 
-/// Columns of a tree for entries [first, last); last < 0: to the end. \throws InputError
-[[nodiscard]] std::vector<Column> read_columns(const std::string& path, const std::string& tree,
-                                               const std::vector<std::string>& names,
-                                               std::int64_t first, std::int64_t last);
+/// A tree of a file that stays open: opening one of a thousand branches takes longer than reading
+/// some of its columns.
+class OpenTree {
+ public:
+  /// \throws InputError
+  OpenTree(const std::string& path, const std::string& tree);
+
+  /// Columns for entries [first, last); last < 0: to the end. \throws InputError
+  [[nodiscard]] std::vector<Column> read(const std::vector<std::string>& names, std::int64_t first,
+                                         std::int64_t last);
+
+ private:
+  InputFile file_;
+  TTree& tree_;
+};
 
 }  // namespace forkrun::root_io
