@@ -102,6 +102,7 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     assert "there are no new files" in _extend(job, run).out
 
 
+@pytest.mark.slow
 def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
     job, run = _job(tmp_path, time_s=0.05), tmp_path / "run"
     assert job.submit(run, job.folder / "a.root", "--nodes", 1).code == 0

@@ -29,6 +29,7 @@ def _submit(job: Job, run: Path, scratch: str, *options: object) -> None:
     assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_what_is_committed_on_scratch_is_published_and_has_the_same_bytes(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,9 @@ def run(*command: object) -> str:
     return done.stdout
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build folder, configured for C++ alone."""

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -104,50 +103,45 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench.make(tmp_path_factory.mktemp("faults"))
 
 
-def slow(plan: str) -> Any:
-    return pytest.param(plan, marks=pytest.mark.slow)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [
-        slow("run / open:EIO:index:input:1:1"),
+        "run / open:EIO:index:input:1:1",
         "run / fork:ENOMEM:parent:-:2:0",
-        slow("run / open:EIO:child:run:1:1"),
+        "run / open:EIO:child:run:1:1",
         "run / write:ENOSPC:child:run:40:1 rename:kill:child:run:12:1",
-        slow("run / sync:EIO:child:run:20:1 close:ENOSPC:child:run:40:1"),
-        slow("run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1"),
-        slow("run-alone / write:EIO:parent:run:80:1"),
-        slow("run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0"),
-        slow(
-            "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2"
-        ),
-        slow("merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1"),
-        slow("report / rename:EROFS:parent:run:2:1"),
-        slow("report / open:EIO:parent:run:8:1"),
-        slow("report / rename:kill:parent:run:3:1"),
-        slow("run / open:EACCES:parent:conditions:1:1"),
+        "run / sync:EIO:child:run:20:1 close:ENOSPC:child:run:40:1",
+        "run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1",
+        "run-alone / write:EIO:parent:run:80:1",
+        "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
+        "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2",
+        "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
+        "report / rename:EROFS:parent:run:2:1",
+        "report / open:EIO:parent:run:8:1",
+        "report / rename:kill:parent:run:3:1",
+        "run / open:EACCES:parent:conditions:1:1",
         # An output on its way: a child writes its fragment, the merge reads that and the input.
-        slow("run / write:ENOSPC:child:fragment:2:1"),
-        slow("run / write:short:child:fragment:1:0"),
-        slow("run / write:kill:child:fragment:5:1"),
+        "run / write:ENOSPC:child:fragment:2:1",
+        "run / write:short:child:fragment:1:0",
+        "run / write:kill:child:fragment:5:1",
         "run / sync:EIO:child:fragment:1:1",
-        slow("run / rename:EIO:child:fragment:1:1"),
-        slow("run / rename:kill:child:fragment:1:1"),
-        slow("merge / read:EIO:merge:fragment:1:1"),  # its checksum
-        slow("merge / read:EIO:merge:fragment:3:1"),  # what is in it
-        slow("merge / read:EIO:merge:fragment:3:0"),
-        slow("merge / read:short:merge:fragment:1:0"),
-        slow("merge / read:EIO:merge:input:100:1"),
-        slow("merge / read:kill:merge:input:100:1"),
-        slow("merge / write:ENOSPC:merge:output:5:1"),
+        "run / rename:EIO:child:fragment:1:1",
+        "run / rename:kill:child:fragment:1:1",
+        "merge / read:EIO:merge:fragment:1:1",  # its checksum
+        "merge / read:EIO:merge:fragment:3:1",  # what is in it
+        "merge / read:EIO:merge:fragment:3:0",
+        "merge / read:short:merge:fragment:1:0",
+        "merge / read:EIO:merge:input:100:1",
+        "merge / read:kill:merge:input:100:1",
+        "merge / write:ENOSPC:merge:output:5:1",
         "merge / write:kill:merge:output:5:1",
-        slow("merge / sync:EIO:merge:output:1:1"),
-        slow("merge / unlink:kill:parent:run:28:1"),
-        slow("resume / unlink:EIO:parent:run:32:1"),
-        slow("run / rename:kill:child:run:29:1"),
-        slow("merge / rename:EROFS:merge:output:1:1"),
-        slow("run-alone / write:kill:parent:output:5:1"),
+        "merge / sync:EIO:merge:output:1:1",
+        "merge / unlink:kill:parent:run:28:1",
+        "resume / unlink:EIO:parent:run:32:1",
+        "run / rename:kill:child:run:29:1",
+        "merge / rename:EROFS:merge:output:1:1",
+        "run-alone / write:kill:parent:output:5:1",
     ],
 )
 def test_a_job_whose_calls_fail_can_be_brought_to_its_end(

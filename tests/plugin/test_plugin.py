@@ -41,6 +41,7 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "build/libdocumented.so"
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_do_what_they_say(
     tmp_path: Path, documented: Path
 ) -> None:

@@ -151,7 +151,10 @@ def masses(muons: ak.Array) -> list[float]:
 )
 @pytest.mark.parametrize(
     ("file", "paths", "n_events", "n_branches", "n_selected"),
-    [(TTBAR, [], 200, 947, 200), ("nano_dimuon.root", ["skim"], 40, 1601, 22)],
+    [
+        (TTBAR, [], 200, 947, 200),
+        pytest.param("nano_dimuon.root", ["skim"], 40, 1601, 22, marks=pytest.mark.slow),
+    ],
 )
 def test_all_branches_of_the_selected_events_are_written(
     real_data: Path,

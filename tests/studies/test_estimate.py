@@ -191,6 +191,7 @@ def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
     assert main(["estimate", str(tmp_path)]) == 2
 
 
+@pytest.mark.slow
 def test_of_a_run_rates_are_of_events_and_times_of_blocks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def test_modules_that_see_events_one_by_one_pass(tmp_path: Path) -> None:
     assert f"no result depends on blocks: large ones compared with {words}" in ended.out
 
 
+@pytest.mark.slow
 def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
     tmp_path: Path,
 ) -> None:
