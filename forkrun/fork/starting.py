@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 
 from forkrun.base.importing import importing
 
+_SET_BY_IMPORTS = {
+    "OPENBLAS_MAIN_FREE": "1",  # NumPy sets and removes these two while it is imported
+    "GOTOBLAS_MAIN_FREE": "1",
+    "CLING_PREBUILT_MODULE_PATH": "",  # ROOT adds to it
+}
+
 
 @contextlib.contextmanager
 def starting(*, needs_root: bool) -> Iterator[None]:
     """Surrounds the imports of a command. ROOT's interpreter is loaded meanwhile, in a thread that
-    has ended afterwards: it takes a third of a second, and none of Python's lock."""
+    has ended afterwards: it takes a third of a second, and none of Python's lock. A variable of the
+    environment that one thread adds moves all of them, while ROOT starts a program with them and
+    crashes if that fails: those that imports would add are there before."""
+    for name, value in _SET_BY_IMPORTS.items():
+        os.environ.setdefault(name, value)
     with importing():
         thread = threading.Thread(target=_load_root, name="loading ROOT") if needs_root else None
         if thread:
