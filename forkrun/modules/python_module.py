@@ -123,7 +123,7 @@ class PythonModule:
         """Names and texts in the code of its methods, or in its expression, and in what it has."""
         own = getattr(self.module, "function", None)
         weight = getattr(self.module, "weight", None)
-        kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != __name__]
+        kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != Module.__module__]
         members = [member for kind in kinds for member in vars(kind).values()]
         methods = [own, weight] if own else [member for member in members if callable(member)]
         texts = texts_in([*vars(self.module).values(), *(() if own else members)])

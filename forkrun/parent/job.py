@@ -196,8 +196,7 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     run.timeline.record("job_start", pid=pid, time_s=job.start_s)
     run.timeline.record("index_done", pid=pid, time_s=job.index_done_s)
     run.timeline.record("modules_built", pid=pid, time_s=job.modules_built_s)
-    shared = job.schedule.shared_histograms(job.config.threads)
-    run.timeline.record("histograms", pid=pid, shared=shared)
+    run.timeline.record("histograms", pid=pid, shared=job.schedule.shared_histograms())
     for text in job.schedule.warnings:
         run.timeline.record("warning", pid=pid, text=text)
     plan = job.plan

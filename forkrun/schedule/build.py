@@ -26,7 +26,7 @@ from forkrun.schedule.job_modules import (
     is_cpp,
     variations_of_analyzers,
 )
-from forkrun.schedule.job_schedule import JobSchedule
+from forkrun.schedule.job_schedule import JobSchedule, n_filling
 from forkrun.schedule.outputs import add_output
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.varied_histograms import axes_problems
@@ -62,6 +62,7 @@ def build_schedule(
     columns_of = columns_by_module(builder, config)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     core = _compile(builder, problems, branches)
+    core.share_histograms(n_filling(config.threads))
     _check_histograms(core, wired.modules, varied)
     _check_files(index, outputs, consumed, branches)
     return JobSchedule(

@@ -67,13 +67,9 @@ class JobSchedule:
         self.clear_histograms()
         return with_variations(taken, self.varied)
 
-    def shared_histograms(self, threads: ThreadsConfig) -> list[dict[str, str | int]]:
+    def shared_histograms(self) -> list[dict[str, str | int]]:
         """Histograms that several threads of a child fill at the same time, and where their sums
         are; `bytes`: of one table of them."""
-        n_threads, n_blocks, *_ = in_flight(threads)
-        if min(n_threads, n_blocks) == 1:
-            return []
-        self.core.share_histograms(min(n_threads, n_blocks))
         return [
             {"name": f"{h.module}/{h.name}", "memory": h.memory, "bytes": h.n_bytes}
             for h in self.core.histograms()
@@ -90,6 +86,12 @@ class JobSchedule:
         self.cutflow.clear()
         for module in self.modules.values():
             module.clear()
+
+
+def n_filling(threads: ThreadsConfig) -> int:
+    """Threads of a child that may fill a histogram at the same time."""
+    n_threads, n_blocks, *_ = in_flight(threads)
+    return min(n_threads, n_blocks)
 
 
 def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:

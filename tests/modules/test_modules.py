@@ -9,6 +9,8 @@ import pytest
 
 from forkrun.conditions import Conditions
 from forkrun.errors import ConfigError
+from forkrun.modules.base import Analyzer
+from forkrun.modules.block import EventBlock
 from forkrun.modules.loading import load_module
 from forkrun.modules.python_module import PythonModule
 
@@ -113,3 +115,15 @@ def test_files_of_one_name_do_not_clash_and_import_their_siblings(tmp_path: Path
         (folder / "cuts.py").write_text(text)
     loaded = [load(tmp_path / name / "cuts.py", "Cut").module for name in "ab"]
     assert [module.value for module in loaded] == [1, 2]  # type: ignore[attr-defined]
+
+
+def test_the_names_of_a_module_are_those_of_its_own_code() -> None:
+    """Not those of the class that it derives from: a column that has such a name is not read."""
+
+    class Own(Analyzer):
+        def analyze(self, block: EventBlock) -> None:
+            block["MET_pt"]
+
+    names = PythonModule(Own()).names()
+    assert "MET_pt" in names
+    assert not [name for name in names if "histogram" in name or "accumulate" in name]
