@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from forkrun._core import index_tree, read_columns
+from forkrun._core import OpenTree, index_tree
 from forkrun.base.durable import published
 
 _GROUP_BYTES = 128 << 20
@@ -24,11 +24,12 @@ def write_parquet(root_file: Path, tree: str, final: Path) -> int:
 
     index = index_tree(str(root_file), tree, "", "", "")
     names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
+    opened = OpenTree(str(root_file), tree)
     with published(final) as temporary:
         writer = None
         try:
             for first, last in _groups(index["n_entries"], root_file.stat().st_size):
-                table = _table(str(root_file), tree, names, first, last)
+                table = _table(opened, names, first, last)
                 writer = writer or pq.ParquetWriter(temporary, table.schema, compression="zstd")
                 writer.write_table(table, row_group_size=max(last - first, 1))
         finally:
@@ -44,10 +45,10 @@ def _groups(n_rows: int, n_bytes: int) -> Iterator[tuple[int, int]]:
     yield from pairwise([*range(0, max(n_rows, 1), step), n_rows])
 
 
-def _table(file: str, tree: str, names: list[str], first: int, last: int) -> Any:
+def _table(tree: OpenTree, names: list[str], first: int, last: int) -> Any:
     import pyarrow as pa
 
-    columns = read_columns(file, tree, names, first, last)
+    columns = tree.read(names, first, last)
     return pa.table({name: _array(columns[name]) for name in names})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import time
@@ -13,12 +12,12 @@ from pathlib import Path
 from forkrun.batch.course import read_course
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
-from forkrun.errors import DamagedFilesError, InputError, JobError
+from forkrun.errors import DamagedFilesError, JobError
 from forkrun.monitoring import Timeline
 from forkrun.parent.merging import merge, problem_of_merge
 from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
-from forkrun.plan import Plan
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock
@@ -91,7 +90,7 @@ def _merge(
     is_whole: bool,
     quiet: bool,
 ) -> None:
-    plan = _read_plan(folder)
+    plan = read_plan(folder)
     remove_results(folder)
     timeline = Timeline(folder.path)
     timeline.record("job_start", pid=os.getpid(), time_s=_first_start(folder, n_nodes))
@@ -111,13 +110,6 @@ def _merge(
     write_lumi_accounting(folder, plan.units, commits)
     with lock.kept_by_thread():
         write_report(folder.path, plots=False, commits=commits)
-
-
-def _read_plan(folder: RunDirectory) -> Plan:
-    try:
-        return Plan.from_json(json.loads(folder.plan.read_bytes()))
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
 
 
 def _remove_fragments(folder: RunDirectory, n_nodes: int) -> None:

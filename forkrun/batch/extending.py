@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from forkrun.parent.preparation import JobInput, PlannedJob, index_input, plan_o
 from forkrun.plan import Plan
 from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import differences
 from forkrun.rundir.lock import RunLock
@@ -46,7 +46,7 @@ def extend_nodes(
     config = read_config(folder.config)
     with RunLock.held(folder.lock):
         _check_fragments(folder, config)
-        planned = Plan.from_json(json.loads(folder.plan.read_bytes()))
+        planned = read_plan(folder)
         plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
         _check_same(config, given, plan)
         new = [file for file in input_files(given.source) if file not in plan.files]

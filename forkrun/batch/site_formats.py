@@ -4,7 +4,6 @@ of the outputs."""
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +15,9 @@ import numpy.typing as npt
 
 from forkrun.base.durable import output_errors, write_json, write_text
 from forkrun.batch.course import read_course
-from forkrun.errors import EVENTS_LEFT_OUT, InputError
+from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.plan import Plan, Units
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lumi_accounting import Lumi, golden_json
@@ -38,10 +38,7 @@ def cms_code(code: int) -> int:
 def write_site_formats(folder: RunDirectory, report: Mapping[str, Any]) -> list[Path]:
     """Writes them into `site/`; returns the files. `report`: as in report.json. Raises InputError
     or OutputError."""
-    try:
-        plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
+    plan = read_plan(folder)
     commits = read_commits(folder)
     sums = {str(file.relative_to(folder.path)): checksums(file) for file in outputs(folder)}
     files = {name: folder.site / name for name in ("FrameworkJobReport.xml", "checksums.json",
@@ -67,7 +64,9 @@ def checksums(file: Path) -> dict[str, Any]:
 
 
 def outputs(folder: RunDirectory) -> Iterator[Path]:
-    for place in (*folder.merged_files(), folder.accumulators):
+    """What a run has made: merged files, those of lumis one by one, Parquet, accumulators."""
+    parquet = map(folder.parquet_of, folder.merged_files())
+    for place in (*folder.merged_files(), *parquet, folder.accumulators):
         if place.is_file():
             yield place
         elif place.is_dir():

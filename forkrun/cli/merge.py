@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.progress import make_progress
-from forkrun.errors import ConfigError, InputError, VerificationError
+from forkrun.errors import ConfigError, VerificationError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
 
 if TYPE_CHECKING:
-    from forkrun.plan import Plan
-
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -78,6 +75,7 @@ def _merge_run(options: argparse.Namespace) -> int:
     from forkrun.monitoring import Timeline
     from forkrun.parent.merging import merge
     from forkrun.parent.reporting import write_report
+    from forkrun.plan.stored import read_plan
     from forkrun.rundir.lock import RunLock
 
     config = read_config(folder.config)
@@ -87,7 +85,9 @@ def _merge_run(options: argparse.Namespace) -> int:
             " (merge.keep_temporary = true keeps them)"
         )
     with RunLock.held(folder.lock) as lock:
-        plan = _read_plan(folder)
+        if not folder.plan.exists():
+            raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again")
+        plan = read_plan(folder)
         timeline = Timeline(folder.path)
         keeping = nullcontext() if config.forking.children else lock.kept_by_thread()
         try:
@@ -102,17 +102,6 @@ def _merge_run(options: argparse.Namespace) -> int:
     if not options.quiet:
         print(*folder.merged_files(), sep="\n")
     return 0
-
-
-def _read_plan(folder: RunDirectory) -> Plan:
-    from forkrun.plan import Plan
-
-    try:
-        return Plan.from_json(json.loads(folder.plan.read_bytes()))
-    except FileNotFoundError:
-        raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again") from None
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
 
 
 def _merge_files(options: argparse.Namespace) -> int:

@@ -14,6 +14,8 @@ ModuleType = Annotated[
 ]
 VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
+NOMINAL = "nominal"
+"""No systematic variation."""
 _EXPRESSION_KINDS = ("filter", "producer", "histogram")
 
 
@@ -113,7 +115,7 @@ class ModuleConfig(Section):
         makes_anew = self.replaces or self.variations or self.variation
         if self.kind not in (None, "producer") and makes_anew:
             raise ValueError("replaces, variations and variation are for producers")
-        if self.variation in ("nominal", "input"):
+        if self.variation in (NOMINAL, "input"):
             raise ValueError(f'"{self.variation}" is no name of a variation')
         if self.variation and (self.variations or not self.replaces):
             raise ValueError(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.conditions import ModuleConditions
+from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
 from forkrun.modules.columns import jagged_array
 from forkrun.modules.datasets.dataset import Dataset
@@ -21,8 +22,6 @@ from forkrun.modules.random import BlockRandom
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     pass
 
-NOMINAL = "nominal"
-"""No systematic variation."""
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
+from forkrun.config.modules import NOMINAL
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
-from forkrun.modules.block import NOMINAL, EventBlock
+from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Datasets
 from forkrun.modules.objects.reading import ModuleColumns, Reader

@@ -12,10 +12,11 @@ from forkrun.base.importing import importing
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
+from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.schedule.variations import Call, Variations, Wiring
-from forkrun.schedule.versions import NOMINAL, Declared, Versions, plain_name
+from forkrun.schedule.versions import Declared, Versions, plain_name
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule

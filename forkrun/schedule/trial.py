@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
+from forkrun.config.modules import NOMINAL
 from forkrun.modules.base import Producer
-from forkrun.modules.block import NOMINAL
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,

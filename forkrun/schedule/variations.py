@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from forkrun.schedule.versions import NOMINAL, Version, Versions
+from forkrun.config.modules import NOMINAL
+from forkrun.schedule.versions import Version, Versions, plain_name
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Variations:
                 if version.only == variation
                 else self.product(version.before, variation)
             )
-        maker = version.maker or self._maker.get(version.product.partition("@")[0], "")
+        maker = version.maker or self._maker.get(plain_name(version.product), "")
         varies = maker and variation != NOMINAL and self.varies(maker, variation)
         return varied_label(version.product, variation) if varies else version.product
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 AT_INPUT = "@input"
-NOMINAL = "nominal"
 
 
 def plain_name(product: str) -> str:

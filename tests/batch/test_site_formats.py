@@ -10,8 +10,9 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from forkrun.batch.site_formats import cms_code
+from forkrun.batch.site_formats import cms_code, outputs
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, ConfigError, InputError, OutOfTimeError
+from forkrun.rundir.directory import RunDirectory
 from tests.batch.jobs import Job
 from tests.support.jobs import forkrun
 
@@ -88,3 +89,13 @@ def test_exit_codes_are_those_that_users_of_crab_know() -> None:
     assert [cms_code(code) for code in (0, EVENTS_LEFT_OUT, 137)] == [0, 0, 137]
     kinds = (ConfigError, InputError, OutOfTimeError, BatchError)
     assert [cms_code(kind.exit_code) for kind in kinds] == [7002, 8021, 50664, 10032]
+
+
+def test_outputs_are_all_that_a_run_has_made(tmp_path: Path) -> None:
+    """In Parquet as well."""
+    folder = RunDirectory(tmp_path)
+    made = ["events.parquet", "events.root", "histograms.root", "by_lumi/1-1.root"]
+    for name in (*made, "by_lumi/files.json", "events.root.part"):
+        (folder.output / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder.output / name).touch()
+    assert sorted(str(file.relative_to(folder.output)) for file in outputs(folder)) == sorted(made)

@@ -1,0 +1,17 @@
+"""The plan that a run directory keeps."""
+
+from __future__ import annotations
+
+import json
+
+from forkrun.errors import InputError
+from forkrun.plan.model import Plan
+from forkrun.rundir.directory import RunDirectory
+
+
+def read_plan(folder: RunDirectory) -> Plan:
+    """Raises InputError if it is missing or damaged."""
+    try:
+        return Plan.from_json(json.loads(folder.plan.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise InputError(f"{folder.plan}: cannot be read: {error}") from None
