@@ -96,7 +96,9 @@ TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compr
                        BasketCheck::Depth check)
     : output_{output}, path_{std::move(path)}, recompress_{recompress}, check_{check} {}
 
-void TreeMerger::start(TTree& tree) {
+void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& branches) {
+  first_path_ = file.path();
+  names_ = described_branches(branches);
   std::vector<std::string> all;
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
@@ -116,15 +118,41 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
   TTree& tree = file.tree(path_);
   const auto branches = all_branches(tree);
   if (tree_ == nullptr) {
-    first_path_ = file.path();
-    names_ = described_branches(branches);
-    start(tree);
+    start(tree, file, branches);
     note_structure(file, key, branches);
   }
   check_structure(tree, file);
   copy(tree, file, branches);
   include_ranges(branches);
   n_entries_ += tree.GetEntries();
+  tree_->SetEntries(n_entries_);
+}
+
+void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
+  if (rows.empty() && tree_ != nullptr) {
+    return;
+  }
+  TTree& tree = file.tree(path_);
+  const auto branches = all_branches(tree);
+  if (tree_ == nullptr) {
+    start(tree, file, branches);
+  }
+  check_structure(tree, file);
+  if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches)) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": some of its rows were carried to files before as well, and its objects "
+                     "cannot be taken apart; merge the files that this one was made of");
+  }
+  const BasketCheck check{tree, branches.filled, file, check_};
+  check_baskets(file, check, check.places());
+  rewrite_rows(file, branches, rows);
+  include_ranges(branches);
+  for (const auto& range : rows) {
+    if (range.last > tree.GetEntries()) {
+      throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
+    }
+    n_entries_ += range.last - range.first;
+  }
   tree_->SetEntries(n_entries_);
 }
 
@@ -180,7 +208,8 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   }
   if (recompress_ && can_move) {
     check_baskets(file, check, places);
-    return rewrite_all(file, branches, tree.GetEntries());
+    const RowRange all{0, tree.GetEntries()};
+    return rewrite_rows(file, branches, {&all, 1});
   }
   enter(file, branches, places,
         recompress_ ? recompressed(file, check, places)
@@ -210,10 +239,13 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
   }
   const auto lacking = missing_from(names_, names);
   const auto extra = missing_from(names, names_);
-  throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " +
-                   first_path_ + (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
-                   (extra.empty() ? "" : "; it has also " + some_of(extra)) +
-                   (lacking.empty() && extra.empty() ? "; its branches have another order" : ""));
+  throw InputError(
+      file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " + first_path_ +
+      (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
+      (extra.empty() ? "" : "; it has also " + some_of(extra)) +
+      (lacking.empty() && extra.empty() ? "; its branches have another order" : "") +
+      "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
+      "false)");
 }
 
 void TreeMerger::include_ranges(std::span<const BranchRecord> from) {
@@ -289,17 +321,20 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
   writers_[place.branch].write(output_);
 }
 
-void TreeMerger::rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries) {
+void TreeMerger::rewrite_rows(InputFile& file, const BranchTree& branches,
+                              std::span<const RowRange> rows) {
   std::vector<std::unique_ptr<BranchReader>> readers;
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(*branch, file));
   }
-  for (std::int64_t first = 0; first < n_entries; first += recompressed_entries) {
-    const EntryRun run{first, std::min(first + recompressed_entries, n_entries)};
-    for (std::size_t i = 0; i < writers_.size(); ++i) {
-      writers_[i].copy(*readers[i], {&run, 1});
-      writers_[i].encode();
-      writers_[i].write(output_);
+  for (const auto& range : rows) {
+    for (auto first = range.first; first < range.last; first += recompressed_entries) {
+      const EntryRun run{first, std::min(first + recompressed_entries, range.last)};
+      for (std::size_t i = 0; i < writers_.size(); ++i) {
+        writers_[i].copy(*readers[i], {&run, 1});
+        writers_[i].encode();
+        writers_[i].write(output_);
+      }
     }
   }
 }

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
+#include <forkrun/root_io/merge/row_origins.hpp>
 #include <forkrun/root_io/merge/tree_record.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
@@ -34,11 +36,14 @@ class TreeMerger {
   /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
   /// differs from the first one, or the basket that is damaged.
   void add(InputFile& file, const TKey& key);
+  /// These rows of it alone. \throws InputError, also if its objects cannot be taken apart.
+  void add_rows(InputFile& file, std::span<const RowRange> rows);
+  [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   /// The merged tree is complete; gives its entries.
   std::int64_t finish();
 
  private:
-  void start(TTree& tree);
+  void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
   void check_structure(TTree& tree, const InputFile& file) const;
@@ -53,7 +58,7 @@ class TreeMerger {
   void enter(InputFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
              std::span<const CopiedBasket> copied);
   void rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place);
-  void rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries);
+  void rewrite_rows(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
   OutputFile& output_;
   std::string path_;
