@@ -14,6 +14,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import InputError
+from forkrun.index.generated import sums_of_weights, total_of
 from forkrun.merge import merge_files
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, sha256, write_job
@@ -159,6 +160,19 @@ def test_rows_of_which_the_origin_is_not_known_are_an_error(tmp_path: Path) -> N
         merge_files([joined], tmp_path / "merged.root")
 
 
+def test_weights_of_datasets_count_rows_once(tmp_path: Path) -> None:
+    files = [write_source(tmp_path / f"{n}.root", n) for n in (1, 2, 3)]
+    parts = [
+        run_job(tmp_path, "one", files[:2], max_events=40),
+        run_job(tmp_path, "other", files[:2], skip_events=40),
+    ]
+    joined = tmp_path / "joined.root"
+    hadd(joined, [str(part) for part in parts])
+    for of_dataset in ([*parts, files[2]], [joined, files[2]], [parts[0], joined, files[2]]):
+        names = [str(file) for file in of_dataset]
+        assert total_of(names, sums_of_weights(names)) == expected([1, 2, 3])["weights"]
+
+
 def test_carried_sums_are_taken_once_and_not_taken_apart(tmp_path: Path) -> None:
     files = [write_source(tmp_path / f"{n}.root", n) for n in (1, 2, 3)]
     for file, n in zip(files, (1, 10, 100), strict=True):
@@ -224,6 +238,10 @@ def test_carried_trees_of_other_branches_are_refused_with_branch_and_both_files(
     assert ended.code == 3
     assert f'{files[1]}: tree "Runs" differs from that of {files[0]}' in ended.err
     assert "it lacks nLHEPdfSumw (uint32), LHEPdfSumw (float64[])" in ended.err
+    again = ("--set", "merge.carry=false")
+    ended = forkrun("run", job, "-o", tmp_path / "run", *again, cwd=tmp_path)
+    assert ended.code == 0
+    assert "(60 events) were committed before" in ended.err
 
 
 ALL = [{"label": "all"}]
