@@ -237,7 +237,8 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
     inputs, tree = list(planned.files), config.source.tree
-    _core.carry_objects(inputs, str(file), [tree], config.merge.keep_first, same)
+    common = config.source.branches == "common"
+    _core.carry_objects(inputs, str(file), [tree], config.merge.keep_first, same, common)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:

@@ -32,8 +32,10 @@ def write_source(path: Path, number: int, n_pdf: int = 2, columns: Any = RUNS) -
         "run": np.array([number], np.uint32),
         "genEventSumw": np.array([2.0**number + 0.25]),
         "LHEPdfSumw": (np.array([0, n_pdf]), np.arange(n_pdf) + 1.0 * number),
+        "more": np.array([7], np.int32),
     }
-    runs.write({name: values[name] for name, _ in columns})
+    kinds = {"float32": np.float32}
+    runs.write({n: values[n].astype(kinds[k]) if k in kinds else values[n] for n, k in columns})
     runs.close()
     lumis = [("luminosityBlock", "uint32"), ("weight", "float64")]
     tree = _core.TreeWriter(str(path), "LuminosityBlocks", lumis, "zstd:1", append_tree=True)
@@ -242,6 +244,32 @@ def test_carried_trees_of_other_branches_are_refused_with_branch_and_both_files(
     ended = forkrun("run", job, "-o", tmp_path / "run", *again, cwd=tmp_path)
     assert ended.code == 0
     assert "(60 events) were committed before" in ended.err
+
+
+def test_carried_trees_keep_the_branches_that_all_files_have_if_events_do(tmp_path: Path) -> None:
+    shapes = [RUNS, [*RUNS[:2], ("more", "int32")], [RUNS[0], RUNS[2], RUNS[1]]]
+    files = [
+        write_source(tmp_path / f"{n}.root", n, columns=columns) for n, columns in enumerate(shapes)
+    ]
+    for order in (files, files[::-1]):
+        output = run_job(tmp_path, f"first-{order[0].stem}", order, branches="common")
+        with uproot.open(output) as opened:
+            runs = opened["Runs"]
+            assert runs.keys() == ["run", "genEventSumw"]
+            numbers = [int(file.stem) for file in order]
+            assert runs["run"].array().tolist() == numbers
+            assert runs["genEventSumw"].array().tolist() == [2.0**n + 0.25 for n in numbers]
+            assert opened["LuminosityBlocks"].num_entries == 9
+
+
+def test_branches_of_other_types_are_not_common(tmp_path: Path) -> None:
+    shapes = [RUNS, [("run", "uint32"), ("genEventSumw", "float32"), RUNS[2]]]
+    files = [
+        write_source(tmp_path / f"{n}.root", n, columns=columns) for n, columns in enumerate(shapes)
+    ]
+    with uproot.open(run_job(tmp_path, "a", files, branches="common")) as opened:
+        assert opened["Runs"].keys() == ["run", "nLHEPdfSumw", "LHEPdfSumw"]
+        assert opened["Runs"]["LHEPdfSumw"].array().tolist() == [[0, 1], [1, 2]]
 
 
 ALL = [{"label": "all"}]

@@ -11,6 +11,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/merge/common_branches.hpp>
 #include <forkrun/root_io/merge/object_merger.hpp>
 #include <forkrun/root_io/merge/origins.hpp>
 #include <forkrun/root_io/merge/tree_merger.hpp>
@@ -21,18 +22,21 @@ namespace forkrun::root_io {
 
 namespace {
 
+using BranchesByPath = std::map<std::string, std::vector<std::string>>;
+
 /// Joins whatever it is given, by path within the file.
 class FileMerger {
  public:
   using Wanted = std::function<bool(const std::string& path, bool is_tree)>;
 
   FileMerger(OutputFile& output, Compression compression, const MergeRequest& request,
-             Wanted wanted, Origins origins)
+             Wanted wanted, Origins origins, BranchesByPath only = {})
       : output_{output},
         compression_{compression},
         request_{request},
         wanted_{std::move(wanted)},
         origins_{std::move(origins)},
+        only_{std::move(only)},
         objects_{output, compression, request.if_they_differ} {}
 
   void add(InputFile& file) {
@@ -100,8 +104,12 @@ class FileMerger {
 
   void add_tree(InputFile& file, TKey& key, const std::string& path) {
     const auto taken = origins_.take_rows(path);
+    const auto only = only_.find(path);
     auto& merger =
-        trees_.try_emplace(path, output_, path, request_.compression, request_.check).first->second;
+        trees_
+            .try_emplace(path, output_, path, request_.compression, request_.check,
+                         only == only_.end() ? std::nullopt : std::optional{only->second})
+            .first->second;
     const auto before = merger.n_entries();
     if (taken.is_all()) {
       merger.add(file, key);
@@ -140,6 +148,7 @@ class FileMerger {
   const MergeRequest& request_;
   Wanted wanted_;
   Origins origins_;
+  BranchesByPath only_;
   std::map<std::string, TreeMerger> trees_;
   ObjectMerger objects_;
   std::map<std::string, std::string> kinds_;
@@ -199,7 +208,7 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
                                        const std::set<std::string>& exclude,
-                                       IfTheyDiffer if_they_differ,
+                                       IfTheyDiffer if_they_differ, BranchesThatDiffer branches,
                                        const std::vector<FileIdentity>& identities) {
   if (inputs.empty()) {
     return {};
@@ -210,13 +219,18 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
     }
     merger.add(file);
   };
+  BranchesByPath only;
+  if (branches == BranchesThatDiffer::leave_out) {
+    only = common_branches(inputs, exclude);
+  }
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
   MergeRequest request;
   request.if_they_differ = if_they_differ;
-  FileMerger merger{output, compression_of(*first), request,
-                    [&](const std::string& path, bool) { return !exclude.contains(path); },
-                    Origins{true}};
+  FileMerger merger{
+      output,        compression_of(*first),
+      request,       [&](const std::string& path, bool) { return !exclude.contains(path); },
+      Origins{true}, std::move(only)};
   add(merger, *first, 0);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     InputFile file{inputs[i]};

@@ -13,6 +13,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/basket_chunks.hpp>
+#include <forkrun/root_io/merge/common_branches.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>
@@ -22,16 +23,6 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr std::int64_t recompressed_entries = 1 << 14;
-
-std::vector<std::string> described_branches(const BranchTree& branches) {
-  std::vector<std::string> names;
-  for (const auto& group : {branches.filled, branches.holders}) {
-    for (auto* branch : group) {
-      names.push_back(std::string{branch->GetName()} + " (" + form_of(*branch) + ")");
-    }
-  }
-  return names;
-}
 
 /// Baskets of branches of these classes can be copied whole; others have branches that are in no
 /// list.
@@ -93,8 +84,27 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
 }  // namespace
 
 TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
-                       BasketCheck::Depth check)
-    : output_{output}, path_{std::move(path)}, recompress_{recompress}, check_{check} {}
+                       BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
+    : output_{output},
+      path_{std::move(path)},
+      recompress_{recompress},
+      check_{check},
+      only_{std::move(only)} {}
+
+BranchTree TreeMerger::merged_branches(TTree& tree) const {
+  if (!only_) {
+    return all_branches(tree);
+  }
+  BranchTree merged;
+  for (const auto& name : *only_) {
+    if (auto* top = branch_named(tree, name)) {
+      const auto of_top = all_branches(*top);
+      merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
+      merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
+    }
+  }
+  return merged;
+}
 
 void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& branches) {
   first_path_ = file.path();
@@ -103,8 +113,13 @@ void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& bra
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
   }
-  tree_ = &copy_structure(tree, all, output_.folder_of(path_));
+  tree_ = &copy_structure(tree, only_.value_or(all), output_.folder_of(path_));
   branches_ = all_branches(*tree_);
+  if (branches_.filled.size() != branches.filled.size()) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": a branch that all files have needs a counter that is not the same in all "
+                     "of them; merge without this tree (in a job merge.carry = false)");
+  }
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
     writers_.emplace_back(*branch, recompress_.value_or(old));
@@ -116,7 +131,7 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
     return;
   }
   TTree& tree = file.tree(path_);
-  const auto branches = all_branches(tree);
+  const auto branches = merged_branches(tree);
   if (tree_ == nullptr) {
     start(tree, file, branches);
     note_structure(file, key, branches);
@@ -133,7 +148,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
     return;
   }
   TTree& tree = file.tree(path_);
-  const auto branches = all_branches(tree);
+  const auto branches = merged_branches(tree);
   if (tree_ == nullptr) {
     start(tree, file, branches);
   }
@@ -157,7 +172,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
 }
 
 void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
-  if (recompress_ || !are_known(branches)) {
+  if (recompress_ || only_ || !are_known(branches)) {
     return;  // ROOT has to read all trees
   }
   if (auto record = parse_tree_record(read_object(file, key, path_))) {
@@ -233,7 +248,7 @@ void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
 }
 
 void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
-  const auto names = described_branches(all_branches(tree));
+  const auto names = described_branches(merged_branches(tree));
   if (names == names_) {
     return;
   }

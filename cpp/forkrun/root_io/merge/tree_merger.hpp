@@ -29,9 +29,9 @@ namespace forkrun::root_io {
 class TreeMerger {
  public:
   /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
-  /// this compression.
+  /// this compression; `only`: the top-level branches that are merged, all when none.
   TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
-             BasketCheck::Depth check);
+             BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
 
   /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
   /// differs from the first one, or the basket that is damaged.
@@ -43,6 +43,7 @@ class TreeMerger {
   std::int64_t finish();
 
  private:
+  [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
@@ -64,6 +65,7 @@ class TreeMerger {
   std::string path_;
   std::optional<Compression> recompress_;
   BasketCheck::Depth check_;
+  std::optional<std::vector<std::string>> only_;
   TTree* tree_ = nullptr;
   std::string first_path_;
   std::vector<std::string> names_;
