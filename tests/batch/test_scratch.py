@@ -45,6 +45,7 @@ def test_what_is_committed_on_scratch_is_published_and_has_the_same_bytes(
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     job: Job, tmp_path: Path
 ) -> None:
