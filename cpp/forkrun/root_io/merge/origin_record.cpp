@@ -21,6 +21,9 @@ constexpr ColumnType uuids{ElementType::uint64, Shape::scalar};
 constexpr ColumnType counts{ElementType::int64, Shape::scalar};
 constexpr ColumnType text{ElementType::uint8, Shape::jagged};
 
+/// More cannot be: what is damaged is not to overflow a sum.
+constexpr std::int64_t most_rows = std::int64_t{1} << 40;
+
 /// The columns of the record; `path` has the characters of a tree's path.
 struct Record {
   Column uuid_high{uuids};
@@ -91,7 +94,7 @@ std::optional<OriginsByPath> read_origins(InputFile& file) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const std::string path{paths[i].begin(), paths[i].end()};
     const auto n_rows = record.n_rows.values<std::int64_t>()[i];
-    if (n_rows < 0) {
+    if (n_rows < 0 || n_rows > most_rows) {
       throw InputError(file.path() + ": tree \"" + origin_record +
                        "\" is damaged: " + std::to_string(n_rows) + " rows of \"" + path + '"');
     }

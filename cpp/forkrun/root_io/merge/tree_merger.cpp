@@ -158,14 +158,14 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
                      "\": some of its rows were carried to files before as well, and its objects "
                      "cannot be taken apart; merge the files that this one was made of");
   }
+  if (!rows.empty() && rows.back().last > tree.GetEntries()) {
+    throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
+  }
   const BasketCheck check{tree, branches.filled, file, check_};
   check_baskets(file, check, check.places());
   rewrite_rows(file, branches, rows);
   include_ranges(branches);
   for (const auto& range : rows) {
-    if (range.last > tree.GetEntries()) {
-      throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
-    }
     n_entries_ += range.last - range.first;
   }
   tree_->SetEntries(n_entries_);
