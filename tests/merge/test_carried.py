@@ -28,7 +28,7 @@ def write_source(path: Path, number: int, n_pdf: int = 2, columns: Any = RUNS) -
     """A file of three lumis, with the sums of its weights: exact numbers, of its own."""
     write_events(path, [(number, lumi, 10) for lumi in (1, 2, 3)], 1 + 100 * number)
     runs = _core.TreeWriter(str(path), "Runs", columns, "zstd:1", append_tree=True)
-    values = {
+    values: dict[str, Any] = {
         "run": np.array([number], np.uint32),
         "genEventSumw": np.array([2.0**number + 0.25]),
         "LHEPdfSumw": (np.array([0, n_pdf]), np.arange(n_pdf) + 1.0 * number),
