@@ -10,8 +10,8 @@
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
-#include <forkrun/root_io/merge/row_origins.hpp>
 #include <forkrun/root_io/merge/tree_record.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/output_file.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/root_io/merge/row_origins.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
 

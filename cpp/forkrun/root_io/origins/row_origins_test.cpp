@@ -1,4 +1,4 @@
-#include <forkrun/root_io/merge/row_origins.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/merge/origin_record.hpp>
+#include <forkrun/root_io/origins/origin_record.hpp>
 
 #include <algorithm>
 #include <array>

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/root_io/merge/origin_record.hpp>
-#include <forkrun/root_io/merge/row_origins.hpp>
+#include <forkrun/root_io/origins/origin_record.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/merge/origins.hpp>
+#include <forkrun/root_io/origins/origins.hpp>
 
 #include <algorithm>
 #include <numeric>
