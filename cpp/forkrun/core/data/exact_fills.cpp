@@ -10,7 +10,7 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t n_at_a_time = 2048;  // in near caches, and enough to be summed in doubles
+constexpr std::size_t n_at_a_time = 4096;  // in near caches, and enough to be summed in doubles
 constexpr std::size_t most_sums = 4;
 constexpr std::size_t prefetch_distance = 16;
 constexpr std::size_t most_near_cells = 1 << 15;  // whose counts are in a near cache
@@ -21,7 +21,7 @@ using Buffer = std::array<T, n_at_a_time>;
 /// The arithmetic of boost-histogram's regular axis, without branches.
 template <typename T>
 [[gnu::always_inline]] inline void find_bins_inline(const FillAxis& axis, const T* x, std::size_t n,
-                                                    std::int32_t* bins) {
+                                                    std::int32_t offset, std::int32_t* bins) {
   const auto n_bins = static_cast<double>(axis.n_bins);
   const double low = axis.low;
   const double width = axis.width;
@@ -29,7 +29,7 @@ template <typename T>
     const double z = (static_cast<double>(x[i]) - low) / width;
     const double scaled = z * n_bins;
     const double below_end = z < 1 ? scaled : n_bins;  // NaN: overflow
-    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : below_end);
+    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : below_end) + offset;
   }
   if (!axis.has_overflow) {  // the upper edge is in the last bin
     for (std::size_t i = 0; i < n; ++i) {
@@ -39,25 +39,46 @@ template <typename T>
 }
 
 FORKRUN_VECTORISED
-void find_bins(const FillAxis& axis, const double* x, std::size_t n, std::int32_t* bins) {
-  find_bins_inline(axis, x, n, bins);
+void find_bins(const FillAxis& axis, const double* x, std::size_t n, std::int32_t offset,
+               std::int32_t* bins) {
+  find_bins_inline(axis, x, n, offset, bins);
 }
 FORKRUN_VECTORISED
-void find_bins(const FillAxis& axis, const float* x, std::size_t n, std::int32_t* bins) {
-  find_bins_inline(axis, x, n, bins);
+void find_bins(const FillAxis& axis, const float* x, std::size_t n, std::int32_t offset,
+               std::int32_t* bins) {
+  find_bins_inline(axis, x, n, offset, bins);
 }
 
-/// Adds the bins of an axis, times its stride, to the cells; \returns whether any is outside.
+/// Makes cells of the bins of the first axis; \returns the greatest.
 FORKRUN_VECTORISED
-bool add_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset, std::uint32_t extent,
-              std::uint32_t stride, std::uint32_t* cells) {
+std::uint32_t place_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
+                         std::uint32_t* cells) {
+  std::uint32_t greatest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    cells[i] = static_cast<std::uint32_t>(bins[i]) + offset;
+    greatest = std::max(greatest, cells[i]);
+  }
+  return greatest;
+}
+
+/// Adds the bins of another axis, times its stride, to the cells; \returns the greatest bin.
+FORKRUN_VECTORISED
+std::uint32_t add_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
+                       std::uint32_t stride, std::uint32_t* cells) {
   std::uint32_t greatest = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t bin = static_cast<std::uint32_t>(bins[i]) + offset;
     greatest = std::max(greatest, bin);
     cells[i] += bin * stride;
   }
-  return greatest >= extent;
+  return greatest;
+}
+
+FORKRUN_VECTORISED
+void multiply_columns(const double* one, const double* other, std::size_t n, double* products) {
+  for (std::size_t i = 0; i < n; ++i) {
+    products[i] = one[i] * other[i];
+  }
 }
 
 /// Entries of a stretch: their cells, and a column of values per sum.
@@ -66,10 +87,14 @@ class Stretch {
   Stretch(std::size_t first, std::size_t n) : first_{first}, n_{n} {}
 
   void find_cells(std::span<const FillAxis> axes) {
-    std::fill_n(cells_.begin(), n_, 0);
-    std::uint32_t stride = 1;
+    std::uint32_t stride = 0;  // of the first axis: nothing is there yet
+    if (is_plain(axes.front())) {
+      stride = find_cells_of(axes.front());
+      axes = axes.subspan(1);
+    }
     for (const auto& axis : axes) {
-      stride *= add_axis(axis, stride);
+      const std::uint32_t extent = add_axis(axis, stride);
+      stride = stride == 0 ? extent : stride * extent;
     }
   }
 
@@ -128,13 +153,28 @@ class Stretch {
   }
 
  private:
+  /// Whether its bins are the cells of a histogram without other axes.
+  static bool is_plain(const FillAxis& axis) {
+    return axis.bins == nullptr && !axis.is_one && axis.has_underflow && axis.has_overflow;
+  }
+
+  /// Bins of the axis, flow included.
+  std::uint32_t find_cells_of(const FillAxis& axis) {
+    auto* const cells = reinterpret_cast<std::int32_t*>(cells_.data());
+    axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first_, n_, 1, cells)
+                                : find_bins(axis, axis.floats + first_, n_, 1, cells);
+    return axis.n_bins + 2;
+  }
+
   /// Bins of the axis, flow included.
   std::uint32_t add_axis(const FillAxis& axis, std::uint32_t stride) {
     const std::uint32_t extent =
         axis.n_bins + (axis.has_underflow ? 1U : 0U) + (axis.has_overflow ? 1U : 0U);
     const std::int32_t* const bins = bins_of(axis);
     const std::uint32_t offset = axis.has_underflow ? 1 : 0;
-    if (add_bins(bins, n_, offset, extent, stride, cells_.data())) {
+    const std::uint32_t greatest = stride == 0 ? place_bins(bins, n_, offset, cells_.data())
+                                               : add_bins(bins, n_, offset, stride, cells_.data());
+    if (greatest >= extent) {
       note_outside(bins, offset, extent);
     }
     return extent;
@@ -149,8 +189,8 @@ class Stretch {
     } else {
       const std::size_t n = axis.is_one ? 1 : n_;
       const std::size_t first = axis.is_one ? 0 : first_;
-      axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first, n, bins_.data())
-                                  : find_bins(axis, axis.floats + first, n, bins_.data());
+      axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first, n, 0, bins_.data())
+                                  : find_bins(axis, axis.floats + first, n, 0, bins_.data());
       std::fill(bins_.begin() + n, bins_.begin() + n_, bins_[0]);
     }
     return bins_.data();
@@ -181,9 +221,7 @@ class Stretch {
 
   void multiply(const double* one, const double* other) {
     auto& buffer = buffers_[n_buffers_++];
-    for (std::size_t i = 0; i < n_; ++i) {
-      buffer[i] = one[i] * other[i];
-    }
+    multiply_columns(one, other, n_, buffer.data());
     columns_[n_columns_++] = buffer.data();
   }
 

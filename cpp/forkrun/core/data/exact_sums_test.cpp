@@ -152,7 +152,8 @@ INSTANTIATE_TEST_SUITE_P(Batches, BatchTest,
                                          Batch{2, 512, 2048, 4}, Batch{2, 513, 4099, 4},
                                          Batch{4, 20'000, 4099, 4}, Batch{2, 100, 399, 4},
                                          Batch{2, 100, 4099, 28}, Batch{2, 100, 4099, 40},
-                                         Batch{2, 100, 4099, 200}, Batch{2, 1, 4097, 4}));
+                                         Batch{2, 100, 4099, 200}, Batch{2, 1, 4097, 4},
+                                         Batch{2, 1025, 8200, 4}, Batch{2, 100, 4096, 16}));
 
 TEST(ExactSumsTest, values_of_ordinary_weights_take_two_words_and_others_more) {
   ExactSums sums{2, 1};

@@ -31,14 +31,32 @@ std::optional<double> splitter_of(BitRange range) {
 FORKRUN_VECTORISED
 void sum_parts(const PairColumns& columns, std::array<double, 2> splitters, PartSums* sums) {
   const auto [cells, one, other] = columns;
-  const Doubles split{splitters[0], splitters[0], splitters[1], splitters[1]};
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Doubles values{one[i], one[i], other[i], other[i]};
-    const Doubles high = (values + split) - split;
-    const Doubles low = values - high;
-    const Doubles parts{high[0], low[0], high[2], low[2]};
-    auto& sum = *reinterpret_cast<Doubles*>(sums + cells[i]);
-    sum += parts;
+  const Doubles split_one = Doubles{} + splitters[0];
+  const Doubles split_other = Doubles{} + splitters[1];
+  const auto sum = [&](std::size_t entry) -> Doubles& {
+    return *reinterpret_cast<Doubles*>(sums + cells[entry]);
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= cells.size(); i += 4) {
+    const Doubles a{one[i], one[i + 1], one[i + 2], one[i + 3]};
+    const Doubles b{other[i], other[i + 1], other[i + 2], other[i + 3]};
+    const Doubles ah = (a + split_one) - split_one;
+    const Doubles bh = (b + split_other) - split_other;
+    const Doubles al = a - ah;
+    const Doubles bl = b - bh;
+    const Doubles a_even = __builtin_shufflevector(ah, al, 0, 4, 2, 6);
+    const Doubles a_odd = __builtin_shufflevector(ah, al, 1, 5, 3, 7);
+    const Doubles b_even = __builtin_shufflevector(bh, bl, 0, 4, 2, 6);
+    const Doubles b_odd = __builtin_shufflevector(bh, bl, 1, 5, 3, 7);
+    sum(i) += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
+    sum(i + 1) += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
+    sum(i + 2) += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
+    sum(i + 3) += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
+  }
+  for (; i < cells.size(); ++i) {
+    const double ah = (one[i] + splitters[0]) - splitters[0];
+    const double bh = (other[i] + splitters[1]) - splitters[1];
+    sum(i) += Doubles{ah, one[i] - ah, bh, other[i] - bh};
   }
 }
 

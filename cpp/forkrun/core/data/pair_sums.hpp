@@ -26,8 +26,8 @@ struct PairColumns {
 
 /// Fills that are first summed in doubles, each value in two parts, so that all of these sums are
 /// exact. Most fills of a table in the cache then cost four additions, done as one.
-constexpr std::size_t most_summed_in_doubles = 2048;
-constexpr int bits_of_most_summed = 11;
+constexpr std::size_t most_summed_in_doubles = 4096;
+constexpr int bits_of_most_summed = 12;
 
 /// Bits in which all values of a column lie: multiples of 2^low, magnitudes below 2^high.
 struct BitRange {
@@ -36,7 +36,7 @@ struct BitRange {
 };
 
 /// What, added to a value and taken off again, leaves its upper part; nothing if the values are too
-/// far apart for sums of 2048 to be exact.
+/// far apart for sums of 4096 to be exact.
 [[nodiscard]] std::optional<double> splitter_of(BitRange range);
 
 /// The upper and the lower parts of `one`, then those of `other`.
@@ -47,7 +47,7 @@ struct alignas(32) PartSums {
   double other_low;
 };
 
-/// Adds the parts of values to the sums of their cells. \pre at most 2048 values since the sums
+/// Adds the parts of values to the sums of their cells. \pre at most 4096 values since the sums
 /// were 0; `splitters` are those of the columns
 void sum_parts(const PairColumns& columns, std::array<double, 2> splitters, PartSums* sums);
 
