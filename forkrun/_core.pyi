@@ -167,6 +167,7 @@ class Histogram:
     storage: str
     memory: str
     n_bytes: int
+    sparse: bool
     # kind, title, bins, underflow, overflow, grows, n_declared: see HistogramAxis
     axes: list[tuple[str, str, tuple[Any, ...], bool, bool, bool, int]]
     sums: ExactSums
@@ -193,16 +194,6 @@ class ExactSums:
         """Values added that were infinite or NaN."""
     @property
     def empty(self) -> bool: ...
-    def fill(
-        self,
-        storage: str,
-        axes: Sequence[FillAxis],
-        weights: npt.NDArray[np.float64],
-        samples: npt.NDArray[np.float64],
-    ) -> None:
-        """Adds w, w², w y, w y², whichever the storage has, of each entry. The first axis runs
-        fastest. Entries in flow bins that an axis does not have are left out. Weights and samples:
-        (n,), or (1,) for all. Raises ValueError if lengths differ. Releases the GIL."""
     def add(self, cells: npt.ArrayLike, values: npt.ArrayLike) -> None:
         """`cells`: (n,); `values`: (n_sums, n)"""
     def merge(self, other: ExactSums) -> None: ...
@@ -219,6 +210,41 @@ class ExactSums:
     def unpacked(packed: npt.NDArray[np.uint64], n_sums: int, n_cells: int) -> ExactSums:
         """Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
         if it is no result of it."""
+
+class RegularAxes:
+    """Regular axes of a histogram: what does not change from fill to fill."""
+
+    def __init__(self, axes: Sequence[tuple[int, bool, bool, float, float]]) -> None:
+        """`axes`: number of bins, whether there are underflow and overflow, low, width of all."""
+
+class CellTable:
+    """What a histogram was filled with, exactly: entries without weight or sample are counted,
+    others are sums. `storage`: that of HistogramSums. The first axis runs fastest."""
+
+    def __init__(self, storage: str, n_cells: int) -> None: ...
+    @staticmethod
+    def of_sums(storage: str, sums: ExactSums) -> CellTable: ...
+    @property
+    def n_cells(self) -> int: ...
+    @property
+    def empty(self) -> bool:
+        """Nothing was filled."""
+    def fill(
+        self,
+        axes: Sequence[FillAxis],
+        weights: npt.NDArray[np.float64] | None = None,
+        samples: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
+        that an axis does not have are left out. Weights and samples: (n,), or (1,) for all. Raises
+        ValueError if lengths differ. Releases the GIL."""
+    def fill_regular(self, axes: RegularAxes, columns: tuple[object, ...], weights: object) -> bool:
+        """The same for an array for each axis, and one of weights or None. False, and nothing is
+        filled, unless all are (n,) of float64 or float32, contiguous, and there are no samples."""
+    def total(self) -> ExactSums: ...
+    def clear_cells(self, cells: npt.ArrayLike) -> None: ...
+    def move_cells(self, places: npt.ArrayLike, n_cells: int) -> None:
+        """Moves each cell to its place, (n_cells,), in another table; no two to the same."""
 
 class Block:
     """What a Python module sees of an event block. Arrays are read-only views of the core's memory
@@ -588,7 +614,7 @@ def read_histogram(path: str, name: str) -> dict[str, Any]:
 AxisContent = tuple[str, npt.NDArray[np.float64], bool, Sequence[str]]
 """Title, edges, whether the bins between the first and the last one are equal, labels of bins."""
 
-HistogramContent = tuple[str, str, Sequence[AxisContent], str, npt.NDArray[np.float64]]
+HistogramContent = tuple[str, str, Sequence[AxisContent], str, npt.NDArray[np.float64], bool]
 """Name, which may have folders ("dimuon/mass"), title, axes, storage, sums: (n_sums, …,
 n_bins + 2 of axis 1, of axis 0), flow bins included. w: weights, y: what a profile takes the mean
 of; the sums of a storage: "counts": w; "weights": w, w²; "means": w, w y, w y²; "weighted means":

@@ -26,7 +26,9 @@ def _core_axis(kind: str, title: str, bins: tuple[Any, ...], *others: Any) -> Hi
 def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
     """Sums of a histogram of a C++ analyzer; of one that grows, those of one thread."""
     axes = tuple(_core_axis(*axis) for axis in histogram.axes)
-    return HistogramSums(histogram.title, axes, Storage(histogram.storage), histogram.sums)
+    return HistogramSums(
+        histogram.title, axes, Storage(histogram.storage), histogram.sums, histogram.sparse
+    )
 
 
 def histograms_of_core(core: _core.Schedule) -> list[Named]:
@@ -69,8 +71,8 @@ def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
 
 
 def _content(name: str, histogram: HistogramSums) -> _core.HistogramContent:
-    axes = [_axis_content(axis) for axis in histogram.axes]
-    return name, histogram.title, axes, str(histogram.storage), _in_root(histogram)
+    axes, sums = [_axis_content(axis) for axis in histogram.axes], _in_root(histogram)
+    return name, histogram.title, axes, str(histogram.storage), sums, histogram.sparse
 
 
 def _axis_content(axis: HistogramAxis) -> _core.AxisContent:

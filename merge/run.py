@@ -13,6 +13,7 @@ from forkrun.merge.node_sums import sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.parts import checked_files, revoke_damaged
+from forkrun.merge.uhi import write_uhi
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
@@ -56,7 +57,7 @@ def merge_run(
     try:
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open)
         histogram_parts, accumulator_parts = sums_to_merge(RunDirectory(folder), ordered)
-        histograms = _merge_histograms(folder, histogram_parts)
+        histograms = _merge_histograms(folder, config, histogram_parts)
         n_bytes = _merge_accumulators(folder, accumulator_parts)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
@@ -74,14 +75,17 @@ def _merge_accumulators(folder: Path, parts: Sequence[AccumulatorPart]) -> int:
 
 
 def _merge_histograms(
-    folder: Path, parts: Sequence[HistogramPart]
+    folder: Path, config: JobConfig, parts: Sequence[HistogramPart]
 ) -> tuple[int, int, dict[str, int]]:
     """Merges the histograms; returns their number, the size of their file, and which were filled
     with values that are not finite."""
     if not parts:
         return 0, 0, {}
+    totals = sum_histograms(checked_files(folder, parts))
+    if config.merge.histograms_json:
+        with published(RunDirectory(folder).histograms_json) as temporary:
+            write_uhi(temporary, totals)
     with published(RunDirectory(folder).histograms) as temporary:
-        totals = sum_histograms(checked_files(folder, parts))
         n_histograms = write_histograms(temporary, totals)
         not_finite = {
             f"{module}/{name}": total.exact.n_not_finite

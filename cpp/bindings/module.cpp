@@ -6,6 +6,7 @@ PYBIND11_MODULE(_core, module) {
   register_errors(module);
   register_digest(module);
   register_exact_sums(module);
+  register_cell_table(module);
   register_files(module);
   register_memory(module);
   register_tree_writer(module);

@@ -188,13 +188,13 @@ EventDigest tree_digest(const std::string& path, const std::string& tree,
 
 /// Title, edges, whether bins are equal, labels.
 using AxisContent = std::tuple<std::string, std::vector<double>, bool, Strings>;
-/// Name, title, axes, storage, sums.
+/// Name, title, axes, storage, sums, whether it is sparse.
 using HistogramContent =
-    std::tuple<std::string, std::string, std::vector<AxisContent>, std::string, Doubles>;
+    std::tuple<std::string, std::string, std::vector<AxisContent>, std::string, Doubles, bool>;
 
 root_io::HistogramContent content_of(const HistogramContent& given) {
-  const auto& [name, title, axes, storage, sums] = given;
-  root_io::HistogramContent content{name, title, {}, {}, {}};
+  const auto& [name, title, axes, storage, sums, is_sparse] = given;
+  root_io::HistogramContent content{name, title, {}, {}, {}, is_sparse};
   for (const auto& [axis_title, edges, has_equal_bins, labels] : axes) {
     content.axes.push_back({axis_title, edges, has_equal_bins, labels});
   }

@@ -130,6 +130,7 @@ struct HistogramCopy {
   std::string module, name, title, storage;
   std::string memory;
   std::size_t n_bytes;
+  bool is_sparse;
   std::vector<AxisDescription> axes;
   ExactSums sums;
 };
@@ -142,7 +143,7 @@ std::vector<HistogramCopy> histograms(Schedule& schedule) {
     for (auto& part : histogram->parts()) {
       copies.push_back({*module, histogram->name(), histogram->title(), storage,
                         std::string{name_of(histogram->memory())}, histogram->n_bytes_of_table(),
-                        std::move(part.axes), std::move(part.sums)});
+                        histogram->is_sparse(), std::move(part.axes), std::move(part.sums)});
     }
   }
   return copies;
@@ -183,6 +184,7 @@ void register_histogram(py::module_& module) {
       .def_readonly("storage", &HistogramCopy::storage)
       .def_readonly("memory", &HistogramCopy::memory)
       .def_readonly("n_bytes", &HistogramCopy::n_bytes)
+      .def_readonly("sparse", &HistogramCopy::is_sparse)
       .def_property_readonly("axes", &axes_of)
       .def_readonly("sums", &HistogramCopy::sums);
 }

@@ -18,6 +18,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/histograms/histogram.hpp
   core/histograms/histogram_of.hpp
   core/histograms/histogram_with_axes.hpp
+  core/histograms/pending_fills.hpp
   core/histograms/thread_number.hpp
   core/module/appending.hpp
   core/module/binned_table.hpp

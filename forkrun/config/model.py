@@ -245,6 +245,9 @@ class MergeConfig(Section):
     """Unzip also baskets that are kept whole, and check what they hold."""
     keep_first: Flag = False
     """Keep the first file's objects where they cannot be merged and differ between files."""
+    histograms_json: Flag = False
+    """Write histograms to output/histograms.json as well, by the schema of UHI: for hist, without
+    ROOT."""
 
 
 class MonitoringConfig(Section):

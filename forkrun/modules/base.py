@@ -72,16 +72,17 @@ class Analyzer(Module):
         """`block.mask` says which events the path has left."""
         raise NotImplementedError(f"{type(self).__name__} has no method analyze(block)")
 
-    def book(self, name: str, histogram: H) -> H:
+    def book(self, name: str, histogram: H, *, sparse: bool = False) -> H:
         """A histogram of the job: written with every unit of work, which empties it, and summed in
-        the merge. Returns it. Raises ValueError if it cannot be written to a ROOT file."""
+        the merge. Returns it. `sparse`: only its filled bins are in the file (a THnSparse, as of
+        more than three axes). Raises ValueError if it cannot be written to a ROOT file."""
         from forkrun.modules.histograms.booking import BookedHistogram
 
         booked: dict[str, BookedHistogram] = self.__dict__.setdefault("_booked", {})
         if name in booked:
             raise ValueError(f"a histogram {name!r} is booked already")
         check_names([*booked, name])
-        booked[name] = BookedHistogram(name, histogram)
+        booked[name] = BookedHistogram(name, histogram, sparse)
         return histogram
 
     def accumulate(self, name: str, value: Any) -> None:

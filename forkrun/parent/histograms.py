@@ -26,7 +26,14 @@ class Histograms(Mapping[str, Any]):
             raise KeyError(f'there is no histogram "{name}"' + suggestion(name, self))
         if whole not in self._read:
             with self._open() as file:
-                self._read[whole] = file[whole].to_hist()
+                stored = file[whole]
+            if not hasattr(stored, "to_hist"):
+                raise InputError(
+                    f"{self._file}: histogram {whole} is a sparse one, which uproot cannot give to"
+                    " hist: read it with ROOT, or write merge.histograms_json = true and read"
+                    " output/histograms.json"
+                )
+            self._read[whole] = stored.to_hist()
         return self._read[whole]
 
     def __iter__(self) -> Iterator[str]:

@@ -170,6 +170,11 @@ class RunDirectory:
         return self.merged("histograms")
 
     @property
+    def histograms_json(self) -> Path:
+        """The same by the schema of UHI."""
+        return self.output / "histograms.json"
+
+    @property
     def accumulators(self) -> Path:
         """The merged accumulators."""
         return self.output / "accumulators.json"

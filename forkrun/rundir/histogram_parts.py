@@ -1,8 +1,8 @@
 """The file of a unit's histograms: a header in JSON that says what they are, then their sums.
 
-    bytes 0-7     b"frkhist2"
+    bytes 0-7     b"frkhist3"
     bytes 8-15    length of the header, little-endian, without a sign
-    header        {"histograms": [{"module", "name", "title", "storage", "axes": [...]}, ...]}
+    header        {"histograms": [{"module", "name", "title", "storage", "sparse", "axes"}, ...]}
     spaces        until the place is a multiple of 8
     sums          of one histogram after the other, in words of 8 bytes, little-endian: the number
                   of words, then what `ExactSums.packed` gives: the filled bins, in fixed point
@@ -36,11 +36,11 @@ from forkrun.rundir.histogram_sums import (
 Named = tuple[str, str, HistogramSums]
 """Module, name, histogram."""
 
-_Described = tuple[str, str, str, Storage, tuple[HistogramAxis, ...]]
+_Described = tuple[str, str, str, Storage, bool, tuple[HistogramAxis, ...]]
 
-_MAGIC = b"frkhist2"
+_MAGIC = b"frkhist3"
 _N_PREFIX = 16
-_KEYS = {"module", "name", "title", "storage", "axes"}
+_KEYS = {"module", "name", "title", "storage", "sparse", "axes"}
 
 
 def encode(histograms: Sequence[Named]) -> list[bytes | memoryview]:
@@ -58,7 +58,13 @@ def _packed(sums: _core.ExactSums) -> Iterator[bytes | memoryview]:
 
 
 def _describe(module: str, name: str, histogram: HistogramSums) -> str:
-    texts = {"module": module, "name": name, "title": histogram.title, "storage": histogram.storage}
+    texts = {
+        "module": module,
+        "name": name,
+        "title": histogram.title,
+        "storage": histogram.storage,
+        "sparse": histogram.sparse,
+    }
     axes = ", ".join(axis.as_json for axis in histogram.axes)
     return f'{json.dumps(texts).removesuffix("}")}, "axes": [{axes}]}}'
 
@@ -75,7 +81,7 @@ def read_parts(file: Path) -> list[Named]:
 
 def _decode(data: bytes) -> Iterator[Named]:
     place = _N_PREFIX + _n_header(data)
-    for module, name, title, storage, axes in _header(data[_N_PREFIX:place]):
+    for module, name, title, storage, sparse, axes in _header(data[_N_PREFIX:place]):
         n_sums, *extents = shape_of(storage, axes)
         end = place + 8 + 8 * int.from_bytes(data[place : place + 8], "little")
         if place + 8 > len(data) or end > len(data):
@@ -86,7 +92,7 @@ def _decode(data: bytes) -> Iterator[Named]:
         except ValueError as error:
             raise ValueError(f"{module}/{name}: {error}") from None
         place = end
-        yield module, name, HistogramSums(title, axes, storage, sums)
+        yield module, name, HistogramSums(title, axes, storage, sums, sparse)
     if place != len(data):
         raise ValueError(f"{len(data) - place} bytes follow the last histogram")
 
@@ -115,4 +121,7 @@ def _described(value: Any) -> _Described:
     check_name(value["name"])
     check_text(value["title"], "the title of a histogram")
     axes = tuple(HistogramAxis.from_json(axis) for axis in value["axes"])
-    return value["module"], value["name"], value["title"], Storage(value["storage"]), axes
+    if type(value["sparse"]) is not bool:
+        raise ValueError("a histogram is neither sparse nor not")
+    texts = value["module"], value["name"], value["title"]
+    return *texts, Storage(value["storage"]), value["sparse"], axes

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ Category = str | int
 
 MOST_BYTES = 1_000_000_000
 """Size limit of the sums of one histogram: ROOT writes objects of 1 GB at most."""
+MOST_AXES = 32
+"""Those of boost-histogram."""
+MOST_AXES_OF_PROFILE = 3
 _AXIS_KEYS = {"kind", "title", "bins", "underflow", "overflow", "grows", "n_declared"}
 
 
@@ -209,12 +213,13 @@ _GROWING = (AxisKind.INTEGER, AxisKind.CATEGORY)
 @dataclass
 class HistogramSums:
     """`exact`: (n_sums, n_cells): the first axis runs fastest, as in ROOT; flow bins as the axes
-    have them."""
+    have them. `sparse`: the file has filled bins only, as it has of more than three axes."""
 
     title: str
     axes: tuple[HistogramAxis, ...]
     storage: Storage
     exact: _core.ExactSums
+    sparse: bool = False
 
     def __post_init__(self) -> None:
         n_sums, *extents = shape_of(self.storage, self.axes)
@@ -232,7 +237,8 @@ class HistogramSums:
     def add(self, other: HistogramSums) -> None:
         """Adds in place; axes that grow get the bins of both. Raises ValueError if they are not of
         the same histogram."""
-        if (self.title, self.storage) != (other.title, other.storage):
+        about = attrgetter("title", "storage", "sparse")
+        if about(self) != about(other):
             raise ValueError("their titles or storages differ")
         if len(self.axes) != len(other.axes):
             raise ValueError("they do not have the same number of axes")
@@ -278,8 +284,12 @@ def flat_places(
 
 def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]:
     """Shape of a histogram's sums. Raises ValueError if ROOT could not hold them."""
-    if not 1 <= len(axes) <= 3:
-        raise ValueError(f"it has {len(axes)} axes; only 1 to 3 can be written to ROOT files")
+    is_profile = storage in (Storage.MEANS, Storage.WEIGHTED_MEANS)
+    if not 1 <= len(axes) <= (MOST_AXES_OF_PROFILE if is_profile else MOST_AXES):
+        raise ValueError(
+            f"it has {len(axes)} axes; {MOST_AXES} at most can be written to ROOT files, and"
+            f" {MOST_AXES_OF_PROFILE} of a profile"
+        )
     shape = (len(storage.sums), *(axis.extent for axis in reversed(axes)))
     in_root = 8 * len(storage.sums) * math.prod(axis.n_bins + 2 for axis in axes)
     if in_root > MOST_BYTES:
@@ -288,6 +298,12 @@ def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]
             " written to ROOT files"
         )
     return shape
+
+
+def check_sparse(storage: Storage, sparse: bool) -> None:
+    """Raises ValueError if ROOT has no object for it."""
+    if sparse and storage in (Storage.MEANS, Storage.WEIGHTED_MEANS):
+        raise ValueError("ROOT has no sparse profile")
 
 
 def _joined(one: HistogramAxis, other: HistogramAxis) -> HistogramAxis:

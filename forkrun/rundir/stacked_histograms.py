@@ -10,7 +10,7 @@ import numpy as np
 from forkrun.rundir.histogram_sums import AxisKind, HistogramAxis, HistogramSums
 
 MOST_AXES = 3
-"""What a ROOT file holds."""
+"""With the axis that is added: those of more are sparse in a ROOT file."""
 
 
 def stacked(title: str, names: Sequence[str], parts: Mapping[str, HistogramSums]) -> HistogramSums:

@@ -42,8 +42,8 @@ def axes_problems(
     """Histograms, by module and name, that have no room for the axis."""
     return [
         f'module "{module}", histogram "{name}": it has {n} axes and gets one more for its'
-        f" variations ({', '.join(varied[module][1:3])}, …); a ROOT file holds {MOST_AXES} at most:"
-        " fill histograms of fewer axes"
+        f" variations ({', '.join(varied[module][1:3])}, …); with it"
+        f" there can be {MOST_AXES} at most: fill histograms of fewer axes"
         for (module, name), n in n_axes.items()
         if module in varied and n >= MOST_AXES
     ]

@@ -107,7 +107,7 @@ def test_a_table_gives_the_same_in_both_languages_to_the_last_bit(
     content = rng.normal(1, 0.1, size=[len(e) + 1 for e in edges])
     axes: list[Any] = [(title, e, False, []) for title, e in zip(("pt", "eta"), edges, strict=True)]
     sums = np.stack([content.T, content.T**2 / 9])
-    _core.write_histograms(str(tmp_path / "sf.root"), [("sf", "", axes, "weights", sums)])
+    _core.write_histograms(str(tmp_path / "sf.root"), [("sf", "", axes, "weights", sums, False)])
     outputs = []
     for outside in ("nearest", "flow"):
         condition = {

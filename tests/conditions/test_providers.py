@@ -202,7 +202,7 @@ def histogram(tmp_path: Path) -> Path:
     file = tmp_path / "sf.root"
     axes: list[Any] = [("pt", edges[0], False, []), ("eta", edges[1], False, [])]
     sums = np.stack([content.T, 4 * content.T])
-    _core.write_histograms(str(file), [("muon/id", "t", axes, "weights", sums)])
+    _core.write_histograms(str(file), [("muon/id", "t", axes, "weights", sums, False)])
     return file
 
 
@@ -250,7 +250,7 @@ def test_one_and_three_axes_are_read_as_uproot_reads_them(tmp_path: Path) -> Non
         file = tmp_path / f"{n_axes}.root"
         axes: list[Any] = [("", e, False, []) for e in edges]
         sums = np.stack([content.T, content.T**2])
-        _core.write_histograms(str(file), [("h", "", axes, "weights", sums)])
+        _core.write_histograms(str(file), [("h", "", axes, "weights", sums, False)])
         table = load("root", file, params={"histogram": "h"})
         with uproot.open(file) as opened:
             assert np.array_equal(table.content, opened["h"].values(flow=True))

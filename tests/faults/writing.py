@@ -26,7 +26,7 @@ def write(path: str) -> None:
     axes: list[Any] = [("x", np.linspace(0.0, 1.0, 3), False, [])]
     values = np.array([0.0, 1.0, 2.0, 0.0])
     sums = np.stack([values, values])
-    _core.write_histograms(path, [("plots/h", "", axes, "weights", sums)])
+    _core.write_histograms(path, [("plots/h", "", axes, "weights", sums, False)])
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def histogram(path: Path, name: str, values: Sequence[float]) -> None:
     filled = np.array([0, *values, 0], dtype=float)
     axes: list[Any] = [("x [GeV]", np.linspace(0, 1, len(values) + 1), False, [])]
     sums = np.stack([filled, filled])
-    _core.write_histograms(str(path), [(name, "title", axes, "weights", sums)])
+    _core.write_histograms(str(path), [(name, "title", axes, "weights", sums, False)])
 
 
 def test_entries_come_in_the_order_of_the_inputs(tmp_path: Path) -> None:

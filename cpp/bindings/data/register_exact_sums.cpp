@@ -2,117 +2,16 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/exact_fills.hpp>
+#include <forkrun/core/data/exact_sums.hpp>
 
 #include "../bindings.hpp"
-#include "../names.hpp"
+#include "arrays.hpp"
 
 namespace py = pybind11;
 
 namespace forkrun::bindings {
 
 namespace {
-
-template <typename T>
-using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
-
-template <typename T>
-std::span<const T> span_of(const Array<T>& array) {
-  return {array.data(), static_cast<std::size_t>(array.size())};
-}
-
-Moments moments_of(const std::string& storage) {
-  return named<Moments>({"counts", "weights", "means", "weighted means"}, "storage", storage);
-}
-
-/// One axis of a fill: (n_bins, underflow, overflow, bins) or (…, coordinates, low, width).
-class AxisOfFill {
- public:
-  explicit AxisOfFill(const py::tuple& axis) {
-    axis_.n_bins = axis[0].cast<std::uint32_t>();
-    axis_.has_underflow = axis[1].cast<bool>();
-    axis_.has_overflow = axis[2].cast<bool>();
-    if (axis.size() == 4) {
-      bins_ = axis[3].cast<Array<std::int32_t>>();
-      axis_.bins = bins_.data();
-    } else {
-      coordinates_ = axis[3].cast<Array<double>>();
-      axis_.coordinates = coordinates_.data();
-      axis_.low = axis[4].cast<double>();
-      axis_.width = axis[5].cast<double>();
-    }
-    axis_.is_one = n_entries() == 1;
-  }
-
-  [[nodiscard]] std::size_t n_entries() const {
-    return static_cast<std::size_t>(axis_.bins != nullptr ? bins_.size() : coordinates_.size());
-  }
-  [[nodiscard]] const FillAxis& axis() const { return axis_; }
-
- private:
-  FillAxis axis_;
-  Array<std::int32_t> bins_;
-  Array<double> coordinates_;
-};
-
-FillColumn column_of(const Array<double>& values) { return {values.data(), values.size() == 1}; }
-
-/// Entries: of the axes, of which some may have one value for all. Weights and samples have as
-/// many.
-std::size_t n_entries_of(const std::vector<AxisOfFill>& axes, std::size_t n_weights,
-                         std::size_t n_samples) {
-  std::size_t n_entries = 1;
-  for (const auto& axis : axes) {
-    if (axis.n_entries() != 1 && n_entries != 1 && axis.n_entries() != n_entries) {
-      throw py::value_error("spans must have compatible lengths");  // as boost-histogram says it
-    }
-    n_entries = axis.n_entries() == 1 ? n_entries : axis.n_entries();
-  }
-  for (const std::size_t n : {n_weights, n_samples}) {
-    if (n != 1 && n != n_entries) {
-      throw py::value_error("spans must have compatible lengths");
-    }
-  }
-  return n_entries;
-}
-
-void check_cells(const std::vector<AxisOfFill>& axes, const ExactSums& sums) {
-  std::size_t n_cells = 1;
-  for (const auto& each : axes) {
-    const auto& axis = each.axis();
-    n_cells *=
-        std::size_t{axis.n_bins} + (axis.has_underflow ? 1 : 0) + (axis.has_overflow ? 1 : 0);
-  }
-  if (n_cells != sums.n_cells()) {
-    throw py::value_error("the axes do not have as many bins as there are cells");
-  }
-}
-
-void fill(ExactSums& sums, const std::string& storage, const std::vector<py::tuple>& axes,
-          const Array<double>& weights, const Array<double>& samples) {
-  std::vector<AxisOfFill> of_fill(axes.begin(), axes.end());
-  std::vector<FillAxis> plain;
-  for (const auto& each : of_fill) {
-    plain.push_back(each.axis());
-  }
-  const auto moments = moments_of(storage);
-  check_cells(of_fill, sums);
-  if (n_sums_of(moments) != sums.n_sums()) {
-    throw py::value_error("there are not as many sums as the storage has");
-  }
-  const std::size_t n_entries =
-      n_entries_of(of_fill, span_of(weights).size(), span_of(samples).size());
-  const py::gil_scoped_release release;
-  fill_sums(sums, moments, plain, column_of(weights), column_of(samples), n_entries);
-}
-
-void check_numbers(std::span<const std::uint32_t> cells, std::size_t n_cells) {
-  for (const auto cell : cells) {
-    if (cell >= n_cells) {
-      throw py::index_error("cell " + std::to_string(cell) + " of " + std::to_string(n_cells));
-    }
-  }
-}
 
 /// `values`: (n_sums, n)
 void add(ExactSums& sums, const Array<std::uint32_t>& cells, const Array<double>& values) {
@@ -184,8 +83,6 @@ void register_exact_sums(py::module_& module) {
       .def_property_readonly("n_words", &ExactSums::n_words)
       .def_property_readonly("n_not_finite", &ExactSums::n_not_finite)
       .def_property_readonly("empty", &ExactSums::empty)
-      .def("fill", &fill, py::arg("storage"), py::arg("axes"), py::arg("weights"),
-           py::arg("samples"))
       .def("add", &add, py::arg("cells"), py::arg("values"))
       .def("merge", &merge, py::arg("other"))
       .def("clear", &ExactSums::clear)

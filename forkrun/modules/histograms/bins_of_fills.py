@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Column = tuple[Any, ...]
 """n_bins, underflow, overflow, bins; for a regular axis coordinates, low and width instead of bins.
-See `_core.ExactSums.fill`."""
+See `_core.CellTable.fill`."""
 
 _axis = bh._core.axis
 _REGULAR = (_axis.regular_none, _axis.regular_uflow, _axis.regular_oflow, _axis.regular_uoflow)
@@ -52,6 +52,13 @@ def is_unseen(axis: Any, column: Column) -> bool:
         return False
     bins = column[3]
     return bool(((bins < 0) | (bins >= axis.size)).any())
+
+
+def regular_axis(axis: Any) -> tuple[int, bool, bool, float, float] | None:
+    """See `_core.RegularAxes`; None of other axes."""
+    if not isinstance(axis, _REGULAR):
+        return None
+    return axis.size, axis.traits_underflow, axis.traits_overflow, *_low_and_width(axis)
 
 
 def _low_and_width(axis: Any) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from forkrun.rundir.histogram_sums import (
     HistogramAxis,
     HistogramSums,
     Storage,
+    check_sparse,
     check_text,
     shape_of,
 )
@@ -32,7 +33,7 @@ class BookedHistogram:
     """A hist.Hist or boost_histogram.Histogram, which its module fills. Raises ValueError or
     TypeError, which say why, if it cannot be written to a ROOT file or be summed over units."""
 
-    def __init__(self, name: str, histogram: Any) -> None:
+    def __init__(self, name: str, histogram: Any, sparse: bool = False) -> None:
         if not isinstance(histogram, bh.Histogram):
             kind = type(histogram).__name__
             raise TypeError(
@@ -40,11 +41,13 @@ class BookedHistogram:
             )
         self.histogram = histogram
         self._name = name
+        self._sparse = sparse
         try:
             self._title = _title(histogram)
             self._storage = _storage(histogram)
             self._declared = tuple(_axis(axis) for axis in histogram.axes)
             shape_of(self._storage, self._declared)
+            check_sparse(self._storage, sparse)
         except ValueError as error:
             raise ValueError(f"histogram {name!r}: {error}") from None
         grows = any(axis.grows for axis in self._declared)
@@ -55,7 +58,9 @@ class BookedHistogram:
         """What it holds, as a copy. Raises JobError, with the label of the module, if it cannot be
         written any more: what has grown is seen here for the first time."""
         try:
-            return HistogramSums(self._title, self._axes(), self._storage, self._fills.total())
+            return HistogramSums(
+                self._title, self._axes(), self._storage, self._fills.total(), self._sparse
+            )
         except ValueError as error:
             raise JobError(f"histogram {module}/{self._name}: {error}") from None
 

@@ -1,9 +1,9 @@
 """Weighted fills of a booked histogram, summed exactly, whatever their order and grouping.
 
-Fills with weights or samples go to an `ExactSums`; those without only count, and go to
-boost-histogram. The rounded sums are put into the content (`show`) for all that reads or writes it,
-to be taken out again before the next fill (`hide`). What was written to cells meanwhile stays,
-instead of their sums."""
+Fills with weights or samples go to a `CellTable`, and so do those of plain columns on regular axes,
+in one call. Others without weights only count, and go to boost-histogram. The rounded sums are put
+into the content (`show`) for all that reads or writes it, to be taken out again before the next
+fill (`hide`). What was written to cells meanwhile stays, instead of their sums."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.modules.histograms.bins_of_fills import Column, column_of_axis, is_unseen
+from forkrun.modules.histograms.plain_fills import PlainFills
 from forkrun.modules.histograms.storage_sums import sums_of, write_sums
 from forkrun.modules.histograms.varied_fills import (
     axis_of_variations,
@@ -28,7 +29,6 @@ from forkrun.rundir.histogram_sums import Storage, flat_places
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
 _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)
-_ONE = np.ones(1)
 Cells = npt.NDArray[Any]
 
 
@@ -67,12 +67,20 @@ class ExactFills:
     def total(self) -> _core.ExactSums:
         """Sums of all that was filled or written: (n_sums, n_cells), the first axis fastest."""
         self._hide()
-        total = self._sums.copy()
+        total = self._table.total()
         sums = sums_of(self._content, self._storage).reshape(total.n_sums, -1)
         filled = np.flatnonzero((sums != 0).any(axis=0))  # true for NaN
         if len(filled):
             total.add(filled, sums[:, filled])
         return total
+
+    def fill_plainly(self, args: tuple[Any, ...], weight: Any, axes: dict[str, Any]) -> bool:
+        """Fills plain columns without a detour; False, and nothing is filled, if they are not."""
+        if self._plain is None or self._fill_target is not None:
+            return False
+        if self._shown is not None:
+            self._hide()
+        return self._plain is not None and self._plain.fill(self._table, args, weight, axes)
 
     def fill(
         self,
@@ -94,13 +102,16 @@ class ExactFills:
 
     def combine(self, operation: Callable[[Any], Any], other: Any) -> None:
         """Adds or subtracts another histogram exactly."""
-        self._sums = self.total()
+        self._keep(self.total())
         self._content.reset()
         with self._filling(self._content):
             operation(other)
         self._follow_axes()
-        self._sums = self.total()
+        self._keep(self.total())
         self._content.reset()
+
+    def _keep(self, sums: _core.ExactSums) -> None:
+        self._table = _core.CellTable.of_sums(str(self._storage), sums)
 
     @property
     def _has_integers(self) -> bool:
@@ -116,8 +127,9 @@ class ExactFills:
 
     def _start_anew(self) -> None:
         self._shown = None
-        self._sums = _core.ExactSums(len(self._storage.sums), self._content.size())
+        self._table = _core.CellTable(str(self._storage), self._content.size())
         self._layout = self._present_layout()
+        self._plain = None if self._has_integers else PlainFills.of(self._histogram, self._axes())
 
     def _add(self, args: tuple[Any, ...], weight: Any, sample: Any) -> None:
         if np.ndim(weight) == 2:
@@ -127,9 +139,9 @@ class ExactFills:
         if any(map(is_unseen, self._axes(), columns)):
             self._grow(args)
             columns = self._columns(args)
-        weights = _ONE if weight is None else _numbers(weight)
-        samples = _ONE if sample is None else _numbers(sample)
-        self._sums.fill(str(self._storage), columns, weights, samples)
+        weights = None if weight is None else _numbers(weight)
+        samples = None if sample is None else _numbers(sample)
+        self._table.fill(columns, weights, samples)
 
     def _add_varied(
         self, args: tuple[Any, ...], weights: npt.NDArray[np.float64], sample: Any
@@ -145,9 +157,9 @@ class ExactFills:
             name = first_of(args[number], len(weights))
             self._grow((*args[:number], name, *args[number + 1 :]))
         columns = columns_by_variation(self._axes(), self._columns(args), number)
-        samples = _ONE if sample is None else _numbers(sample)
+        samples = None if sample is None else _numbers(sample)
         for column, weight in zip(columns, weights.T, strict=True):
-            self._sums.fill(str(self._storage), [column], weight, samples)
+            self._table.fill([column], weight, samples)
 
     def _axes(self) -> list[Any]:
         return [self._content.axis(n) for n in range(self._content.rank())]
@@ -168,7 +180,7 @@ class ExactFills:
     def _follow_axes(self) -> None:
         layout = self._present_layout()
         if layout != self._layout:
-            self._sums.move_cells(_places(self._layout, layout), self._content.size())
+            self._table.move_cells(_places(self._layout, layout), self._content.size())
             self._layout = layout
 
     def _present_layout(self) -> list[tuple[int, int]]:
@@ -184,7 +196,7 @@ class ExactFills:
         return words
 
     def _show(self) -> None:
-        if self._shown is not None or self._sums.empty:
+        if self._shown is not None or self._table.empty:
             return
         rounded = self.total().rounded()
         before = self._cells().copy()
@@ -201,7 +213,7 @@ class ExactFills:
             return
         written = (cells != shown).any(axis=1)
         cells[~written] = before[~written]
-        self._sums.clear_cells(np.flatnonzero(written))
+        self._table.clear_cells(np.flatnonzero(written))
         self._shown = None
 
 

@@ -31,8 +31,11 @@ class _ExactlyFilled:
     def fill(
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
+        fills = self._forkrun_fills
+        if sample is None and fills.fill_plainly(args, weight, axes):
+            return self
         options = {"weight": weight, "sample": sample, "threads": threads}
-        self._forkrun_fills.fill(super().fill, args, options, axes)  # type: ignore[misc]
+        fills.fill(super().fill, args, options, axes)  # type: ignore[misc]
         return self
 
     def reset(self) -> Any:

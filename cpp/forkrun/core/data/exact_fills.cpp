@@ -4,33 +4,80 @@
 #include <array>
 #include <utility>
 
+#include <forkrun/core/data/vectorised.hpp>
+
 namespace forkrun {
 
 namespace {
 
-constexpr std::size_t n_at_a_time = 512;  // in the first-level cache
+constexpr std::size_t n_at_a_time = 4096;  // in near caches, and enough to be summed in doubles
 constexpr std::size_t most_sums = 4;
+constexpr std::size_t prefetch_distance = 16;
+constexpr std::size_t most_near_cells = 1 << 15;  // whose counts are in a near cache
 
 template <typename T>
 using Buffer = std::array<T, n_at_a_time>;
 
-/// The arithmetic of boost-histogram's regular axis.
-void find_bins(const FillAxis& axis, std::span<const double> coordinates, std::int32_t* bins) {
+/// The arithmetic of boost-histogram's regular axis, without branches.
+template <typename T>
+[[gnu::always_inline]] inline void find_bins_inline(const FillAxis& axis, const T* x, std::size_t n,
+                                                    std::int32_t offset, std::int32_t* bins) {
   const auto n_bins = static_cast<double>(axis.n_bins);
   const double low = axis.low;
   const double width = axis.width;
-  const std::size_t n = coordinates.size();
-  const double* const x = coordinates.data();
-  for (std::size_t i = 0; i < n; ++i) {  // without branches: so it becomes vector instructions
-    const double z = (x[i] - low) / width;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double z = (static_cast<double>(x[i]) - low) / width;
     const double scaled = z * n_bins;
     const double below_end = z < 1 ? scaled : n_bins;  // NaN: overflow
-    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : below_end);
+    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : below_end) + offset;
   }
   if (!axis.has_overflow) {  // the upper edge is in the last bin
     for (std::size_t i = 0; i < n; ++i) {
-      bins[i] -= (x[i] - low) / width == 1 ? 1 : 0;
+      bins[i] -= (static_cast<double>(x[i]) - low) / width == 1 ? 1 : 0;
     }
+  }
+}
+
+FORKRUN_VECTORISED
+void find_bins(const FillAxis& axis, const double* x, std::size_t n, std::int32_t offset,
+               std::int32_t* bins) {
+  find_bins_inline(axis, x, n, offset, bins);
+}
+FORKRUN_VECTORISED
+void find_bins(const FillAxis& axis, const float* x, std::size_t n, std::int32_t offset,
+               std::int32_t* bins) {
+  find_bins_inline(axis, x, n, offset, bins);
+}
+
+/// Makes cells of the bins of the first axis; \returns the greatest.
+FORKRUN_VECTORISED
+std::uint32_t place_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
+                         std::uint32_t* cells) {
+  std::uint32_t greatest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    cells[i] = static_cast<std::uint32_t>(bins[i]) + offset;
+    greatest = std::max(greatest, cells[i]);
+  }
+  return greatest;
+}
+
+/// Adds the bins of another axis, times its stride, to the cells; \returns the greatest bin.
+FORKRUN_VECTORISED
+std::uint32_t add_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
+                       std::uint32_t stride, std::uint32_t* cells) {
+  std::uint32_t greatest = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t bin = static_cast<std::uint32_t>(bins[i]) + offset;
+    greatest = std::max(greatest, bin);
+    cells[i] += bin * stride;
+  }
+  return greatest;
+}
+
+FORKRUN_VECTORISED
+void multiply_columns(const double* one, const double* other, std::size_t n, double* products) {
+  for (std::size_t i = 0; i < n; ++i) {
+    products[i] = one[i] * other[i];
   }
 }
 
@@ -40,10 +87,14 @@ class Stretch {
   Stretch(std::size_t first, std::size_t n) : first_{first}, n_{n} {}
 
   void find_cells(std::span<const FillAxis> axes) {
-    std::fill_n(cells_.begin(), n_, 0);
-    std::uint32_t stride = 1;
+    std::uint32_t stride = 0;  // of the first axis: nothing is there yet
+    if (is_plain(axes.front())) {
+      stride = find_cells_of(axes.front());
+      axes = axes.subspan(1);
+    }
     for (const auto& axis : axes) {
-      stride *= add_axis(axis, stride);
+      const std::uint32_t extent = add_axis(axis, stride);
+      stride = stride == 0 ? extent : stride * extent;
     }
   }
 
@@ -60,6 +111,25 @@ class Stretch {
     }
   }
 
+  /// Appends what is inside of all axes; \returns how many that is. `columns`: each as long as all
+  /// entries, or null
+  std::size_t copy_inside(std::uint32_t* cells, std::span<double* const> columns,
+                          std::size_t n_before) const {
+    std::size_t n = n_before;
+    for (std::size_t i = 0; i < n_; ++i) {
+      if (!leaves_out_ || !is_out_[i]) {
+        cells[n] = cells_[i];
+        for (double* const column : columns) {
+          if (column != nullptr) {
+            column[n] = column[first_ + i];
+          }
+        }
+        ++n;
+      }
+    }
+    return n;
+  }
+
   void add_to(ExactSums& sums) {
     if (leaves_out_) {
       leave_out();
@@ -67,20 +137,44 @@ class Stretch {
     sums.add(std::span{cells_}.first(n_), std::span{columns_}.first(n_columns_));
   }
 
+  void count_in(std::uint64_t* counts, bool prefetches) {
+    if (leaves_out_) {
+      leave_out();
+    }
+    const std::size_t n_asked_for =
+        prefetches && n_ > prefetch_distance ? n_ - prefetch_distance : 0;
+    for (std::size_t i = 0; i < n_asked_for; ++i) {
+      __builtin_prefetch(counts + cells_[i + prefetch_distance], 1);
+      ++counts[cells_[i]];
+    }
+    for (std::size_t i = n_asked_for; i < n_; ++i) {
+      ++counts[cells_[i]];
+    }
+  }
+
  private:
+  /// Whether its bins are the cells of a histogram without other axes.
+  static bool is_plain(const FillAxis& axis) {
+    return axis.bins == nullptr && !axis.is_one && axis.has_underflow && axis.has_overflow;
+  }
+
+  /// Bins of the axis, flow included.
+  std::uint32_t find_cells_of(const FillAxis& axis) {
+    auto* const cells = reinterpret_cast<std::int32_t*>(cells_.data());
+    axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first_, n_, 1, cells)
+                                : find_bins(axis, axis.floats + first_, n_, 1, cells);
+    return axis.n_bins + 2;
+  }
+
   /// Bins of the axis, flow included.
   std::uint32_t add_axis(const FillAxis& axis, std::uint32_t stride) {
     const std::uint32_t extent =
         axis.n_bins + (axis.has_underflow ? 1U : 0U) + (axis.has_overflow ? 1U : 0U);
     const std::int32_t* const bins = bins_of(axis);
     const std::uint32_t offset = axis.has_underflow ? 1 : 0;
-    std::uint32_t n_outside = 0;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const std::uint32_t bin = static_cast<std::uint32_t>(bins[i]) + offset;
-      n_outside += bin >= extent ? 1U : 0U;
-      cells_[i] += bin * stride;
-    }
-    if (n_outside > 0) {
+    const std::uint32_t greatest = stride == 0 ? place_bins(bins, n_, offset, cells_.data())
+                                               : add_bins(bins, n_, offset, stride, cells_.data());
+    if (greatest >= extent) {
       note_outside(bins, offset, extent);
     }
     return extent;
@@ -92,11 +186,12 @@ class Stretch {
     }
     if (axis.bins != nullptr) {
       std::fill_n(bins_.begin(), n_, *axis.bins);
-    } else if (axis.is_one) {
-      find_bins(axis, {axis.coordinates, 1}, bins_.data());
-      std::fill_n(bins_.begin() + 1, n_ - 1, bins_[0]);
     } else {
-      find_bins(axis, {axis.coordinates + first_, n_}, bins_.data());
+      const std::size_t n = axis.is_one ? 1 : n_;
+      const std::size_t first = axis.is_one ? 0 : first_;
+      axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first, n, 0, bins_.data())
+                                  : find_bins(axis, axis.floats + first, n, 0, bins_.data());
+      std::fill(bins_.begin() + n, bins_.begin() + n_, bins_[0]);
     }
     return bins_.data();
   }
@@ -112,19 +207,21 @@ class Stretch {
   }
 
   const double* column(FillColumn column) {
-    if (!column.is_one) {
+    if (!column.is_one && column.values != nullptr) {
       return column.values + first_;
     }
     auto& buffer = buffers_[n_buffers_++];
-    std::fill_n(buffer.begin(), n_, *column.values);
+    if (column.is_one) {
+      std::fill_n(buffer.begin(), n_, column.values != nullptr ? *column.values : *column.floats);
+    } else {
+      std::copy_n(column.floats + first_, n_, buffer.begin());
+    }
     return buffer.data();
   }
 
   void multiply(const double* one, const double* other) {
     auto& buffer = buffers_[n_buffers_++];
-    for (std::size_t i = 0; i < n_; ++i) {
-      buffer[i] = one[i] * other[i];
-    }
+    multiply_columns(one, other, n_, buffer.data());
     columns_[n_columns_++] = buffer.data();
   }
 
@@ -176,6 +273,27 @@ void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes,
     stretch.find_cells(axes);
     stretch.find_values(moments, weights, samples);
     stretch.add_to(sums);
+  }
+}
+
+std::size_t find_cells(std::span<const FillAxis> axes, std::span<std::uint32_t> cells,
+                       double* weights, double* samples) {
+  std::size_t n = 0;
+  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
+    Stretch stretch{first, std::min(n_at_a_time, cells.size() - first)};
+    stretch.find_cells(axes);
+    n = stretch.copy_inside(cells.data(), std::array{weights, samples}, n);
+  }
+  return n;
+}
+
+void count_entries(std::span<std::uint64_t> counts, std::span<const FillAxis> axes,
+                   std::size_t n_entries) {
+  const bool prefetches = counts.size() > most_near_cells;
+  for (std::size_t first = 0; first < n_entries; first += n_at_a_time) {
+    Stretch stretch{first, std::min(n_at_a_time, n_entries - first)};
+    stretch.find_cells(axes);
+    stretch.count_in(counts.data(), prefetches);
   }
 }
 

@@ -23,6 +23,7 @@ enum class Moments {
 struct FillColumn {
   const double* values{};
   bool is_one{};
+  const float* floats{};  ///< unless `values` are given
 };
 
 /// Where entries are on an axis: their bins, from -1 (underflow) to n_bins (overflow), or, on a
@@ -33,6 +34,7 @@ struct FillAxis {
   bool has_overflow{};
   const std::int32_t* bins{};
   const double* coordinates{};  ///< unless `bins` are given
+  const float* floats{};        ///< unless `bins` or `coordinates` are given
   double low{};
   double width{};  ///< of all bins together
   bool is_one{};   ///< one for all entries
@@ -42,5 +44,14 @@ struct FillAxis {
 /// left out. Bins of regular axes are those of boost-histogram, to the last bit.
 void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
                FillColumn samples, std::size_t n_entries);
+
+/// Counts entries as `fill_sums` adds them. `counts`: of each cell.
+void count_entries(std::span<std::uint64_t> counts, std::span<const FillAxis> axes,
+                   std::size_t n_entries);
+
+/// Finds the cells of entries, in place of those outside of axes, which are left out: also of
+/// `weights` and `samples`, unless these are null. \returns how many are left
+[[nodiscard]] std::size_t find_cells(std::span<const FillAxis> axes, std::span<std::uint32_t> cells,
+                                     double* weights, double* samples);
 
 }  // namespace forkrun

@@ -10,6 +10,10 @@
 
 namespace forkrun {
 
+namespace fixed_point {
+struct PartSums;
+}
+
 /// Sums of doubles without rounding: `n_sums` for each of `n_cells`. A sum is an integer in two's
 /// complement times a power of two, wide enough for all that was added to any cell; it is rounded
 /// once, when it is read. So it depends on what was added, and not on order or grouping.
@@ -87,6 +91,18 @@ class ExactSums {
   void make_dense();
   /// For 2 words in a dense table. \returns false, and nothing is added, if something does not fit
   [[nodiscard]] bool add_if_fits(std::size_t cell, std::span<const double> values);
+  [[nodiscard]] bool add_in_doubles(std::span<const std::uint32_t> cells,
+                                    std::span<const double* const> columns, const Range* ranges);
+  void add_parts(std::span<const fixed_point::PartSums> sums, std::size_t one, std::size_t other);
+  void add_columns(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
+  void add_parts_of(std::size_t sum, std::span<const fixed_point::PartSums> parts,
+                    std::size_t first, double fixed_point::PartSums::* high,
+                    double fixed_point::PartSums::* low);
+  [[nodiscard]] bool can_split_all() const;
+  [[nodiscard]] std::size_t add_pairs(std::span<const std::uint32_t> cells,
+                                      std::span<const double* const> columns);
+  /// Whether words are asked for before they are needed, as they are in no near cache.
+  [[nodiscard]] bool prefetches() const { return words_.size() * sizeof(words_[0]) > 256 * 1024; }
   void add_each(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
   template <std::size_t N_SUMS, std::size_t N_WORDS>
   void add_split(std::span<const std::uint32_t> cells, const double* const* columns);

@@ -6,7 +6,9 @@
 
 #include <forkrun/core/data/exact_sums.hpp>
 #include <forkrun/core/data/fixed_point.hpp>
+#include <forkrun/core/data/pair_sums.hpp>
 #include <forkrun/core/data/split_values.hpp>
+#include <forkrun/core/data/vectorised.hpp>
 
 namespace forkrun {
 
@@ -14,8 +16,25 @@ using namespace fixed_point;
 
 namespace {
 
-constexpr std::size_t cached_bytes = 256 * 1024;
 constexpr std::size_t prefetch_distance = 16;
+
+struct UpperHalves {
+  std::int32_t least;
+  std::int32_t greatest;
+};
+
+/// Of the magnitudes, without a branch: so it becomes vector instructions.
+FORKRUN_VECTORISED
+UpperHalves upper_halves(std::span<const double> values) {
+  std::int32_t greatest = 0;
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  for (const double value : values) {
+    const auto upper = static_cast<std::int32_t>(std::bit_cast<Word>(value) >> 32 & 0x7fffffff);
+    greatest = std::max(greatest, upper);
+    least = std::min(least, upper);
+  }
+  return {least, greatest};
+}
 
 /// Upper half of the least magnitude above 0; more than any if all are 0.
 std::int32_t least_upper_half(std::span<const double> values) {
@@ -30,13 +49,7 @@ std::int32_t least_upper_half(std::span<const double> values) {
 }  // namespace
 
 bool ExactSums::find_range(std::span<const double> values, Range& range) {
-  std::int32_t greatest = 0;  // of the upper halves: so it becomes vector instructions
-  std::int32_t least = std::numeric_limits<std::int32_t>::max();
-  for (const double value : values) {
-    const auto upper = static_cast<std::int32_t>(std::bit_cast<Word>(value) >> 32 & 0x7fffffff);
-    greatest = std::max(greatest, upper);
-    least = std::min(least, upper);
-  }
+  auto [least, greatest] = upper_halves(values);
   const auto field = [](std::int32_t upper) { return upper >> (fraction_bits - 32); };
   if (field(least) == 0) {
     least = least_upper_half(values);
@@ -98,6 +111,82 @@ void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double
     return;
   }
   make_room(std::span{ranges}.first(n_sums_), cells.size());
+  if (!add_in_doubles(cells, columns, ranges.data())) {
+    add_columns(cells, columns);
+  }
+}
+
+/// Sums many values of few cells in doubles first. \returns false if that does not pay, or would
+/// not be exact
+bool ExactSums::add_in_doubles(std::span<const std::uint32_t> cells,
+                               std::span<const double* const> columns, const Range* ranges) {
+  constexpr std::size_t most_cells = most_summed_in_doubles / 4;
+  const std::size_t n_at_a_time = std::min(cells.size(), most_summed_in_doubles);
+  if (n_cells_ > most_cells || n_at_a_time < 4 * n_cells_ || n_words_ != 2 || !can_split_all()) {
+    return false;
+  }
+  std::array<double, 8> splitters{};
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    const auto splitter = splitter_of({ranges[s].low, ranges[s].high});
+    if (!splitter) {
+      return false;
+    }
+    splitters[s] = *splitter;
+  }
+  std::array<PartSums, most_cells> sums;
+  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
+    const auto some = cells.subspan(first, std::min(n_at_a_time, cells.size() - first));
+    for (std::size_t s = 0; s < n_sums_; s += 2) {
+      const std::size_t other = std::min(s + 1, n_sums_ - 1);
+      std::fill_n(sums.begin(), n_cells_, PartSums{});
+      sum_parts({some, columns[s] + first, columns[other] + first},
+                {splitters[s], splitters[other]}, sums.data());
+      add_parts(std::span{sums}.first(n_cells_), s, other);
+    }
+  }
+  return true;
+}
+
+/// `one`, `other`: the sums that these are parts of.
+void ExactSums::add_parts(std::span<const fixed_point::PartSums> sums, std::size_t one,
+                          std::size_t other) {
+  constexpr std::size_t n_cells_at_a_time = n_at_a_time / 2;
+  for (std::size_t first = 0; first < sums.size(); first += n_cells_at_a_time) {
+    const auto some = sums.subspan(first, std::min(n_cells_at_a_time, sums.size() - first));
+    add_parts_of(one, some, first, &PartSums::one_high, &PartSums::one_low);
+    if (other != one) {
+      add_parts_of(other, some, first, &PartSums::other_high, &PartSums::other_low);
+    }
+  }
+}
+
+/// \pre at most 128 cells, `first` and those behind it
+void ExactSums::add_parts_of(std::size_t sum, std::span<const fixed_point::PartSums> parts,
+                             std::size_t first, double fixed_point::PartSums::* high,
+                             double fixed_point::PartSums::* low) {
+  Buffer<double> values{};
+  WordColumns words;
+  const std::size_t n = parts.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    values[i] = parts[i].*high;
+    values[n + i] = parts[i].*low;
+  }
+  split_values<2>(values.data(), 2 * n, windows_[sum].base, words);
+  for (std::size_t i = 0; i < n; ++i) {
+    Word* const number = &words_[((first + i) * n_sums_ + sum) * 2];
+    add_words<2>(number, words, i);
+    add_words<2>(number, words, n + i);
+  }
+}
+
+bool ExactSums::can_split_all() const {
+  return std::ranges::all_of(
+      windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
+}
+
+/// \pre there is room for the values
+void ExactSums::add_columns(std::span<const std::uint32_t> cells,
+                            std::span<const double* const> columns) {
   const auto add_with = [&]<std::size_t N_WORDS>(auto some, auto values) {
     switch (n_sums_) {
       case 1: return add_split<1, N_WORDS>(some, values);
@@ -105,20 +194,36 @@ void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double
       default: return add_split<0, N_WORDS>(some, values);
     }
   };
-  const bool can_split_all = std::ranges::all_of(
-      windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
-  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
+  const bool can_split_all = this->can_split_all();
+  std::size_t first = can_split_all && n_words_ == 2 ? add_pairs(cells, columns) : 0;
+  for (; first < cells.size(); first += n_at_a_time) {
     const std::size_t n = std::min(n_at_a_time, cells.size() - first);
     std::array<const double*, 8> values{};
     std::ranges::transform(columns, values.begin(), [&](auto column) { return column + first; });
+    const auto some = cells.subspan(first, n);
     if (can_split_all && n_words_ == 2) {
-      add_with.template operator()<2>(cells.subspan(first, n), values.data());
+      add_with.template operator()<2>(some, values.data());
     } else if (can_split_all) {
-      add_with.template operator()<3>(cells.subspan(first, n), values.data());
+      add_with.template operator()<3>(some, values.data());
     } else {
-      add_wide(cells.subspan(first, n), values.data());
+      add_wide(some, values.data());
     }
   }
+}
+
+/// \returns how many were added
+std::size_t ExactSums::add_pairs(std::span<const std::uint32_t> cells,
+                                 std::span<const double* const> columns) {
+  if (n_sums_ % 2 != 0) {
+    return 0;
+  }
+  std::size_t n_added = 0;
+  for (std::size_t s = 0; s < n_sums_; s += 2) {
+    n_added = fixed_point::add_pairs({cells, columns[s], columns[s + 1]},
+                                     {windows_[s].base, windows_[s + 1].base},
+                                     words_.data() + s * n_words_, stride(), prefetches());
+  }
+  return n_added;
 }
 
 template <std::size_t N_SUMS, std::size_t N_WORDS>
@@ -130,7 +235,7 @@ void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* co
     split_values<N_WORDS>(columns[s], n, windows_[s].base, added[s]);
   }
   Word* const words = words_.data();
-  const bool prefetches = words_.size() * sizeof(Word) > cached_bytes;
+  const bool prefetches = this->prefetches();
   for (std::size_t i = 0; i < n; ++i) {
     if (prefetches) {
       const std::size_t later = std::min(i + prefetch_distance, n - 1);

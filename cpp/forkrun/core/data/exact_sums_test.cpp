@@ -104,6 +104,57 @@ TEST(ExactSumsTest, batches_and_merges_give_what_single_values_do) {
   }
 }
 
+/// Values of `n` entries, with signs; magnitudes within a factor 2^`n_binades`, and zeros.
+std::vector<double> random_values(std::size_t n, int n_binades) {
+  std::mt19937_64 random{7};
+  std::uniform_real_distribution<double> fraction{-1, 1};
+  std::uniform_int_distribution<int> exponent{-n_binades, 0};
+  std::vector<double> values(n);
+  std::ranges::generate(values, [&] { return std::ldexp(fraction(random), exponent(random)); });
+  values[n / 2] = 0;
+  return values;
+}
+
+struct Batch {
+  std::size_t n_sums;
+  std::size_t n_cells;
+  std::size_t n_values;
+  int n_binades;
+};
+class BatchTest : public testing::TestWithParam<Batch> {};
+
+TEST_P(BatchTest, many_values_at_a_time_give_what_single_values_do) {
+  const auto [n_sums, n_cells, n, n_binades] = GetParam();
+  const auto values = random_values(n * n_sums, n_binades);
+  std::vector<std::uint32_t> cells(n);
+  std::vector<const double*> columns;
+  for (std::size_t s = 0; s < n_sums; ++s) {
+    columns.push_back(&values[s * n]);
+  }
+  ExactSums single{n_sums, n_cells};
+  for (std::size_t i = 0; i < n; ++i) {
+    cells[i] = static_cast<std::uint32_t>(i * i % n_cells);
+    std::vector<double> entry(n_sums);
+    std::ranges::transform(columns, entry.begin(), [&](const double* c) { return c[i]; });
+    single.add(cells[i], entry);
+  }
+  ExactSums batch{n_sums, n_cells};
+  batch.add(cells, columns);
+  batch.add(cells, columns);
+  single.merge(ExactSums{single});
+  EXPECT_EQ(batch.packed(), single.packed());
+}
+
+// In doubles first, or not: too many cells, too few values, too far apart; odd numbers.
+INSTANTIATE_TEST_SUITE_P(Batches, BatchTest,
+                         testing::Values(Batch{2, 100, 5000, 4}, Batch{1, 7, 2048, 4},
+                                         Batch{3, 100, 2049, 4}, Batch{4, 100, 4099, 4},
+                                         Batch{2, 512, 2048, 4}, Batch{2, 513, 4099, 4},
+                                         Batch{4, 20'000, 4099, 4}, Batch{2, 100, 399, 4},
+                                         Batch{2, 100, 4099, 28}, Batch{2, 100, 4099, 40},
+                                         Batch{2, 100, 4099, 200}, Batch{2, 1, 4097, 4},
+                                         Batch{2, 1025, 8200, 4}, Batch{2, 100, 4096, 16}));
+
 TEST(ExactSumsTest, values_of_ordinary_weights_take_two_words_and_others_more) {
   ExactSums sums{2, 1};
   for (const double weight : {0.3, 1.7, -1.0, 9.9}) {

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <forkrun/core/data/exact_fills.hpp>
+
 namespace forkrun {
 
 /// Which bins an axis has beside its own.
@@ -62,6 +64,16 @@ class RegularAxis {
     return z == 1 && !options_.overflow ? n_bins_ - 1 : n_bins_;
   }
   [[nodiscard]] AxisDescription describe() const;
+  [[nodiscard]] bool is_circular() const { return options_.circular; }
+  /// \pre it is not circular
+  [[nodiscard]] FillAxis with(const double* coordinates) const {
+    return {.n_bins = static_cast<std::uint32_t>(n_bins_),
+            .has_underflow = options_.underflow,
+            .has_overflow = options_.overflow,
+            .coordinates = coordinates,
+            .low = low_,
+            .width = width_};
+  }
 
  private:
   [[nodiscard]] std::int32_t bin_at(double z) const {

@@ -7,7 +7,7 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t n_for_own_table = 512;
+constexpr std::size_t n_for_own_table = 1024;
 /// Larger tables leave the cache: counts are better brought many at a time, as misses then overlap.
 constexpr std::size_t most_cells_in_cache = 1 << 15;
 
@@ -45,11 +45,7 @@ void CellFiller::flush_counted() {
     counts_ = own_->n_cells() <= most_cells_in_cache ? own_->counts() : nullptr;
     return;
   }
-  sort_by_stripe(cells);
-  in_order(counted_, n, sorted_cells_);
-  for_each_stripe([this](std::size_t stripe, std::size_t first, std::size_t size) {
-    shared_->count(stripe, std::span{sorted_cells_}.subspan(first, size));
-  });
+  count_shared(cells);
 }
 
 void CellFiller::flush_added() {
@@ -58,17 +54,47 @@ void CellFiller::flush_added() {
     return;
   }
   const auto cells = std::span{cells_}.first(n);
+  const double* const samples = samples_.empty() ? nullptr : samples_.data();
+  own_ != nullptr ? own_->add({cells, weights_.data(), samples})
+                  : add_shared(cells, weights_.data(), samples);
+}
+
+void CellFiller::count(std::span<const FillAxis> axes, std::size_t n_entries) {
   if (own_ != nullptr) {
-    own_->add({cells, weights_.data(), samples_.data()});
-    return;
+    return own_->fill(axes, {}, {}, n_entries);
   }
+  found_cells_.resize(n_entries);
+  count_shared(std::span{found_cells_}.first(find_cells(axes, found_cells_, nullptr, nullptr)));
+}
+
+void CellFiller::add(std::span<const FillAxis> axes, std::span<double> weights, double* samples) {
+  if (own_ != nullptr) {
+    return own_->fill(axes, {weights.data()}, {samples}, weights.size());
+  }
+  found_cells_.resize(weights.size());
+  const std::size_t n = find_cells(axes, found_cells_, weights.data(), samples);
+  add_shared(std::span{found_cells_}.first(n), weights.data(), samples);
+}
+
+void CellFiller::count_shared(std::span<const std::uint32_t> cells) {
   sort_by_stripe(cells);
-  in_order(cells_, n, sorted_cells_);
-  const double* const weights = in_order(weights_, n, sorted_weights_);
-  const double* const samples = samples_.empty() ? nullptr : in_order(samples_, n, sorted_samples_);
+  in_order(cells.data(), cells.size(), sorted_cells_);
+  for_each_stripe([this](std::size_t stripe, std::size_t first, std::size_t size) {
+    shared_->count(stripe, std::span{sorted_cells_}.subspan(first, size));
+  });
+}
+
+void CellFiller::add_shared(std::span<const std::uint32_t> cells, const double* weights,
+                            const double* samples) {
+  const std::size_t n = cells.size();
+  sort_by_stripe(cells);
+  in_order(cells.data(), n, sorted_cells_);
+  const double* const sorted_weights = in_order(weights, n, sorted_weights_);
+  const double* const sorted_samples =
+      samples == nullptr ? nullptr : in_order(samples, n, sorted_samples_);
   for_each_stripe([&](std::size_t stripe, std::size_t first, std::size_t size) {
-    shared_->add(stripe, std::span{sorted_cells_}.subspan(first, size), weights + first,
-                 samples == nullptr ? nullptr : samples + first);
+    shared_->add(stripe, std::span{sorted_cells_}.subspan(first, size), sorted_weights + first,
+                 sorted_samples == nullptr ? nullptr : sorted_samples + first);
   });
 }
 
@@ -86,8 +112,7 @@ void CellFiller::sort_by_stripe(std::span<const std::uint32_t> cells) {
 }
 
 template <typename T>
-const T* CellFiller::in_order(const std::vector<T>& values, std::size_t n,
-                              std::vector<T>& sorted) const {
+const T* CellFiller::in_order(const T* values, std::size_t n, std::vector<T>& sorted) const {
   sorted.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     sorted[places_[i]] = values[i];

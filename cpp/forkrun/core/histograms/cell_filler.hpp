@@ -39,6 +39,12 @@ class CellFiller {
     samples_[n_] = sample;
     add(cell, weight);
   }
+  /// Many fills at a time, of entries whose places on the axes are known. `samples`: of a profile,
+  /// else null; both are changed.
+  void count(std::span<const FillAxis> axes, std::size_t n_entries);
+  void add(std::span<const FillAxis> axes, std::span<double> weights, double* samples);
+  /// How many fills are best brought at a time.
+  [[nodiscard]] std::size_t n_at_a_time() const { return limit_; }
   void flush() {
     flush_counted();
     flush_added();
@@ -50,9 +56,12 @@ class CellFiller {
   CellFiller(Moments moments, CellTable* own, SharedTable* shared, std::size_t limit);
   void flush_counted();
   void flush_added();
+  void count_shared(std::span<const std::uint32_t> cells);
+  void add_shared(std::span<const std::uint32_t> cells, const double* weights,
+                  const double* samples);
   void sort_by_stripe(std::span<const std::uint32_t> cells);
   template <typename T>
-  const T* in_order(const std::vector<T>& values, std::size_t n, std::vector<T>& sorted) const;
+  const T* in_order(const T* values, std::size_t n, std::vector<T>& sorted) const;
   template <typename Call>
   void for_each_stripe(const Call& call) const;
 
@@ -69,6 +78,7 @@ class CellFiller {
   // What goes into a shared table, stripe by stripe.
   std::vector<std::uint32_t> ends_{};    ///< of stripes, in what is sorted
   std::vector<std::uint32_t> places_{};  ///< by fill, where it is in what is sorted
+  std::vector<std::uint32_t> found_cells_{};
   std::vector<std::uint32_t> sorted_cells_{};
   std::vector<double> sorted_weights_{};
   std::vector<double> sorted_samples_{};

@@ -11,10 +11,11 @@ namespace {
 
 /// Smaller stripes would only cost locks.
 constexpr std::size_t fewest_cells = 64;
+constexpr std::size_t most_at_a_time = 2048;
 
 /// What `fill_sums` does of weights whose cells are known.
 void add_weights(ExactSums& sums, const CellFills& fills) {
-  std::array<double, 512> squares;
+  std::array<double, most_at_a_time> squares;
   for (std::size_t first = 0; first < fills.cells.size(); first += squares.size()) {
     const std::size_t n = std::min(squares.size(), fills.cells.size() - first);
     const double* const weights = fills.weights + first;
@@ -29,6 +30,21 @@ void add_weights(ExactSums& sums, const CellFills& fills) {
 
 CellTable::CellTable(Moments moments, std::size_t n_cells)
     : moments_{moments}, weighted_{n_sums_of(moments), n_cells} {}
+
+CellTable::CellTable(Moments moments, ExactSums sums)
+    : moments_{moments}, weighted_{std::move(sums)} {}
+
+void CellTable::fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
+                     std::size_t n_entries) {
+  constexpr double one = 1;
+  const bool has_weights = weights.values != nullptr || weights.floats != nullptr;
+  if (has_weights || n_sums_of(moments_) > 2) {
+    fill_sums(weighted_, moments_, axes, has_weights ? weights : FillColumn{&one, true}, samples,
+              n_entries);
+  } else if (n_entries > 0) {
+    count_entries({counts(), n_cells()}, axes, n_entries);
+  }
+}
 
 std::size_t CellTable::n_bytes(Moments moments, std::size_t n_cells) {
   return n_cells * (n_sums_of(moments) * 2 * sizeof(std::uint64_t) + sizeof(std::uint64_t));
@@ -54,6 +70,13 @@ void CellTable::add(const CellFills& fills) {
   const FillAxis axis{.n_bins = static_cast<std::uint32_t>(n_cells()), .bins = bins};
   fill_sums(weighted_, moments_, {&axis, 1}, {fills.weights, false}, {fills.samples, false},
             fills.cells.size());
+}
+
+void CellTable::clear_cell(std::size_t cell) {
+  weighted_.clear_cell(cell);
+  if (!counts_.empty()) {
+    counts_[cell] = 0;
+  }
 }
 
 void CellTable::move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
@@ -84,7 +107,8 @@ ExactSums CellTable::total() const {
     }
   }
   if (!cells.empty()) {
-    sums.add(cells, std::array<const double*, 2>{counts.data(), counts.data()});
+    const std::array<const double*, 2> columns{counts.data(), counts.data()};
+    sums.add(cells, std::span{columns}.first(sums.n_sums()));
   }
   return sums;
 }

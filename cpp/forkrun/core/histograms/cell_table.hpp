@@ -25,12 +25,19 @@ struct CellFills {
 class CellTable {
  public:
   CellTable(Moments moments, std::size_t n_cells);
+  CellTable(Moments moments, ExactSums sums);
 
   [[nodiscard]] std::size_t n_cells() const { return weighted_.n_cells(); }
+  [[nodiscard]] Moments moments() const { return moments_; }
   /// One number for each cell, which `add` does not touch. \pre not a profile
   [[nodiscard]] std::uint64_t* counts();
   void count(std::span<const std::uint32_t> cells);
   void add(const CellFills& fills);
+  /// Adds entries as `fill_sums` does; those without weights and samples are counted.
+  void fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
+            std::size_t n_entries);
+  [[nodiscard]] bool empty() const { return counts_.empty() && weighted_.empty(); }
+  void clear_cell(std::size_t cell);
   /// See ExactSums::move_cells.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
   void clear();

@@ -62,6 +62,13 @@ void Histogram::share(std::size_t n_threads) {
   make_room_for_threads();
 }
 
+void Histogram::set_sparse() {
+  if (n_sums_of(moments_) > 2) {
+    refuse("it is a profile, and ROOT has no sparse profile");
+  }
+  is_sparse_ = true;
+}
+
 void Histogram::fill(std::span<const double> coordinates, double weight) {
   if (coordinates.size() != axes_.size()) {
     refuse("it has " + std::to_string(axes_.size()) + " axes, but is filled with " +

@@ -21,6 +21,20 @@ enum class HistogramMemory : std::uint8_t {
   buffered,   ///< one table, into which each thread brings some thousand fills at a time
 };
 
+/// Weights of entries, each with one for each of `n_variations`: those of an entry lie next to each
+/// other.
+struct WeightMatrix {
+  std::span<const double> values;
+  std::size_t n_variations;
+
+  [[nodiscard]] std::size_t n_entries() const {
+    return n_variations == 0 ? 0 : values.size() / n_variations;
+  }
+  [[nodiscard]] std::span<const double> of_entry(std::size_t i) const {
+    return values.subspan(i * n_variations, n_variations);
+  }
+};
+
 /// A histogram of an analyzer: `HistogramOf` or `ProfileOf` some axes. Its sums are exact, so they
 /// depend on what was filled, and not on order or threads. They are read while nobody fills.
 class Histogram {
@@ -43,6 +57,10 @@ class Histogram {
   /// `automatic`: one thread at a time fills it, so there is nothing to choose.
   [[nodiscard]] HistogramMemory memory() const { return memory_; }
   [[nodiscard]] std::size_t n_bytes_of_table() const;
+
+  /// In the file are filled bins only, as they are of more than three axes: a THnSparse.
+  void set_sparse();
+  [[nodiscard]] bool is_sparse() const { return is_sparse_; }
 
   /// One coordinate per axis, which have to be axes of numbers.
   void fill(std::span<const double> coordinates, double weight = 1.0);
@@ -79,6 +97,7 @@ class Histogram {
   std::vector<AxisDescription> axes_;
   HistogramMemory wanted_memory_ = HistogramMemory::automatic;
   HistogramMemory memory_ = HistogramMemory::automatic;
+  bool is_sparse_ = false;
   std::vector<double> rounded_{};
 };
 

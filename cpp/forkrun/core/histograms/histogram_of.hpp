@@ -21,18 +21,23 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
 
   void fill(typename Axes::Value... values) {
     auto& slot = this->slot();
-    const auto cell = Self::find_cell(slot, values...);
-    if (cell != Self::outside) {
+    if constexpr (Self::defers) {
+      if (slot.counted.push(values...)) [[unlikely]] {
+        slot.flush_counted();
+      }
+    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.count(cell);
     }
   }
   void fill(typename Axes::Value... values, double weight) {
     auto& slot = this->slot();
-    const auto cell = Self::find_cell(slot, values...);
-    if (cell == Self::outside) {
-      return;
+    if constexpr (Self::defers) {
+      if (slot.added.push(values..., weight)) [[unlikely]] {
+        slot.flush_added();
+      }
+    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
+      weight == 1.0 ? slot.filler.count(cell) : slot.filler.add(cell, weight);
     }
-    weight == 1.0 ? slot.filler.count(cell) : slot.filler.add(cell, weight);
   }
   /// A column for each axis, and one of weights if there is one more: anything with `size()` and
   /// `[]`.
@@ -42,6 +47,24 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
     const std::size_t n = this->size_of(columns...);
     for (std::size_t i = 0; i < n; ++i) {
       fill(columns[i]...);
+    }
+  }
+  /// A weight for each entry and category of the last axis, which is one of categories that does
+  /// not grow; columns are of the other axes. Bins of these are found once. The sums are those of a
+  /// fill for each category. \throws Error unless there are as many columns of weights as
+  /// categories
+  template <typename... Columns>
+    requires(sizeof...(Columns) + 1 == sizeof...(Axes))
+  void fill_variations(WeightMatrix weights, const Columns&... columns) {
+    auto& slot = this->slot();
+    this->check_variations(weights, columns...);
+    for (std::size_t i = 0; i < weights.n_entries(); ++i) {
+      const auto cell = Self::find_first_cell(slot, columns[i]...);
+      const std::uint32_t stride = Self::stride_of_last(slot);  // after axes have grown
+      const auto of_entry = weights.of_entry(i);
+      for (std::uint32_t v = 0; cell != Self::outside && v < of_entry.size(); ++v) {
+        slot.filler.add(cell + v * stride, of_entry[v]);
+      }
     }
   }
 
@@ -69,8 +92,11 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values, double sample) { fill(values..., sample, 1.0); }
   void fill(typename Axes::Value... values, double sample, double weight) {
     auto& slot = this->slot();
-    const auto cell = Self::find_cell(slot, values...);
-    if (cell != Self::outside) {
+    if constexpr (Self::defers) {
+      if (slot.added.push(values..., weight, sample)) [[unlikely]] {
+        slot.flush_added();
+      }
+    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.add(cell, weight, sample);
     }
   }

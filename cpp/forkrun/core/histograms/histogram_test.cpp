@@ -123,6 +123,54 @@ TEST(HistogramTest, columns_are_filled_as_entries_are) {
   EXPECT_THROW(columns.fill_columns(x, names, Values(3)), Error);
 }
 
+TEST(HistogramTest, many_entries_without_flow_bins_are_filled_as_few_are) {
+  const AxisOptions no_flow{.underflow = false, .overflow = false};
+  HistogramOf many{"h", "", RegularAxis{10, 0, 1, "", no_flow},
+                   VariableAxis{{0, 2, 3}, "", no_flow}};
+  HistogramOf few{"h", "", RegularAxis{10, 0, 1, "", no_flow},
+                  VariableAxis{{0, 2, 3}, "", no_flow}};
+  for (int i = 0; i < 5000; ++i) {
+    const double x = i % 130 / 100. - 0.1;
+    const double weight = std::sin(i);
+    many.fill(x, i % 7, weight);
+    few.fill(x, i % 7, weight);
+    EXPECT_EQ(few.parts().size(), 1U);  // brings what is pending
+  }
+  EXPECT_EQ(sums_of(many), sums_of(few));
+  many.clear();
+  EXPECT_EQ(sums_of(many), Values(40));
+}
+
+TEST(HistogramTest, a_matrix_of_weights_is_a_fill_for_each_variation) {
+  const std::vector<std::string> names{"nominal", "up", "down"};
+  HistogramOf matrix{"h", "", RegularAxis{10, 0, 1}, TextAxis{names}};
+  HistogramOf each{"h", "", RegularAxis{10, 0, 1}, TextAxis{names}};
+  Values x;
+  Values weights;
+  for (int i = 0; i < 100; ++i) {
+    x.push_back(i * 0.011);
+    for (const auto& name : names) {
+      weights.push_back(std::sin(weights.size()));
+      each.fill(x.back(), name, weights.back());
+    }
+  }
+  matrix.fill_variations({weights, 3}, x);
+  EXPECT_EQ(sums_of(matrix), sums_of(each));
+  EXPECT_THROW(matrix.fill_variations({weights, 2}, x), Error);
+  EXPECT_THROW(matrix.fill_variations({weights, 3}, Values(99)), Error);
+  EXPECT_THROW(matrix.fill_variations({std::span{weights}.first(4), 3}, Values(1)), Error);
+  HistogramOf plane{"h", "", RegularAxis{1, 0, 1}, RegularAxis{1, 0, 1}};
+  EXPECT_THROW(plane.fill_variations({weights, 3}, x), Error);
+}
+
+TEST(HistogramTest, profiles_cannot_be_sparse) {
+  HistogramOf histogram{"h", "", RegularAxis{1, 0, 1}};
+  ProfileOf profile{"p", "", RegularAxis{1, 0, 1}};
+  histogram.set_sparse();
+  EXPECT_TRUE(histogram.is_sparse());
+  EXPECT_THROW(profile.set_sparse(), Error);
+}
+
 std::string problem_of(const std::vector<double>& edges) {
   try {
     HistogramOf histogram{"h", "", VariableAxis{edges, "pt"}};

@@ -15,6 +15,7 @@
 #include <forkrun/core/histograms/cell_filler.hpp>
 #include <forkrun/core/histograms/cell_table.hpp>
 #include <forkrun/core/histograms/histogram.hpp>
+#include <forkrun/core/histograms/pending_fills.hpp>
 #include <forkrun/core/histograms/thread_number.hpp>
 
 namespace forkrun {
@@ -32,6 +33,9 @@ class HistogramWithAxes : public Histogram {
  protected:
   static constexpr std::size_t n_axes = sizeof...(Axes);
   static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
+
+  /// Bins are found of many fills at a time.
+  static constexpr bool defers = (NumberLine<Axes> && ...);
 
   struct Slot;
 
@@ -52,6 +56,16 @@ class HistogramWithAxes : public Histogram {
   /// \throws Error unless all have as many elements
   template <typename... Columns>
   std::size_t size_of(const Columns&... columns) const;
+  /// \throws Error unless `weights` has as many entries as the columns, and as many variations as
+  /// the last axis has categories, which do not grow
+  template <typename... Columns>
+  void check_variations(WeightMatrix weights, const Columns&... columns) const;
+  /// The cell of the first category of the last axis. `values`: of the other axes
+  template <typename... Values>
+  [[nodiscard]] static std::uint32_t find_first_cell(Slot& slot, Values... values);
+  [[nodiscard]] static std::uint32_t stride_of_last(const Slot& slot) {
+    return slot.layout.back().stride;
+  }
   [[nodiscard]] static constexpr auto each_axis() { return std::make_index_sequence<n_axes>{}; }
 
  private:
@@ -87,12 +101,38 @@ struct HistogramWithAxes<Axes...>::Slot {
         layout{layout_of(declared)},
         own{moments, n_cells_of(layout)},
         filler{shared == nullptr ? CellFiller{moments, own}
-                                 : CellFiller{moments, *shared, n_at_a_time}} {}
+                                 : CellFiller{moments, *shared, n_at_a_time}},
+        counted{filler.n_at_a_time()},
+        added{filler.n_at_a_time()} {}
+
+  void flush_counted() {
+    if (const std::size_t n = counted.size(); n > 0) {
+      filler.count(counted.take(axes), n);
+    }
+  }
+  void flush_added() {
+    if (const auto weights = added.weights(); !weights.empty()) {
+      filler.add(added.take(axes), weights, added.samples());
+    }
+  }
+  void flush() {
+    flush_counted();
+    flush_added();
+    filler.flush();
+  }
+  void clear() {
+    counted.clear();
+    added.clear();
+    filler.clear();
+    own.clear();
+  }
 
   std::tuple<Axes...> axes;
   Layout layout;
   CellTable own;  ///< empty if the table is shared
   CellFiller filler;
+  PendingFills<Axes...> counted;  ///< of weight 1
+  PendingFills<Axes...> added;
 };
 
 template <HistogramAxis... Axes>
@@ -190,6 +230,38 @@ std::uint32_t HistogramWithAxes<Axes...>::find_cell(Slot& slot, Values... values
 }
 
 template <HistogramAxis... Axes>
+template <typename... Values>
+std::uint32_t HistogramWithAxes<Axes...>::find_first_cell(Slot& slot, Values... values) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const std::array<std::uint32_t, n_axes - 1> bins{find_bin<I>(slot, values)...};
+    const bool is_in = ((bins[I] < slot.layout[I].extent) && ...);
+    return is_in ? ((bins[I] * slot.layout[I].stride) + ... + 0U) : outside;
+  }(std::make_index_sequence<n_axes - 1>{});
+}
+
+template <HistogramAxis... Axes>
+template <typename... Columns>
+void HistogramWithAxes<Axes...>::check_variations(WeightMatrix weights,
+                                                  const Columns&... columns) const {
+  const auto& last = axes().back();
+  if (last.kind != AxisKind::category || last.grows || last.n_bins() != weights.n_variations) {
+    refuse("weights of " + std::to_string(weights.n_variations) +
+           " variations need a last axis with a category for each, which does not grow");
+  }
+  if (weights.values.size() % weights.n_variations != 0) {
+    refuse(std::to_string(weights.values.size()) + " weights are no matrix of " +
+           std::to_string(weights.n_variations) + " columns");
+  }
+  const std::array sizes{weights.n_entries(), static_cast<std::size_t>(columns.size())...};
+  for (const std::size_t size : sizes) {
+    if (size != sizes.front()) {
+      refuse("it is filled with columns of " + std::to_string(size) + " entries and weights of " +
+             std::to_string(sizes.front()));
+    }
+  }
+}
+
+template <HistogramAxis... Axes>
 template <typename... Columns>
 std::size_t HistogramWithAxes<Axes...>::size_of(const Columns&... columns) const {
   const std::array sizes{static_cast<std::size_t>(columns.size())...};
@@ -208,8 +280,7 @@ void HistogramWithAxes<Axes...>::clear() {
     if (slot != nullptr && grows_) {
       slot.reset();
     } else if (slot != nullptr) {
-      slot->filler.clear();
-      slot->own.clear();
+      slot->clear();
     }
   }
   if (shared_) {
@@ -222,7 +293,7 @@ auto HistogramWithAxes<Axes...>::parts() -> std::vector<Part> {
   std::vector<Part> parts;
   for (const auto& slot : slots_) {
     if (slot != nullptr) {
-      slot->filler.flush();
+      slot->flush();
       if (grows_ || parts.empty()) {
         parts.push_back({describe(slot->axes), slot->own.total()});
       } else {

@@ -5,11 +5,13 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include <TFile.h>
 #include <TH1D.h>
 #include <TH2D.h>
 #include <TH3D.h>
+#include <THnSparse.h>
 #include <TProfile.h>
 #include <TProfile2D.h>
 #include <TProfile3D.h>
@@ -54,9 +56,9 @@ Sum sum_of(const HistogramContent& content, std::size_t number) {
 
 void check(const HistogramContent& content) {
   const auto start = "histogram \"" + content.name + "\" has ";
-  if (content.axes.empty() || content.axes.size() > 3) {
+  if (content.axes.empty() || (content.axes.size() > 3 && n_sums(content.storage) > 2)) {
     throw OutputError(start + std::to_string(content.axes.size()) +
-                      " axes; 1, 2 or 3 can be written to a ROOT file");
+                      " axes; a ROOT file holds histograms of one and more, profiles of 1, 2 or 3");
   }
   for (const auto& axis : content.axes) {
     if (axis.edges.size() < 2) {
@@ -66,6 +68,9 @@ void check(const HistogramContent& content) {
       throw OutputError(start + std::to_string(axis.labels.size()) + " labels for " +
                         std::to_string(axis.edges.size() - 1) + " bins");
     }
+  }
+  if (content.is_sparse && n_sums(content.storage) > 2) {
+    throw OutputError(start + "means of samples, which ROOT has no sparse object for");
   }
   const auto expected = n_sums(content.storage) * n_cells(content);
   if (content.sums.size() != expected) {
@@ -158,11 +163,74 @@ std::unique_ptr<TH1> make_histogram(const HistogramContent& content, const std::
   return histogram;
 }
 
+/// Of equal bins where ROOT can know it; without content.
+std::unique_ptr<THnSparseD> construct_sparse(const HistogramContent& content,
+                                             const std::string& name) {
+  std::vector<int> n_bins;
+  std::vector<double> lows;
+  std::vector<double> highs;
+  for (const auto& axis : content.axes) {
+    n_bins.push_back(static_cast<int>(axis.edges.size()) - 1);
+    lows.push_back(axis.edges.front());
+    highs.push_back(axis.edges.back());
+  }
+  auto histogram = std::make_unique<THnSparseD>(name.c_str(), content.title.c_str(),
+                                                static_cast<int>(n_bins.size()), n_bins.data(),
+                                                lows.data(), highs.data());
+  for (int number = 0; const auto& axis : content.axes) {
+    if (!axis.has_equal_bins) {
+      histogram->SetBinEdges(number, axis.edges.data());
+    }
+    describe(*histogram->GetAxis(number++), axis);
+  }
+  return histogram;
+}
+
+/// Bins of all axes, flow included, of a cell.
+void find_bins(const HistogramContent& content, std::size_t cell, std::vector<int>& bins) {
+  bins.clear();
+  for (const auto& axis : content.axes) {
+    bins.push_back(static_cast<int>(cell % (axis.edges.size() + 1)));
+    cell /= axis.edges.size() + 1;
+  }
+}
+
+/// Only cells with content take memory, and are in the file, in the order of all cells.
+std::unique_ptr<THnSparseD> make_sparse(const HistogramContent& content, const std::string& name) {
+  auto histogram = construct_sparse(content, name);
+  const bool has_squares = keeps_squared_weights(content.storage);
+  const Sum values = sum_of(content, 0);
+  const Sum squares = has_squares ? sum_of(content, 1) : values;
+  if (has_squares) {
+    histogram->Sumw2();
+  }
+  std::vector<int> bins;
+  for (std::size_t cell = 0; cell < values.size(); ++cell) {
+    if (values[cell] != 0 || squares[cell] != 0) {  // true for NaN
+      find_bins(content, cell, bins);
+      const auto bin = histogram->GetBin(bins.data(), true);
+      histogram->SetBinContent(bin, values[cell]);
+      if (has_squares) {
+        histogram->SetBinError2(bin, squares[cell]);
+      }
+    }
+  }
+  histogram->SetEntries(n_entries(content));
+  return histogram;
+}
+
+std::unique_ptr<TObject> make_object(const HistogramContent& content, const std::string& name) {
+  if (content.axes.size() > 3 || content.is_sparse) {
+    return make_sparse(content, name);
+  }
+  return make_histogram(content, name);
+}
+
 void write(OutputFile& file, const HistogramContent& content) {
   check(content);
   const auto name = content.name.substr(content.name.rfind('/') + 1);
   const CapturedMessages messages;
-  const auto histogram = make_histogram(content, name);
+  const auto histogram = make_object(content, name);
   if (file.folder_of(content.name).WriteTObject(histogram.get(), name.c_str()) <= 0) {
     file.check();
     throw OutputError(file.path() + ": histogram \"" + content.name +

@@ -22,7 +22,7 @@ enum class HistogramStorage {
   weighted_means  ///< w, w², w y, w y²: a TProfile
 };
 
-/// A histogram or profile of 1 to 3 axes, as it is written to a file.
+/// A histogram or profile, as it is written to a file.
 struct HistogramContent {
   std::string name;  ///< may have folders: "dimuon/mass"
   std::string title;
@@ -30,11 +30,12 @@ struct HistogramContent {
   HistogramStorage storage{};
   /// One sum after the other; each with n_bins + 2 per axis, the first axis fastest.
   std::span<const double> sums;
+  bool is_sparse{};  ///< a THnSparseD, as histograms of more than 3 axes are anyway
 };
 
-/// Adds TH1D, TProfile and their sisters to a file, new or existing. Number of entries: that of the
-/// fills where no weights are kept, else (Σw)²/Σw², flow bins included. Moments: from the centres
-/// of bins. \throws OutputError
+/// Adds TH1D, TProfile, their sisters and THnSparseD to a file, new or existing. Number of entries:
+/// that of the fills where no weights are kept, else (Σw)²/Σw², flow bins included. Moments: from
+/// the centres of bins. \throws OutputError
 void write_histograms(const std::string& path, std::span<const HistogramContent> histograms);
 
 }  // namespace forkrun::root_io

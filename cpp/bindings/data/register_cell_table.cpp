@@ -1,0 +1,221 @@
+#include <optional>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <forkrun/core/histograms/cell_table.hpp>
+
+#include "../bindings.hpp"
+#include "../names.hpp"
+#include "arrays.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+Moments moments_of(const std::string& storage) {
+  return named<Moments>({"counts", "weights", "means", "weighted means"}, "storage", storage);
+}
+
+/// One axis of a fill: (n_bins, underflow, overflow, bins) or (…, coordinates, low, width).
+class AxisOfFill {
+ public:
+  explicit AxisOfFill(const py::tuple& axis) {
+    axis_.n_bins = axis[0].cast<std::uint32_t>();
+    axis_.has_underflow = axis[1].cast<bool>();
+    axis_.has_overflow = axis[2].cast<bool>();
+    if (axis.size() == 4) {
+      bins_ = axis[3].cast<Array<std::int32_t>>();
+      axis_.bins = bins_.data();
+    } else {
+      coordinates_ = axis[3].cast<Array<double>>();
+      axis_.coordinates = coordinates_.data();
+      axis_.low = axis[4].cast<double>();
+      axis_.width = axis[5].cast<double>();
+    }
+    axis_.is_one = n_entries() == 1;
+  }
+
+  [[nodiscard]] std::size_t n_entries() const {
+    return static_cast<std::size_t>(axis_.bins != nullptr ? bins_.size() : coordinates_.size());
+  }
+  [[nodiscard]] const FillAxis& axis() const { return axis_; }
+
+ private:
+  FillAxis axis_;
+  Array<std::int32_t> bins_;
+  Array<double> coordinates_;
+};
+
+FillColumn column_of(const Array<double>& values) { return {values.data(), values.size() == 1}; }
+
+/// Entries: of the axes, of which some may have one value for all. Weights and samples have as
+/// many.
+std::size_t n_entries_of(const std::vector<AxisOfFill>& axes, std::size_t n_weights,
+                         std::size_t n_samples) {
+  std::size_t n_entries = 1;
+  for (const auto& axis : axes) {
+    if (axis.n_entries() != 1 && n_entries != 1 && axis.n_entries() != n_entries) {
+      throw py::value_error("spans must have compatible lengths");  // as boost-histogram says it
+    }
+    n_entries = axis.n_entries() == 1 ? n_entries : axis.n_entries();
+  }
+  for (const std::size_t n : {n_weights, n_samples}) {
+    if (n != 1 && n != n_entries) {
+      throw py::value_error("spans must have compatible lengths");
+    }
+  }
+  return n_entries;
+}
+
+void check_cells(std::span<const FillAxis> axes, std::size_t n_expected) {
+  std::size_t n_cells = 1;
+  for (const auto& axis : axes) {
+    n_cells *=
+        std::size_t{axis.n_bins} + (axis.has_underflow ? 1 : 0) + (axis.has_overflow ? 1 : 0);
+  }
+  if (n_cells != n_expected) {
+    throw py::value_error("the axes do not have as many bins as there are cells");
+  }
+}
+
+/// `weights`, `samples`: none, one, or one for each entry.
+void fill(CellTable& table, const std::vector<py::tuple>& axes,
+          const std::optional<Array<double>>& weights,
+          const std::optional<Array<double>>& samples) {
+  std::vector<AxisOfFill> of_fill(axes.begin(), axes.end());
+  std::vector<FillAxis> plain;
+  for (const auto& each : of_fill) {
+    plain.push_back(each.axis());
+  }
+  check_cells(plain, table.n_cells());
+  const auto size = [](const auto& column) { return column ? span_of(*column).size() : 1; };
+  const std::size_t n_entries = n_entries_of(of_fill, size(weights), size(samples));
+  const FillColumn w = weights ? column_of(*weights) : FillColumn{};
+  const FillColumn y = samples ? column_of(*samples) : FillColumn{};
+  const py::gil_scoped_release release;
+  table.fill(plain, w, y, n_entries);
+}
+
+/// Regular axes, each (n_bins, underflow, overflow, low, width): what does not change from fill to
+/// fill.
+class RegularAxes {
+ public:
+  explicit RegularAxes(const std::vector<py::tuple>& axes) {
+    for (const auto& axis : axes) {
+      axes_.push_back({.n_bins = axis[0].cast<std::uint32_t>(),
+                       .has_underflow = axis[1].cast<bool>(),
+                       .has_overflow = axis[2].cast<bool>(),
+                       .low = axis[3].cast<double>(),
+                       .width = axis[4].cast<double>()});
+    }
+  }
+  [[nodiscard]] const std::vector<FillAxis>& axes() const { return axes_; }
+
+ private:
+  std::vector<FillAxis> axes_;
+};
+
+/// A column of float64 or float32 whose elements lie next to each other: its own memory.
+struct PlainColumn {
+  const double* doubles{};
+  const float* floats{};
+  std::size_t size{};
+};
+
+std::optional<PlainColumn> plain_column(const py::handle& object) {
+  if (!py::isinstance<py::array>(object)) {
+    return std::nullopt;
+  }
+  const auto array = py::reinterpret_borrow<py::array>(object);
+  if (array.ndim() != 1 || (array.flags() & py::array::c_style) == 0) {
+    return std::nullopt;
+  }
+  const auto size = static_cast<std::size_t>(array.size());
+  if (py::isinstance<py::array_t<double>>(array)) {
+    return PlainColumn{static_cast<const double*>(array.data()), nullptr, size};
+  }
+  if (py::isinstance<py::array_t<float>>(array)) {
+    return PlainColumn{nullptr, static_cast<const float*>(array.data()), size};
+  }
+  return std::nullopt;
+}
+
+/// \returns false, and nothing is filled, unless all are plain columns of one length.
+bool fill_regular(CellTable& table, const RegularAxes& regular, const py::tuple& columns,
+                  const py::object& weights) {
+  auto axes = regular.axes();
+  check_cells(axes, table.n_cells());
+  if (columns.size() != axes.size() || n_sums_of(table.moments()) > 2) {
+    return false;
+  }
+  std::size_t n_entries = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto column = plain_column(columns[i]);
+    if (!column || (i > 0 && column->size != n_entries)) {
+      return false;
+    }
+    n_entries = column->size;
+    axes[i].coordinates = column->doubles;
+    axes[i].floats = column->floats;
+  }
+  FillColumn weight;
+  if (!weights.is_none()) {
+    const auto column = plain_column(weights);
+    if (!column || column->size != n_entries) {
+      return false;
+    }
+    weight = {column->doubles, false, column->floats};
+  }
+  const py::gil_scoped_release release;
+  table.fill(axes, weight, {}, n_entries);
+  return true;
+}
+
+CellTable table_of_sums(const std::string& storage, const ExactSums& sums) {
+  const auto moments = moments_of(storage);
+  if (n_sums_of(moments) != sums.n_sums()) {
+    throw py::value_error("there are not as many sums as the storage has");
+  }
+  return {moments, sums};
+}
+
+void clear_cells(CellTable& table, const Array<std::uint32_t>& cells) {
+  check_numbers(span_of(cells), table.n_cells());
+  for (const auto cell : span_of(cells)) {
+    table.clear_cell(cell);
+  }
+}
+
+void move_cells(CellTable& table, const Array<std::uint32_t>& places, std::size_t n_cells) {
+  if (static_cast<std::size_t>(places.size()) != table.n_cells()) {
+    throw py::value_error("wanted a place per cell");
+  }
+  check_numbers(span_of(places), n_cells);
+  table.move_cells(span_of(places), n_cells);
+}
+
+}  // namespace
+
+void register_cell_table(py::module_& module) {
+  py::class_<RegularAxes>(module, "RegularAxes")
+      .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"));
+  py::class_<CellTable>(module, "CellTable")
+      .def(py::init([](const std::string& storage, std::size_t n_cells) {
+             return CellTable{moments_of(storage), n_cells};
+           }),
+           py::arg("storage"), py::arg("n_cells"))
+      .def_static("of_sums", &table_of_sums, py::arg("storage"), py::arg("sums"))
+      .def_property_readonly("n_cells", &CellTable::n_cells)
+      .def_property_readonly("empty", &CellTable::empty)
+      .def("fill", &fill, py::arg("axes"), py::arg("weights") = py::none(),
+           py::arg("samples") = py::none())
+      .def("fill_regular", &fill_regular, py::arg("axes"), py::arg("columns"), py::arg("weights"))
+      .def("total", &CellTable::total)
+      .def("clear_cells", &clear_cells, py::arg("cells"))
+      .def("move_cells", &move_cells, py::arg("places"), py::arg("n_cells"));
+}
+
+}  // namespace forkrun::bindings

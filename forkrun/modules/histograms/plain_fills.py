@@ -1,0 +1,63 @@
+"""Fills of columns of numbers on regular axes, as most are: one call of the core, and nothing else,
+so that small columns cost little, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import hist
+import numpy as np
+
+from forkrun import _core
+from forkrun.modules.histograms.bins_of_fills import regular_axis
+
+
+class PlainFills:
+    """What such fills need of a histogram whose axes are all regular and do not grow."""
+
+    def __init__(self, axes: _core.RegularAxes, names: tuple[str, ...], by_name: bool) -> None:
+        """`names`: of the axes; `by_name`: values are given by name only."""
+        self._axes = axes
+        self._names = names
+        self._by_name = by_name
+
+    @classmethod
+    def of(cls, histogram: Any, axes: Sequence[Any]) -> PlainFills | None:
+        """`axes`: of boost_histogram's core. None if others than regular ones are among them."""
+        regular = [regular_axis(axis) for axis in axes]
+        if None in regular:
+            return None
+        names = tuple(getattr(axis, "name", "") for axis in histogram.axes)
+        return cls(
+            _core.RegularAxes([axis for axis in regular if axis is not None]),
+            names,
+            isinstance(histogram, hist.NamedHist),
+        )
+
+    def fill(
+        self, table: _core.CellTable, args: tuple[Any, ...], weight: Any, named: dict[str, Any]
+    ) -> bool:
+        """False, and nothing is filled, unless all are columns of floats of one length."""
+        if named:
+            if args or len(named) != len(self._names):
+                return False
+            args = tuple(named.get(name) for name in self._names)
+        elif self._by_name:
+            return False
+        columns = tuple(a if type(a) is np.ndarray else _array(a) for a in args)
+        if weight is not None and type(weight) is not np.ndarray:
+            weight = _array(weight)
+            if weight is None:
+                return False
+        return table.fill_regular(self._axes, columns, weight)
+
+
+def _array(values: Any) -> Any:
+    """Of what is an array of another library, else None."""
+    if not hasattr(values, "__array__"):
+        return None
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):  # passed over: the fill of the class says what is wrong
+        return None
