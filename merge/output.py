@@ -236,8 +236,9 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
 
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
-    inputs, tree = list(planned.files), config.source.tree
-    _core.carry_objects(inputs, str(file), [tree], config.merge.keep_first, same)
+    inputs, source = list(planned.files), config.source
+    by_entry = [source.tree, *(friend.tree for friend in source.friends if not friend.files)]
+    _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
