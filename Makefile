@@ -9,13 +9,14 @@ WORKERS ?= auto
 PYTEST_ARGS ?= -m "not slow"
 FAILURES ?= 100
 SHELL  := /bin/bash
+ROOT_LIBRARIES := Core RIO Tree Hist
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
 # A second Python, for what only newer ones can do: the first of these that runs.
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -147,6 +148,12 @@ COMPILE   := PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build
 man: build ## the man page of all commands: man build/man/forkrun.1
 	@mkdir -p build/man
 	$(BIN)/forkrun manual > build/man/forkrun.1
+
+wheel: $(VENV)/tools ## a wheel in dist/ for any Linux whose C and C++ libraries are as new: ROOT and oneTBB come with the package root
+	rm -rf build/wheel build/lib.* build/bdist.*
+	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=build/release $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --exclude 'libtbb.so.*' $(ROOT_LIBRARIES:%=--exclude 'lib%.so') \
+		--wheel-dir dist build/wheel/forkrun-*.whl
 
 asan: $(VENV)/environment ## C++ tests without ROOT under the address and undefined-behaviour sanitizers
 	$(CONFIGURE) -B build/asan -DFORKRUN_SANITIZE=address,undefined -DCMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"

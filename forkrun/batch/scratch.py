@@ -21,8 +21,8 @@ PUBLISH_S = 10.0
 @contextmanager
 def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[RunDirectory]:
     """A node's run directory below `scratch` while the body works there; what it commits is
-    published in `shared`. Raises BatchError if there is no such folder, OutputError if what was
-    committed cannot be published."""
+    published in `shared`. Raises BatchError if there is no such folder, OutputError if its disk is
+    full or fails, or if what was committed cannot be published."""
     if not scratch or not Path(scratch).is_dir():
         what = f'"{scratch}" is no folder on this node' if scratch else "it is empty on this node"
         raise BatchError(f"batch.scratch: {what}; name another one, or none")
@@ -38,6 +38,12 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
     try:
         _begin(publisher, shared)
         yield local
+    except OutputError as error:
+        if str(folder) not in str(error):
+            raise
+        raise OutputError(
+            f"scratch of this node ({scratch}; batch.scratch names another place): {error}"
+        ) from None
     finally:
         code = _end(publisher)
         shutil.rmtree(folder, ignore_errors=True)

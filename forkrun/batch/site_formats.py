@@ -108,10 +108,14 @@ def _job_report(
     sums: Mapping[str, Mapping[str, Any]],
 ) -> Xml.Element:
     root = Xml.Element("FrameworkJobReport")
-    of_range = np.repeat(np.arange(len(done)), np.diff(plan.units.first_range))
+    units = plan.units
+    of_range = np.repeat(np.arange(len(done)), np.diff(units.first_range))
+    by_file = np.argsort(units.file, kind="stable")
+    ends = np.searchsorted(units.file, np.arange(len(plan.files) + 1), sorter=by_file)
     for number, path in enumerate(plan.files):
-        own = (plan.units.file == number) & done[of_range]
-        n_events = int((plan.units.last - plan.units.first)[own].sum())
+        of_file = by_file[ends[number] : ends[number + 1]]
+        own = of_file[done[of_range[of_file]]]
+        n_events = int((units.last - units.first)[own].sum())
         if n_events:
             _input_file(root, path, plan.identities[number][0], n_events, plan, of_range[own])
     events = {output["label"]: output for output in report["events"]["outputs"]}

@@ -26,9 +26,11 @@ class _TimedCrew(OnceCrew):
     def __init__(self, limit_s: float) -> None:
         super().__init__([0], lambda: None)
         self._end_s = time.monotonic() + limit_s
+        self.is_late = False
 
     def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
         if time.monotonic() > self._end_s:
+            self.is_late = True
             return dict.fromkeys(running, signal.SIGKILL)
         return super().tick(running)
 
@@ -55,4 +57,5 @@ def run_aside(work: Callable[[Say], None], limit_s: float) -> tuple[list[Any], s
         answers.seek(0)
         lines = answers.read().decode().split("\n")[:-1]
     code = crew.exit_codes[0]
-    return [json.loads(line) for line in lines], describe_status(code) if code else ""
+    died = f"it took more than {limit_s:.0f} s" if crew.is_late else describe_status(code)
+    return [json.loads(line) for line in lines], died if code else ""

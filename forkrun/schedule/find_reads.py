@@ -47,15 +47,16 @@ def find_reads(
     if all(module.is_declared for module in modules.values()):
         return None
     found: dict[str, Finding] = {}
-    n = 0
+    n, died = 0, ""
     for n_most in _N_EVENTS:
         events, iov = first_of(n_most)
         n = len(events)
-        found |= _try(config, modules, elsewhere, versions, events, iov)
+        more, died = _try(config, modules, elsewhere, versions, events, iov)
+        found |= more
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or events.is_all:
             break
-    _complete(modules, found, types, NamingRule.of(config.source))
+    _complete(modules, found, types, NamingRule.of(config.source), died)
     return n
 
 
@@ -79,12 +80,14 @@ def _try(
     versions: Versions,
     events: FirstEvents,
     iov: int,
-) -> dict[str, Finding]:
+) -> tuple[dict[str, Finding], str]:
+    """What is found, and how the process died that looked for it, "" if it did not."""
     can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
     work = partial(_work, config, modules, elsewhere, versions, events, iov, can_fork)
     said: list[Any] = []
+    died = ""
     if can_fork:
-        said, _ = run_aside(work, _LIMIT_S)
+        said, died = run_aside(work, _LIMIT_S)
     else:
         work(said.append)
         for module in modules.values():
@@ -98,7 +101,7 @@ def _try(
             f'module "{label}" failed with the first {len(events):,} events of the job, with which'
             f" it is found out what it reads: {error}"
         )
-    return {each.label: each for each in findings}
+    return {each.label: each for each in findings}, died
 
 
 def _work(
@@ -143,6 +146,7 @@ def _complete(
     found: Mapping[str, Finding],
     types: Mapping[str, str],
     rule: NamingRule,
+    died: str,
 ) -> None:
     made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
     known = {**types, **made}
@@ -153,7 +157,8 @@ def _complete(
         if label in found:
             module.found_out(found[label].reads, found[label].produces)
         elif module.kind == "producer" and not module.produces:
-            problems.append(f'module "{label}": declare `produces`: it could not be found out')
+            what = "it could not be found out" + (f" with the first events: {died}" if died else "")
+            problems.append(f'module "{label}": declare `produces`: {what}')
         else:
             module.found_out(_named_in(module.names(), known, rule), None)
     if problems:

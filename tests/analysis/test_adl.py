@@ -170,7 +170,9 @@ def test_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(n_fills.values()) > 100
 
 
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [REAL[0], *(pytest.param(name, marks=pytest.mark.slow) for name in REAL[1:])]
+)
 def test_real_files(
     name: str, real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

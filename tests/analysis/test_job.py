@@ -85,6 +85,7 @@ def check(result: forkrun.Result) -> None:
         assert opened["Events"]["leading_pt"].array().tolist() == [11, 12, 15, 17]
 
 
+@pytest.mark.slow
 def test_functions_that_only_this_program_has_run_in_a_clean_parent(file: Path) -> None:
     result = analysis(file).run(children=2, **QUIET)
     check(result)

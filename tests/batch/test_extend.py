@@ -116,6 +116,7 @@ def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_job_that_was_collected_can_grow_if_its_fragments_were_kept(job: Job) -> None:
     for keeps in (True, False):
         run = job.folder / f"collected-{keeps}"

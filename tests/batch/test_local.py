@@ -70,6 +70,7 @@ def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_fragment_that_is_damaged_is_revoked_and_processed_again(job: Job) -> None:
     run = job.folder / "damaged"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
@@ -216,6 +217,7 @@ def test_profiles_give_what_the_job_does_not_say(
         with_profile(config, "defaults")
 
 
+@pytest.mark.slow
 def test_the_queue_merges_when_the_nodes_are_done(job: Job) -> None:
     run = job.folder / "merged"
     ended = job.submit(run, "--nodes", 2, "--merge")

@@ -16,6 +16,7 @@ from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.batch.synthetic import commit
 from tests.support.jobs import forkrun, wait_for
+from tests.support.mounts import in_own_mounts
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,7 @@ def test_what_is_committed_on_scratch_is_published_and_has_the_same_bytes(
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     job: Job, tmp_path: Path
 ) -> None:
@@ -59,6 +61,27 @@ def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     for number in (0, 1):
         ended = forkrun("node", run, number, "--scratch", tmp_path, "-q", cwd=job.folder)
         assert ended.code == 0, ended.err
+    assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+    assert problem_of(run, job.truth) == ""
+
+
+def test_a_full_disk_says_so_and_another_node_goes_on_with_what_was_published(
+    job: Job, tmp_path: Path
+) -> None:
+    run = job.folder / "full"
+    _submit(job, run, "$TMPDIR", "--dry-run")
+    for kb in (16, 160):
+        ended = in_own_mounts(
+            f"mount -t tmpfs -o size={kb}k none {tmp_path};"
+            f" $PY -m forkrun node {run} 0 --scratch {tmp_path} -q",
+            job.folder,
+        )
+        assert ended.returncode == 4, ended.stderr
+        assert f"scratch of this node ({tmp_path}; batch.scratch names another" in ended.stderr
+        assert "No space left on device" in ended.stderr
+    for number in (0, 1):
+        again = forkrun("node", run, number, "--scratch", tmp_path, "-q", cwd=job.folder)
+        assert again.code == 0, again.err
     assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
     assert problem_of(run, job.truth) == ""
 

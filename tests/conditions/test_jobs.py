@@ -38,7 +38,7 @@ def expected_scale(run_number: Any, lumi: Any) -> Any:
     return np.select([key < 103, key < 300], [1.5, 2.5], 3.5)
 
 
-@pytest.mark.parametrize("exclude", [[], ["scale"]])
+@pytest.mark.parametrize("exclude", [[], pytest.param(["scale"], marks=pytest.mark.slow)])
 def test_events_of_each_iov_get_its_payload_whatever_the_number_of_children(
     events: Path, tmp_path: Path, exclude: list[str]
 ) -> None:

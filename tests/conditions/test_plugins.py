@@ -26,7 +26,7 @@ PACKAGE = Path(package.__file__).parent
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with libweights.so and, where correctionlib is installed, libcorrected.so."""
     build = tmp_path_factory.mktemp("plugins")
-    options = [f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}"]
+    options = [f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}", "-DCMAKE_BUILD_TYPE=None"]
     correctionlib = importlib.util.find_spec("correctionlib")
     if correctionlib and correctionlib.origin:
         options.append(f"-Dcorrectionlib_DIR={Path(correctionlib.origin).parent / 'cmake'}")

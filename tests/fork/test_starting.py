@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from tests.support.jobs import ROOT, environment
+import pytest
+
+from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.jobs import ROOT, environment, forkrun, write_job
 
 PROGRAM = """
 import json, sys
@@ -32,3 +37,18 @@ def test_no_import_changes_the_environment_while_root_starts_programs_with_it() 
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_hundreds_of_commands_that_start_at_once_all_end(tmp_path: Path) -> None:
+    """Each in a process of its own, unlike those of other tests: what goes wrong while Python and
+    ROOT are loaded at the same time is seen here alone."""
+    (file,) = write_sample(tmp_path / "a.root", SampleSettings(20, 1, 1))
+    job = write_job(tmp_path, {"source": {"files": [str(file)]}})
+
+    def start(_: int) -> int:
+        return forkrun("check", job, cwd=tmp_path, env=environment()).code
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(start, range(300))) == [0] * 300

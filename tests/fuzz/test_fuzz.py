@@ -30,6 +30,7 @@ def test_what_is_not_damaged_comes_through_every_step(tmp_path: Path) -> None:
         assert outcome.steps == dict.fromkeys(STEPS, "same")
 
 
+@pytest.mark.slow
 def test_damage_is_refused_with_the_name_of_the_file_or_does_no_harm(tmp_path: Path) -> None:
     trials = list(run_trials(prepare(made(tmp_path)), SEEDS, tmp_path, 60))
     assert [(t.file, t.seed, t.faults) for t in trials if t.faults] == []

@@ -67,6 +67,19 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def portable(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel for other machines: what `make wheel` makes of the first."""
+    makefile = (SOURCES / "Makefile").read_text()
+    libraries = re.findall(r"^ROOT_LIBRARIES := (.*)$", makefile, re.M)[0].split()
+    others = [f"--exclude=lib{name}.so" for name in libraries] + ["--exclude=libtbb.so.*"]
+    folder = tmp_path_factory.mktemp("portable")
+    options = (*others, "--wheel-dir", folder, wheel)
+    run(sys.executable, "-m", "auditwheel", "repair", *options, cwd=folder)
+    (portable,) = folder.glob("*.whl")
+    return portable
+
+
+@pytest.fixture(scope="module")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as `site-packages`: the installed package, and ROOT next to it."""
     folder = tmp_path_factory.mktemp("site")
@@ -133,6 +146,29 @@ def test_the_installed_package_runs_a_job_and_has_one_libtbb(site: Path, tmp_pat
     place, libtbbs = run(sys.executable, "-c", look, cwd=tmp_path, path=site).splitlines()
     assert Path(place).is_relative_to(site)
     assert libtbbs == "1"
+
+
+def test_the_wheel_for_other_machines_has_our_libraries_alone(portable: Path) -> None:
+    assert "manylinux" in portable.name
+    with zipfile.ZipFile(portable) as archive:
+        libraries = {n for n in archive.namelist() if re.search(r"\.so(\.|$)", n)}
+    assert {n.split("/")[0] for n in libraries} == {"forkrun"}
+    assert [n for n in libraries if "libforkrun" not in n and "/_core." not in n] == []
+
+
+def test_the_wheel_runs_a_job_in_an_empty_environment(portable: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "empty", cwd=tmp_path)
+    pip = ("empty/bin/python", "-m", "pip", "install", "--quiet")
+    try:
+        run(*pip, portable, cwd=tmp_path)
+    except AssertionError as error:
+        if "No matching distribution" in str(error) or "connection" in str(error):
+            pytest.skip("packages cannot be installed here")
+        raise
+    sample = ("sample", "in.root", "--events", 500, "--lumis", 3)
+    run("empty/bin/forkrun", *sample, cwd=tmp_path)
+    run("empty/bin/forkrun", "run", CONFIGS / "nanoaod.toml", "in.root", "-o", "run", cwd=tmp_path)
+    assert (tmp_path / "run/output/events.root").is_file()
 
 
 def test_a_plugin_builds_against_the_installed_package(site: Path, tmp_path: Path) -> None:

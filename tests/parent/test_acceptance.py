@@ -77,7 +77,7 @@ CASES = [
         children,
         threads,
         distribution,
-        marks=() if (children, threads) == (3, 2) else pytest.mark.slow,
+        marks=() if (children, threads, distribution) == (3, 2, "lumi") else pytest.mark.slow,
     )
     for children in (1, 2, 3, 6)
     for threads in (1, 2)

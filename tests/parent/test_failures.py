@@ -134,8 +134,15 @@ def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Pat
     assert no_output(tmp_path / "run")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("children", [0, 2])
+@pytest.mark.parametrize(
+    ("children", "number", "code"),
+    [
+        (0, signal.SIGTERM, 143),
+        (2, signal.SIGINT, 130),
+        pytest.param(0, signal.SIGINT, 130, marks=pytest.mark.slow),
+        pytest.param(2, signal.SIGTERM, 143, marks=pytest.mark.slow),
+    ],
+)
 def test_a_signal_stops_the_job_cleanly(
     events: Path, tmp_path: Path, number: int, code: int, children: int
 ) -> None:

@@ -106,7 +106,11 @@ def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: P
     assert all(digest == digests[0] for digest in digests), digests
 
 
-@pytest.mark.parametrize("moment", ["begin", "before_rename", "after_rename", "after_ledger"])
+@pytest.mark.parametrize(
+    "moment",
+    ["begin", "after_ledger"]
+    + [pytest.param(m, marks=pytest.mark.slow) for m in ("before_rename", "after_rename")],
+)
 def test_a_stretch_whose_child_is_killed_is_done_again(tmp_path: Path, moment: str) -> None:
     job_of(tmp_path)
     faults = json.dumps([{"fault": "SIGKILL", "at": moment, "unit": 5}])

@@ -17,6 +17,9 @@ PACKAGE = Path(package.__file__).parent
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = tmp_path_factory.mktemp("plugin")
     prefix = f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}"
-    subprocess.run(["cmake", "-S", HERE, "-B", build, prefix], check=True, capture_output=True)
+    quick = "-DCMAKE_BUILD_TYPE=None"  # compiles in half the time
+    subprocess.run(
+        ["cmake", "-S", HERE, "-B", build, prefix, quick], check=True, capture_output=True
+    )
     subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
     return build / "libtally.so"

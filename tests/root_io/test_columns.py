@@ -39,7 +39,13 @@ def assert_same(ours: object, theirs: ak.Array, name: str) -> None:
     assert values.tobytes() == expected.tobytes(), name
 
 
-@pytest.mark.parametrize("name", REAL_FILES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "nano_dimuon.root" else name
+        for name in REAL_FILES
+    ],
+)
 def test_every_branch_of_a_real_file_reads_as_with_uproot(real_data: Path, name: str) -> None:
     path = str(real_data / name)
     index = _core.index_tree(path, "Events", *IDS)

@@ -74,7 +74,9 @@ def before(n_units: int) -> str:
     return f"{n_units} units ({10 * n_units} events) were committed before"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], number: int
 ) -> None:
@@ -96,7 +98,10 @@ def test_resume_takes_the_run_directory_and_another_number_of_children(
     assert forkrun("resume", "none", cwd=tmp_path).code == 2
 
 
-@pytest.mark.parametrize("distribution", ["lumi", "contiguous", "round-robin"])
+@pytest.mark.parametrize(
+    "distribution",
+    ["lumi", *(pytest.param(d, marks=pytest.mark.slow) for d in ("contiguous", "round-robin"))],
+)
 def test_other_distributions_survive_a_child_too(
     tmp_path: Path, job: dict[str, Any], distribution: str
 ) -> None:
@@ -111,7 +116,13 @@ def test_other_distributions_survive_a_child_too(
     assert output_digests(tmp_path / "run") == output_digests(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("damage", ["truncated", "changed", "removed", "histograms"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "changed",
+        *(pytest.param(d, marks=pytest.mark.slow) for d in ("truncated", "removed", "histograms")),
+    ],
+)
 def test_damaged_temporary_outputs_are_made_again(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
 ) -> None:
@@ -158,8 +169,10 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"job": {"seed": 5}}, "configuration: job"),
-        ({"source": {"max_events": 100}}, "configuration: source"),
+        pytest.param({"job": {"seed": 5}}, "configuration: job", marks=pytest.mark.slow),
+        pytest.param(
+            {"source": {"max_events": 100}}, "configuration: source", marks=pytest.mark.slow
+        ),
         ({"forking": {"max_unit_events": 1}}, "units of work"),
         ({"threads": {"block_size": 5}}, "threads.block_size"),
     ],

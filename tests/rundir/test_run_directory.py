@@ -35,6 +35,7 @@ from tests.support.jobs import (
     wait_for,
     write_job,
 )
+from tests.support.mounts import in_own_mounts
 
 N_UNITS = 4
 
@@ -523,18 +524,6 @@ def test_a_report_that_cannot_be_written_is_told_and_the_job_is_done(
 
 
 # --- a disk that fails ----------------------------------------------------------------------------
-
-
-def in_own_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A shell that may mount. Skips where that is not allowed."""
-    command = ["unshare", "--mount", "--map-root-user", "sh", "-ec", script]
-    probe = subprocess.run([*command[:3], "true"], capture_output=True, check=False)
-    if probe.returncode:
-        pytest.skip("no mounts here")
-    return subprocess.run(
-        command, cwd=cwd, env=environment(PY=sys.executable), capture_output=True, text=True,
-        timeout=120, check=False,
-    )  # fmt: skip
 
 
 def test_a_file_system_for_reading_only_is_said_to_be_one(

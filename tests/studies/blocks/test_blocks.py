@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,14 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.config import JobConfig, validate
-from forkrun.parent.preparation import prepare
+from forkrun.config import JobConfig
 from forkrun.studies.blocks.compare import first_decision, first_difference, first_place
 from forkrun.studies.blocks.layouts import Layout, filter_outputs, layouts
 from forkrun.studies.blocks.results import Column, EventIds
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.files import write_events
-from tests.support.jobs import Ended, forkrun, write_job
+from tests.support.jobs import ROOT, Ended, environment, forkrun, write_job
 
 HERE = Path(__file__).resolve().parent
 RIGHT = {"jets": "CountJets", "smear": "Smear", "by_lumi": "LumiMean", "two": "TwoJets",
@@ -86,8 +88,19 @@ def test_columns_of_modules_in_cpp_are_those_that_each_makes(tmp_path: Path) -> 
         "modules": modules,
         "paths": {"p": ["two"]},
     }
-    found = prepare(validate(job, "job")).schedule.columns_of
-    assert {label: sorted(names) for label, names in found.items()} == {
+    program = (
+        "import json, sys; from forkrun.config import validate;"
+        "from forkrun.parent.preparation import prepare;"
+        "found = prepare(validate(json.load(sys.stdin), 'job')).schedule.columns_of;"
+        "print(json.dumps({label: sorted(names) for label, names in found.items()}))"
+    )
+    # A process of its own: what it calls modules in is a fork, and pytest has threads.
+    ended = subprocess.run(
+        [sys.executable, "-c", program], input=json.dumps(job), env=environment(),
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == {
         "smear": ["SmearedMuon_pt"],
         "jets": ["Hard_pt", "n_jets"],
         "dimuon": ["Dimuon_mass", "GoodMuon_pt"],

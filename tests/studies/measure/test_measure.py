@@ -71,6 +71,7 @@ def test_arrays_are_shared_by_all_children_of_the_reference_case(tmp_path: Path)
     assert "points" in ended.out
 
 
+@pytest.mark.slow
 def test_every_owner_of_private_memory_is_named(job: Path) -> None:
     ended = measure("unshared", job, "--json", "u.json", "--plots", "plots", cwd=job.parent)
     assert ended.code == 0, ended.err
@@ -109,6 +110,7 @@ def test_a_run_that_was_not_watched_says_how_to(job: Path) -> None:
     assert "monitoring.unshared=true" in ended.err
 
 
+@pytest.mark.slow
 def test_the_error_of_a_measured_job_is_told_as_its_own(job: Path) -> None:
     for what in ("memory", "unshared"):
         ended = measure(what, job, "--set", "modules.reads.params.x=1", cwd=job.parent)
@@ -132,6 +134,7 @@ def test_what_is_asked_for_wrongly_is_said(job: Path, options: tuple[str, ...], 
     assert words in ended.err
 
 
+@pytest.mark.slow
 def test_a_fit_shows_its_probes_and_what_it_chose_from(job: Path) -> None:
     ended = forkrun("plan", job, "--fit", "--fit-events", 100, "--cores", 2, "--json",
                     cwd=job.parent)  # fmt: skip
