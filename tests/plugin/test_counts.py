@@ -78,12 +78,13 @@ def test_sums_of_variations_have_their_names(tmp_path: Path, plugin: Path) -> No
     assert varied == pytest.approx(2 * nominal, rel=1e-6)
 
 
-def test_a_job_that_is_resumed_counts_each_event_once(tmp_path: Path, plugin: Path) -> None:
+def test_a_job_that_is_merged_later_counts_each_event_once(tmp_path: Path, plugin: Path) -> None:
     config = job(tmp_path, plugin, merge={"enabled": False})
-    whole = job(tmp_path, plugin)
     ended = forkrun("run", config, "-o", tmp_path / "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert run(tmp_path, whole)["counts"]["n_events"] == 280
+    ended = forkrun("merge", tmp_path / "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert Result.read(tmp_path / "run").accumulators["counts"]["n_events"] == 280
 
 
 def test_a_list_needs_blocks_in_order(tmp_path: Path, plugin: Path) -> None:
