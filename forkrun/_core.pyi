@@ -578,10 +578,12 @@ def carry_objects(
     exclude: Iterable[str],
     keep_first: bool = False,
     identities: Sequence[tuple[str, int, int]] = ...,
+    common_branches: bool = False,
 ) -> list[str]:
     """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
-    joined as in `merge_trees`. `identities`: of the inputs as they were indexed. Returns the
-    names."""
+    joined as in `merge_trees`. `identities`: of the inputs as they were indexed; `common_branches`:
+    branches that not all trees of a name have are left out. Returns the names. Raises InputError,
+    OutputError."""
 
 def branches_written_anew(path: str, tree: str) -> list[str]:
     """Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes

@@ -238,7 +238,8 @@ def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
     inputs, source = list(planned.files), config.source
     by_entry = [source.tree, *(friend.tree for friend in source.friends if not friend.files)]
-    _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same)
+    common = source.branches == "common"
+    _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:

@@ -156,7 +156,9 @@ std::vector<std::vector<std::int64_t>> materialise(
 
 py::list carry_objects(const Strings& inputs, const std::string& output,
                        const py::iterable& exclude, bool keep_first,
-                       const std::vector<Identity>& identities) {
+                       const std::vector<Identity>& identities, bool common_branches) {
+  const auto differing =
+      common_branches ? root_io::BranchesThatDiffer::leave_out : root_io::BranchesThatDiffer::error;
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
@@ -168,7 +170,8 @@ py::list carry_objects(const Strings& inputs, const std::string& output,
   Strings carried;
   {
     const py::gil_scoped_release release;
-    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first), indexed);
+    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first), differing,
+                                     indexed);
   }
   py::list list;
   for (const auto& path : carried) {
@@ -253,7 +256,7 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
              py::arg("exclude"), py::arg("keep_first") = false,
-             py::arg("identities") = std::vector<Identity>{});
+             py::arg("identities") = std::vector<Identity>{}, py::arg("common_branches") = false);
   module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
              py::arg("tree"), py::call_guard<py::gil_scoped_release>());
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),

@@ -4,22 +4,29 @@ stdout. What ROOT opens, loads or starts here ends with this process."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+from itertools import pairwise
 from typing import Any
 
 from forkrun import _core
+from forkrun.errors import InputError
 from forkrun.fork.contained import cpu_limit_s, limit_cpu, prepare_helper
 
 _S_PER_MB = 1.0  # a hundred times what the id branches take
+_RECORD = "forkrun_origins"
+"""Says from which files the rows of an output's other trees came."""
+_NAMES = ("uuid_high", "uuid_low", "n_bytes")
+"""Columns that together name such a file."""
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for a sum
-    `{"sum": number}`, or `{"error": message}`."""
+    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
+    `{"sums": [[origin, number], …]}`, or `{"error": message}`."""
     try:
         if "sum_of" in request:
-            return {"sum": total(request)}
+            return {"sums": sums(request)}
         if "events" in request:
             return {"found": find(request)}
         return {"index": _core.index_tree(**request)}
@@ -29,22 +36,49 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": str(error) or type(error).__name__}
 
 
-def total(request: dict[str, Any]) -> float | None:
-    """Sum of a column over all entries of a tree; None if there is no such tree or column."""
+def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
+    """Sums of a column of a tree, by the file that its rows came from ("": this one), in their
+    order; None if there is no such tree or column."""
     import numpy as np
 
     path, tree = request["path"], request["tree"]
+    index = _index(path, tree)
+    names = [name for name, *_ in (index or {"branches": []})["branches"]]
+    names = [name for name in names if name in request["sum_of"]]
+    if index is None or not names:
+        return None
+    columns = _core.read_columns(path, tree, names[:1], 0, index["n_entries"])
+    values = np.asarray(columns[names[0]], dtype=np.float64)
+    parts = _origins(path, tree) if _index(path, _RECORD) else [("", len(values))]
+    if sum(n_rows for _, n_rows in parts) != len(values):
+        raise InputError(f"its rows are not those that {_RECORD} names; was it made by hadd?")
+    ends = np.cumsum([n_rows for _, n_rows in parts]).tolist()
+    starts = [0, *ends]
+    return [
+        (origin, math.fsum(values[first:last]))
+        for (origin, _), first, last in zip(parts, starts, ends, strict=False)
+    ]
+
+
+def _index(path: str, tree: str) -> dict[str, Any] | None:
     try:
-        index = _core.index_tree(path, tree, "", "", "")
+        return dict(_core.index_tree(path, tree, "", "", ""))
     except Exception as error:
         if "no tree" in str(error):
             return None
         raise
-    names = [name for name, *_ in index["branches"] if name in request["sum_of"]]
-    if not names:
-        return None
-    columns = _core.read_columns(path, tree, names[:1], 0, index["n_entries"])
-    return float(np.sum(np.asarray(columns[names[0]], dtype=np.float64)))
+
+
+def _origins(path: str, tree: str) -> list[tuple[str, int]]:
+    """Names of the files that consecutive rows came from, and numbers of rows."""
+    columns = _core.read_columns(path, _RECORD, [*_NAMES, "n_rows", "path"], 0, -1)
+    offsets, characters = columns["path"]
+    parts = []
+    for row, (first, last) in enumerate(pairwise(offsets)):
+        if bytes(characters[first:last]).decode() == tree:
+            origin = "-".join(str(columns[name][row]) for name in _NAMES)
+            parts.append((origin, int(columns["n_rows"][row])))
+    return parts
 
 
 def find(request: dict[str, Any]) -> list[list[int]]:

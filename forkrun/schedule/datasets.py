@@ -8,7 +8,7 @@ from forkrun.config import JobConfig
 from forkrun.config.datasets import WEIGHT, DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index.datasets import dataset_numbers
-from forkrun.index.generated import sums_of_weights
+from forkrun.index.generated import sums_of_weights, total_of
 from forkrun.modules.datasets.dataset import Dataset, Datasets
 
 
@@ -52,7 +52,7 @@ def _sums(config: JobConfig) -> dict[str, float]:
     ]
     if problems:
         raise ConfigError(problems[:10])
-    return {name: sum(found[file] for file in of_one) for name, of_one in files.items()}
+    return {name: total_of(of_one, found) for name, of_one in files.items()}
 
 
 def _check(config: JobConfig, datasets: Datasets) -> None:

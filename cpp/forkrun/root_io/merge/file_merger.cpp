@@ -13,6 +13,8 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/object_merger.hpp>
 #include <forkrun/root_io/merge/tree_merger.hpp>
+#include <forkrun/root_io/origins/common_branches.hpp>
+#include <forkrun/root_io/origins/origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
 
@@ -20,20 +22,28 @@ namespace forkrun::root_io {
 
 namespace {
 
+using BranchesByPath = std::map<std::string, std::vector<std::string>>;
+
 /// Joins whatever it is given, by path within the file.
 class FileMerger {
  public:
   using Wanted = std::function<bool(const std::string& path, bool is_tree)>;
 
   FileMerger(OutputFile& output, Compression compression, const MergeRequest& request,
-             Wanted wanted)
+             Wanted wanted, Origins origins, BranchesByPath only = {})
       : output_{output},
+        compression_{compression},
         request_{request},
         wanted_{std::move(wanted)},
+        origins_{std::move(origins)},
+        only_{std::move(only)},
         objects_{output, compression, request.if_they_differ} {}
 
   void add(InputFile& file) {
-    naming_file(file.path(), [&] { add_directory(file, file.file(), ""); });
+    naming_file(file.path(), [&] {
+      origins_.begin_file(file);
+      add_directory(file, file.file(), "");
+    });
     objects_.end_file(file);
   }
 
@@ -43,7 +53,11 @@ class FileMerger {
       entries[path] = merger.finish();
     }
     objects_.finish();
+    if (const auto origins = origins_.of_output(); !origins.empty()) {
+      write_origins(output_, origins, compression_);
+    }
     if (request_.note) {
+      std::ranges::for_each(origins_.notes(), request_.note);
       std::ranges::for_each(objects_.notes(), request_.note);
     }
     return entries;
@@ -71,7 +85,8 @@ class FileMerger {
     }
     const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class()) &&
                          std::strcmp(type->GetName(), "TChain") != 0;
-    if (!wanted_(path, is_tree) || std::strcmp(key.GetClassName(), "TProcessID") == 0) {
+    if (!wanted_(path, is_tree) || std::strcmp(key.GetClassName(), "TProcessID") == 0 ||
+        path == origin_record) {
       return;  // ROOT writes the ids of the processes that references need by itself
     }
     if (std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0) {
@@ -81,11 +96,30 @@ class FileMerger {
     check_kind(file, path, is_tree ? "a tree" : "an object");
     names_.insert(path);
     if (is_tree) {
-      trees_.try_emplace(path, output_, path, request_.compression, request_.check)
-          .first->second.add(file, key);
-    } else {
+      add_tree(file, key, path);
+    } else if (!ObjectMerger::merges(key) || origins_.takes_object(path)) {
       objects_.add(file, key, folder);
     }
+  }
+
+  void add_tree(InputFile& file, TKey& key, const std::string& path) {
+    const auto taken = origins_.take_rows(path);
+    const auto only = only_.find(path);
+    auto& merger =
+        trees_
+            .try_emplace(path, output_, path, request_.compression, request_.check,
+                         only == only_.end() ? std::nullopt : std::optional{only->second})
+            .first->second;
+    const auto before = merger.n_entries();
+    if (taken.is_all()) {
+      merger.add(file, key);
+    } else {
+      merger.add_rows(file, taken.rows);
+    }
+    const auto n_taken = merger.n_entries() - before;
+    const auto n_rows = taken.is_all() ? n_taken : file.tree(path).GetEntries();
+    origins_.check_rows(path, n_rows);
+    origins_.add_rows(path, taken, n_rows, n_taken);
   }
 
   void add_folder(InputFile& file, TKey& key, const std::string& path) {
@@ -110,8 +144,11 @@ class FileMerger {
   }
 
   OutputFile& output_;
+  Compression compression_;
   const MergeRequest& request_;
   Wanted wanted_;
+  Origins origins_;
+  BranchesByPath only_;
   std::map<std::string, TreeMerger> trees_;
   ObjectMerger objects_;
   std::map<std::string, std::string> kinds_;
@@ -141,10 +178,12 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   const auto compression = request.compression.value_or(compression_of(*first));
   OutputFile output{request.output, compression};
   try {
-    FileMerger merger{output, compression, request, [&](const std::string& path, bool is_tree) {
+    FileMerger merger{output, compression, request,
+                      [&](const std::string& path, bool is_tree) {
                         return !request.trees ||
                                (is_tree && std::ranges::count(*request.trees, path) > 0);
-                      }};
+                      },
+                      Origins{false}};
     std::vector<std::unique_ptr<InputFile>> files;
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       auto file = i == 0 ? std::move(first) : std::make_unique<InputFile>(request.inputs[i]);
@@ -169,7 +208,7 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
                                        const std::set<std::string>& exclude,
-                                       IfTheyDiffer if_they_differ,
+                                       IfTheyDiffer if_they_differ, BranchesThatDiffer branches,
                                        const std::vector<FileIdentity>& identities) {
   if (inputs.empty()) {
     return {};
@@ -180,12 +219,18 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
     }
     merger.add(file);
   };
+  BranchesByPath only;
+  if (branches == BranchesThatDiffer::leave_out) {
+    only = common_branches(inputs, exclude);
+  }
   auto first = std::make_unique<InputFile>(inputs.front());
   OutputFile output{output_path, compression_of(*first), OutputMode::update};
   MergeRequest request;
   request.if_they_differ = if_they_differ;
-  FileMerger merger{output, compression_of(*first), request,
-                    [&](const std::string& path, bool) { return !exclude.contains(path); }};
+  FileMerger merger{
+      output,        compression_of(*first),
+      request,       [&](const std::string& path, bool) { return !exclude.contains(path); },
+      Origins{true}, std::move(only)};
   add(merger, *first, 0);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     InputFile file{inputs[i]};

@@ -39,6 +39,7 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output,
                                        const std::set<std::string>& exclude,
                                        IfTheyDiffer if_they_differ = IfTheyDiffer::error,
+                                       BranchesThatDiffer branches = BranchesThatDiffer::error,
                                        const std::vector<FileIdentity>& identities = {});
 
 }  // namespace forkrun::root_io

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
 namespace forkrun::root_io {
 
 /// What becomes of objects of one name that ROOT cannot merge and that differ.
 enum class IfTheyDiffer { error, keep_first };
+
+/// What becomes of branches that not all trees of a name have.
+enum class BranchesThatDiffer : std::uint8_t { error, leave_out };
 
 }  // namespace forkrun::root_io

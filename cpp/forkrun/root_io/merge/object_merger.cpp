@@ -96,6 +96,10 @@ std::string path_of(const std::string& folder, const std::string& name) {
 
 }  // namespace
 
+bool ObjectMerger::merges(const TKey& key) {
+  return can_be_merged(TClass::GetClass(key.GetClassName()));
+}
+
 void ObjectMerger::add(InputFile& file, TKey& key, const std::string& folder) {
   const auto path = path_of(folder, key.GetName());
   if (const auto merged = merged_.find(path); merged != merged_.end()) {
@@ -103,7 +107,7 @@ void ObjectMerger::add(InputFile& file, TKey& key, const std::string& folder) {
   } else if (const auto kept = kept_.find(path); kept != kept_.end()) {
     ++kept->second.n_files;
     compare(file, key, kept->second, path);
-  } else if (can_be_merged(TClass::GetClass(key.GetClassName()))) {
+  } else if (merges(key)) {
     merged_[path] = {folder, key.GetName(), file.path(), read(file, key, path)};
   } else {
     keep(file, key, folder, path);

@@ -26,6 +26,8 @@ class ObjectMerger {
   ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ)
       : output_{output}, compression_{compression}, if_they_differ_{if_they_differ} {}
 
+  /// Whether such an object is merged; others are kept once.
+  [[nodiscard]] static bool merges(const TKey& key);
   /// \throws InputError naming the file and the object if it does not fit to that of a file before
   /// with which it is to be merged, or if it is damaged.
   void add(InputFile& file, TKey& key, const std::string& folder);

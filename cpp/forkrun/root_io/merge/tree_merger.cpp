@@ -13,6 +13,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/basket_chunks.hpp>
+#include <forkrun/root_io/origins/common_branches.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>
@@ -22,16 +23,6 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr std::int64_t recompressed_entries = 1 << 14;
-
-std::vector<std::string> described_branches(const BranchTree& branches) {
-  std::vector<std::string> names;
-  for (const auto& group : {branches.filled, branches.holders}) {
-    for (auto* branch : group) {
-      names.push_back(std::string{branch->GetName()} + " (" + form_of(*branch) + ")");
-    }
-  }
-  return names;
-}
 
 /// Baskets of branches of these classes can be copied whole; others have branches that are in no
 /// list.
@@ -93,16 +84,42 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
 }  // namespace
 
 TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
-                       BasketCheck::Depth check)
-    : output_{output}, path_{std::move(path)}, recompress_{recompress}, check_{check} {}
+                       BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
+    : output_{output},
+      path_{std::move(path)},
+      recompress_{recompress},
+      check_{check},
+      only_{std::move(only)} {}
 
-void TreeMerger::start(TTree& tree) {
+BranchTree TreeMerger::merged_branches(TTree& tree) const {
+  if (!only_) {
+    return all_branches(tree);
+  }
+  BranchTree merged;
+  for (const auto& name : *only_) {
+    if (auto* top = branch_named(tree, name)) {
+      const auto of_top = all_branches(*top);
+      merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
+      merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
+    }
+  }
+  return merged;
+}
+
+void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& branches) {
+  first_path_ = file.path();
+  names_ = described_branches(branches);
   std::vector<std::string> all;
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
   }
-  tree_ = &copy_structure(tree, all, output_.folder_of(path_));
+  tree_ = &copy_structure(tree, only_.value_or(all), output_.folder_of(path_));
   branches_ = all_branches(*tree_);
+  if (branches_.filled.size() != branches.filled.size()) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": a branch that all files have needs a counter that is not the same in all "
+                     "of them; merge without this tree (in a job merge.carry = false)");
+  }
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
     writers_.emplace_back(*branch, recompress_.value_or(old));
@@ -114,11 +131,9 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
     return;
   }
   TTree& tree = file.tree(path_);
-  const auto branches = all_branches(tree);
+  const auto branches = merged_branches(tree);
   if (tree_ == nullptr) {
-    first_path_ = file.path();
-    names_ = described_branches(branches);
-    start(tree);
+    start(tree, file, branches);
     note_structure(file, key, branches);
   }
   check_structure(tree, file);
@@ -128,8 +143,36 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
   tree_->SetEntries(n_entries_);
 }
 
+void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
+  if (rows.empty() && tree_ != nullptr) {
+    return;
+  }
+  TTree& tree = file.tree(path_);
+  const auto branches = merged_branches(tree);
+  if (tree_ == nullptr) {
+    start(tree, file, branches);
+  }
+  check_structure(tree, file);
+  if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches)) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": some of its rows were carried to files before as well, and its objects "
+                     "cannot be taken apart; merge the files that this one was made of");
+  }
+  if (!rows.empty() && rows.back().last > tree.GetEntries()) {
+    throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
+  }
+  const BasketCheck check{tree, branches.filled, file, check_};
+  check_baskets(file, check, check.places());
+  rewrite_rows(file, branches, rows);
+  include_ranges(branches);
+  for (const auto& range : rows) {
+    n_entries_ += range.last - range.first;
+  }
+  tree_->SetEntries(n_entries_);
+}
+
 void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
-  if (recompress_ || !are_known(branches)) {
+  if (recompress_ || only_ || !are_known(branches)) {
     return;  // ROOT has to read all trees
   }
   if (auto record = parse_tree_record(read_object(file, key, path_))) {
@@ -180,7 +223,8 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   }
   if (recompress_ && can_move) {
     check_baskets(file, check, places);
-    return rewrite_all(file, branches, tree.GetEntries());
+    const RowRange all{0, tree.GetEntries()};
+    return rewrite_rows(file, branches, {&all, 1});
   }
   enter(file, branches, places,
         recompress_ ? recompressed(file, check, places)
@@ -204,16 +248,19 @@ void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
 }
 
 void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
-  const auto names = described_branches(all_branches(tree));
+  const auto names = described_branches(merged_branches(tree));
   if (names == names_) {
     return;
   }
   const auto lacking = missing_from(names_, names);
   const auto extra = missing_from(names, names_);
-  throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " +
-                   first_path_ + (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
-                   (extra.empty() ? "" : "; it has also " + some_of(extra)) +
-                   (lacking.empty() && extra.empty() ? "; its branches have another order" : ""));
+  throw InputError(
+      file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " + first_path_ +
+      (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
+      (extra.empty() ? "" : "; it has also " + some_of(extra)) +
+      (lacking.empty() && extra.empty() ? "; its branches have another order" : "") +
+      "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
+      "false)");
 }
 
 void TreeMerger::include_ranges(std::span<const BranchRecord> from) {
@@ -289,17 +336,20 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
   writers_[place.branch].write(output_);
 }
 
-void TreeMerger::rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries) {
+void TreeMerger::rewrite_rows(InputFile& file, const BranchTree& branches,
+                              std::span<const RowRange> rows) {
   std::vector<std::unique_ptr<BranchReader>> readers;
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(*branch, file));
   }
-  for (std::int64_t first = 0; first < n_entries; first += recompressed_entries) {
-    const EntryRun run{first, std::min(first + recompressed_entries, n_entries)};
-    for (std::size_t i = 0; i < writers_.size(); ++i) {
-      writers_[i].copy(*readers[i], {&run, 1});
-      writers_[i].encode();
-      writers_[i].write(output_);
+  for (const auto& range : rows) {
+    for (auto first = range.first; first < range.last; first += recompressed_entries) {
+      const EntryRun run{first, std::min(first + recompressed_entries, range.last)};
+      for (std::size_t i = 0; i < writers_.size(); ++i) {
+        writers_[i].copy(*readers[i], {&run, 1});
+        writers_[i].encode();
+        writers_[i].write(output_);
+      }
     }
   }
 }

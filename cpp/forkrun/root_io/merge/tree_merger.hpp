@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
 #include <forkrun/root_io/merge/tree_record.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
@@ -27,18 +29,22 @@ namespace forkrun::root_io {
 class TreeMerger {
  public:
   /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
-  /// this compression.
+  /// this compression; `only`: the top-level branches that are merged, all when none.
   TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
-             BasketCheck::Depth check);
+             BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
 
   /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
   /// differs from the first one, or the basket that is damaged.
   void add(InputFile& file, const TKey& key);
+  /// These rows of it alone. \throws InputError, also if its objects cannot be taken apart.
+  void add_rows(InputFile& file, std::span<const RowRange> rows);
+  [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   /// The merged tree is complete; gives its entries.
   std::int64_t finish();
 
  private:
-  void start(TTree& tree);
+  [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
+  void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
   void check_structure(TTree& tree, const InputFile& file) const;
@@ -53,12 +59,13 @@ class TreeMerger {
   void enter(InputFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
              std::span<const CopiedBasket> copied);
   void rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place);
-  void rewrite_all(InputFile& file, const BranchTree& branches, std::int64_t n_entries);
+  void rewrite_rows(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
   OutputFile& output_;
   std::string path_;
   std::optional<Compression> recompress_;
   BasketCheck::Depth check_;
+  std::optional<std::vector<std::string>> only_;
   TTree* tree_ = nullptr;
   std::string first_path_;
   std::vector<std::string> names_;

@@ -1,0 +1,73 @@
+#include <forkrun/root_io/origins/common_branches.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TFile.h>
+#include <TTree.h>
+
+#include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Names of top-level branches, in their order, and what they are.
+using Described = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+Described described_tops(TTree& tree) {
+  Described tops;
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    tops.emplace_back(branch.GetName(), described_branches(all_branches(branch)));
+  }
+  return tops;
+}
+
+std::set<std::string> trees_of(InputFile& file, const std::set<std::string>& exclude) {
+  std::set<std::string> paths;
+  for_each_object(file.file(), [&](const std::string& path, const TKey&, const TClass* type) {
+    if (type != nullptr && type->InheritsFrom(TTree::Class()) && !exclude.contains(path)) {
+      paths.insert(path);
+    }
+  });
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> described_branches(const BranchTree& branches) {
+  std::vector<std::string> names;
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (auto* branch : group) {
+      names.push_back(std::string{branch->GetName()} + " (" + form_of(*branch) + ")");
+    }
+  }
+  return names;
+}
+
+std::map<std::string, std::vector<std::string>> common_branches(
+    const std::vector<std::string>& inputs, const std::set<std::string>& exclude) {
+  std::map<std::string, Described> common;
+  std::set<std::string> differ;
+  for (const auto& input : inputs) {
+    InputFile file{input};
+    for (const auto& path : trees_of(file, exclude)) {
+      const auto tops = described_tops(file.tree(path));
+      auto& known = common.try_emplace(path, tops).first->second;
+      const auto is_lacking = [&](const auto& top) { return std::ranges::count(tops, top) == 0; };
+      if (std::erase_if(known, is_lacking) > 0 || known.size() < tops.size()) {
+        differ.insert(path);
+      }
+    }
+  }
+  std::map<std::string, std::vector<std::string>> names;
+  for (const auto& path : differ) {
+    std::ranges::transform(common[path], std::back_inserter(names[path]),
+                           [](const auto& top) { return top.first; });
+  }
+  return names;
+}
+
+}  // namespace forkrun::root_io
