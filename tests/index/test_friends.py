@@ -120,7 +120,7 @@ def test_another_tree_of_the_same_files_is_a_friend_with_a_prefix(tmp_path: Path
     ended = forkrun("run", config, "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
     with uproot.open(tmp_path / "run/output/all.root") as file:
-        assert {key.partition(";")[0] for key in file} == {"Events"}
+        assert "Other" not in {key.partition(";")[0] for key in file}
         events = file["Events"].arrays()
     assert {"f_twice", "sum"} <= set(events.fields)
     assert "f_event" not in events.fields
