@@ -52,7 +52,8 @@ class OpenTree:
 def read_columns(
     path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
 ) -> dict[str, npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]]:
-    """Columns of a tree: values for scalar columns, (offsets, values) for jagged ones."""
+    """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
+    texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
 # --- conditions as C++ modules see them -----------------------------------------------------------
 class Conditions:
@@ -153,6 +154,10 @@ class Schedule:
     def histograms(self) -> list[Histogram]:
         """Histograms of the C++ modules, in booking order; a snapshot."""
     def clear_histograms(self) -> None: ...
+    def accumulated(self) -> list[tuple[str, str, Literal["number", "table", "list"], Any]]:
+        """(module, name, kind, value) of what analyzers in C++ have accumulated. Of a number
+        (whole, parts, is_float): whole numbers, and floats that add up to the others exactly."""
+    def clear_accumulators(self) -> None: ...
     def share_histograms(self, n_threads: int) -> None:
         """Chooses where those of analyzers that see several blocks at once have their sums."""
 
@@ -308,10 +313,16 @@ class TreeSource:
         clusters: Sequence[Sequence[int]],
         identities: Sequence[tuple[str, int, int]] = ...,
         fills: Mapping[str, tuple[float, str]] = ...,
+        friends: Sequence[
+            tuple[str, Sequence[str], Sequence[tuple[str, int, tuple[str, int, int]]]]
+        ] = ...,
+        friend_columns: Mapping[str, tuple[int, str]] = ...,
     ) -> None:
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
         modified_ns) per file as in the index; without these, files may change. `fills`: by column
-        that files may lack, its value and the branch that counts its values. Opens nothing."""
+        that files may lack, its value and the branch that counts its values. `friends`: tree,
+        branches of event ids, and for each file where its entries are: path, first entry, identity;
+        `friend_columns`: by column, number of the friend and name of the branch. Opens nothing."""
 
 class ProcessorSettings:
     """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source

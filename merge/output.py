@@ -236,9 +236,10 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
 
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
-    inputs, tree = list(planned.files), config.source.tree
-    common = config.source.branches == "common"
-    _core.carry_objects(inputs, str(file), [tree], config.merge.keep_first, same, common)
+    inputs, source = list(planned.files), config.source
+    by_entry = [source.tree, *(friend.tree for friend in source.friends if not friend.files)]
+    common = source.branches == "common"
+    _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:

@@ -18,7 +18,8 @@ _MOST_ROWS, _LEAST_ROWS = 1 << 20, 1 << 10
 
 
 def write_parquet(root_file: Path, tree: str, final: Path) -> int:
-    """Writes every column of the tree, in its order, a jagged one as lists; gives the size of the
+    """Writes every column of the tree, in its order, a jagged one as lists, texts
+    as strings; gives the size of the
     file. Branches of objects are left out. The bytes depend on the rows and on pyarrow alone."""
     import pyarrow.parquet as pq
 
@@ -53,9 +54,16 @@ def _table(tree: OpenTree, names: list[str], first: int, last: int) -> Any:
 
 
 def _array(column: Any) -> Any:
+    """Of a plain column: a text is a string, an array of fixed size a list of fixed size."""
     import pyarrow as pa
 
     if not isinstance(column, tuple):
-        return pa.array(column)
-    offsets, values = column
-    return pa.ListArray.from_arrays(pa.array(offsets.astype("int32")), pa.array(values))
+        array = pa.array(column.ravel())
+        for size in reversed(column.shape[1:]):
+            array = pa.FixedSizeListArray.from_arrays(array, size)
+        return array
+    offsets = pa.array(column[0].astype("int32"))
+    if len(column) == 2 and column[1].dtype.kind == "S":
+        buffers = offsets.buffers()[1], pa.py_buffer(column[1])
+        return pa.StringArray.from_buffers(len(offsets) - 1, *buffers)
+    return pa.ListArray.from_arrays(offsets, _array(column[1] if len(column) == 2 else column[1:]))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -12,23 +13,49 @@ namespace forkrun::bindings {
 
 namespace {
 
+/// Sizes of an array of items: their number, and the dimensions of each.
+std::vector<py::ssize_t> shape_of(std::size_t n_items, const ColumnType& type) {
+  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(n_items)};
+  for (const auto size : type.dimensions) {
+    if (size > 0) {
+      shape.push_back(static_cast<py::ssize_t>(size));
+    }
+  }
+  return shape;
+}
+
 /// An array on memory of a column; the array's base holds the memory.
 py::array view(const std::shared_ptr<const Buffer>& buffer, const py::dtype& type,
-               std::size_t size) {
+               const std::vector<py::ssize_t>& shape) {
   static const std::byte nothing{};
   auto* holder = new std::shared_ptr<const Buffer>{buffer};
   const py::capsule owner{
       holder, [](void* pointer) { delete static_cast<std::shared_ptr<const Buffer>*>(pointer); }};
-  py::array array{type,
-                  {static_cast<py::ssize_t>(size)},
-                  {type.itemsize()},
-                  buffer ? buffer->data() : &nothing,
-                  owner};
+  std::vector<py::ssize_t> strides(shape.size(), type.itemsize());
+  for (auto i = shape.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * shape[i];
+  }
+  py::array array{type, shape, strides, buffer ? buffer->data() : &nothing, owner};
   array.attr("flags").attr("writeable") = false;
   return array;
 }
 
 std::string text_of(const py::handle& object) { return py::str(object).cast<std::string>(); }
+
+/// `type`: of the column whose items these are.
+py::array items_of(const py::handle& object, const ColumnType& type, const std::string& what) {
+  auto array = py::array::ensure(object);
+  auto wanted = shape_of(0, type);
+  if (array && array.ndim() > 0) {
+    wanted[0] = array.shape(0);
+  }
+  if (!array || wanted != std::vector<py::ssize_t>{array.shape(), array.shape() + array.ndim()}) {
+    PyErr_Clear();
+    throw Error(what + ": wanted arrays as in " + type.name() + ", got " +
+                (array ? text_of(array.attr("shape")) : text_of(py::type::of(object))));
+  }
+  return array;
+}
 
 py::array one_dimensional(const py::handle& object, const std::string& what) {
   auto array = py::array::ensure(object);
@@ -88,43 +115,70 @@ void copy_values(Column& column, const py::array& values) {
 }  // namespace
 
 py::dtype dtype_of(ElementType element) {
+  if (element == ElementType::character) {
+    return py::dtype("S1");
+  }
   return py::dtype(element == ElementType::boolean ? "bool"
                                                    : ColumnType{element, Shape::scalar}.name());
 }
 
 py::object arrays_of(const Column& column) {
-  auto values = view(column.values_buffer(), dtype_of(column.type().element), column.n_values());
-  if (column.type().shape == Shape::scalar) {
+  const auto type = column.type();
+  auto values = view(column.values_buffer(), dtype_of(type.element),
+                     shape_of(column.n_values() / type.n_in_item(), type));
+  if (type.shape == Shape::scalar) {
     return values;
   }
-  return py::make_tuple(
-      view(column.offsets_buffer(), py::dtype::of<std::int64_t>(), column.n_events() + 1), values);
+  py::list arrays;
+  for (std::size_t level = 0; level < type.n_levels(); ++level) {
+    arrays.append(view(column.offsets_buffer(level), py::dtype::of<std::int64_t>(),
+                       {static_cast<py::ssize_t>(column.n_lists(level) + 1)}));
+  }
+  arrays.append(values);
+  return py::tuple{arrays};
 }
+
+namespace {
+
+std::span<const std::int64_t> as_span(const py::array& offsets) {
+  return {static_cast<const std::int64_t*>(offsets.data()),
+          static_cast<std::size_t>(offsets.size())};
+}
+
+py::array offsets_from(const py::handle& object, const std::string& what) {
+  auto offsets = converted(one_dimensional(object, what), py::dtype::of<std::int64_t>(), what);
+  if (offsets.size() == 0) {
+    throw Error(what + ": there are no offsets; no events have the offsets [0]");
+  }
+  return offsets;
+}
+
+}  // namespace
 
 void fill_column(Column& column, const py::handle& arrays, std::int64_t n_events,
                  const std::string& what) {
   const auto type = column.type();
-  if (type.shape == Shape::scalar) {
-    const auto values = converted(one_dimensional(arrays, what), dtype_of(type.element), what);
-    check_length(static_cast<std::size_t>(values.size()), n_events, what);
-    return copy_values(column, values);
+  const auto n_levels = type.n_levels();
+  py::tuple parts;
+  if (n_levels == 0) {
+    parts = py::make_tuple(py::reinterpret_borrow<py::object>(arrays));
+  } else if (py::isinstance<py::tuple>(arrays)) {
+    parts = py::reinterpret_borrow<py::tuple>(arrays);
   }
-  if (!py::isinstance<py::tuple>(arrays) || py::len(arrays) != 2) {
-    throw Error(what + ": wanted (offsets, values) for type " + type.name());
+  if (parts.size() != n_levels + 1) {
+    throw Error(what + ": wanted (offsets, values)" + (n_levels > 1 ? " with two offsets" : "") +
+                " for type " + type.name());
   }
-  const auto pair = py::reinterpret_borrow<py::tuple>(arrays);
-  const auto offsets =
-      converted(one_dimensional(pair[0], what), py::dtype::of<std::int64_t>(), what);
-  const auto values = converted(one_dimensional(pair[1], what), dtype_of(type.element), what);
-  if (offsets.size() == 0) {
-    throw Error(what + ": there are no offsets; no events have the offsets [0]");
+  const auto values =
+      converted(items_of(parts[n_levels], type, what), dtype_of(type.element), what);
+  auto n_below = static_cast<std::size_t>(values.shape(0));
+  for (auto level = n_levels; level-- > 0;) {
+    const auto offsets = offsets_from(parts[level], what);
+    check_offsets(as_span(offsets), n_below, what);
+    n_below = static_cast<std::size_t>(offsets.size()) - 1;
+    std::ranges::copy(as_span(offsets), column.resize_offsets(n_below, level).begin());
   }
-  const auto n_offsets = static_cast<std::size_t>(offsets.size());
-  check_length(n_offsets - 1, n_events, what);
-  check_offsets({static_cast<const std::int64_t*>(offsets.data()), n_offsets},
-                static_cast<std::size_t>(values.size()), what);
-  std::memcpy(column.resize_offsets(n_offsets - 1).data(), offsets.data(),
-              n_offsets * sizeof(std::int64_t));
+  check_length(n_below, n_events, what);
   copy_values(column, values);
 }
 

@@ -8,11 +8,13 @@ namespace forkrun::bindings {
 
 [[nodiscard]] pybind11::dtype dtype_of(ElementType element);
 
-/// Values of a scalar column, (offsets, values) of a jagged one: read-only arrays on the column's
-/// own memory, which they hold.
+/// Values of a scalar column, (offsets, values) of a jagged one, (offsets, offsets, values) of
+/// lists of lists: read-only arrays on the column's own memory, which they hold. Values that are
+/// arrays of fixed size have further dimensions; characters are "S1".
 [[nodiscard]] pybind11::object arrays_of(const Column& column);
 
-/// Copies what Python gave for a column of this type: values, or (offsets, values). `what` names
+/// Copies what Python gave for a column of this type: as `arrays_of`
+/// gives it. `what` names
 /// the column in errors. \throws Error if type, dimension or number of events is wrong; `n_events`
 /// < 0: any number.
 void fill_column(Column& column, const pybind11::handle& arrays, std::int64_t n_events,

@@ -32,13 +32,20 @@ constexpr std::uint32_t first_node_border = 16;
 using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 /// Value, and name of the branch that counts the values of a jagged column.
 using FillOfColumn = std::pair<double, std::string>;
+/// Path, first entry, identity of the file of a friend.
+using PartOfFriend = std::tuple<std::string, std::int64_t, Identity>;
+/// Tree, branches of event ids, and a part for each file of the source.
+using Friend = std::tuple<std::string, std::array<std::string, 3>, std::vector<PartOfFriend>>;
+/// Number of the friend, and name of the branch.
+using ColumnOfFriend = std::pair<std::size_t, std::string>;
 using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
 std::unique_ptr<TreeSource> make_source(
     const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
     const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
     const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
-    const std::map<std::string, FillOfColumn>& fills) {
+    const std::map<std::string, FillOfColumn>& fills, const std::vector<Friend>& friends,
+    const std::map<std::string, ColumnOfFriend>& friend_columns) {
   root_io::TreeSourceConfig config{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
       {},    {}};
@@ -47,6 +54,17 @@ std::unique_ptr<TreeSource> make_source(
   }
   for (const auto& [column, fill] : fills) {
     config.fills[column] = {fill.first, fill.second};
+  }
+  for (const auto& [friend_tree, ids, parts] : friends) {
+    auto& each =
+        config.friends.emplace_back(root_io::FriendTree{friend_tree, {ids[0], ids[1], ids[2]}, {}});
+    for (const auto& [path, first_entry, identity] : parts) {
+      const auto& [uuid, n_bytes, modified_ns] = identity;
+      each.parts.push_back({path, first_entry, {uuid, n_bytes, modified_ns}});
+    }
+  }
+  for (const auto& [column, from] : friend_columns) {
+    config.friend_columns[column] = {from.first, from.second};
   }
   return std::make_unique<TreeSource>(std::move(config));
 }
@@ -171,7 +189,9 @@ void register_processor(py::module_& module) {
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
            py::arg("identities") = std::vector<Identity>{},
-           py::arg("fills") = std::map<std::string, FillOfColumn>{});
+           py::arg("fills") = std::map<std::string, FillOfColumn>{},
+           py::arg("friends") = std::vector<Friend>{},
+           py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{});
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

@@ -91,7 +91,8 @@ class JobScheduleBuilder {
       for (const auto& known : {source_columns_, builder_.produced_columns()}) {
         for (const auto& column : known) {
           if (std::ranges::count(products, column.name) > 0) {
-            config.products.push_back(column);
+            const auto name = column.name.substr(0, column.name.find('@'));  // of any version
+            config.products.push_back({name, column.type});
             config.product_numbers.push_back(construction.consume_any_column(column.name));
           }
         }
@@ -176,6 +177,33 @@ py::list axes_of(const HistogramCopy& histogram) {
   return axes;
 }
 
+/// (module, name, kind, value): of a number (whole, parts, is_float), of a table these by key, of
+/// a list its values. The sum of `parts` is that of the floating-point numbers, exactly.
+py::list accumulated(const Schedule& schedule) {
+  constexpr std::array kinds{"number", "table", "list"};
+  const auto number = [](const AccumulatedNumber& sum) {
+    return py::make_tuple(sum.whole, sum.parts, sum.is_float);
+  };
+  py::list found;
+  for (const auto& [module, accumulator] : schedule.accumulators()) {
+    const auto value = accumulator->value();
+    py::object shown;
+    if (const auto* sum = std::get_if<AccumulatedNumber>(&value)) {
+      shown = number(*sum);
+    } else if (const auto* table = std::get_if<AccumulatedTable>(&value)) {
+      py::dict sums;
+      for (const auto& [key, part] : *table) {
+        sums[py::str(key)] = number(part);
+      }
+      shown = sums;
+    } else {
+      shown = py::cast(std::get<std::vector<ListedValue>>(value));
+    }
+    found.append(py::make_tuple(*module, accumulator->name(), kinds.at(value.index()), shown));
+  }
+  return found;
+}
+
 void register_histogram(py::module_& module) {
   py::class_<HistogramCopy>(module, "Histogram")
       .def_readonly("module", &HistogramCopy::module)
@@ -217,7 +245,9 @@ void register_schedule(py::module_& module) {
           "share_histograms",
           [](Schedule& schedule, std::size_t n_threads) { schedule.share_histograms(n_threads); },
           py::arg("n_threads"))
-      .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); });
+      .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); })
+      .def("accumulated", &accumulated)
+      .def("clear_accumulators", [](Schedule& schedule) { schedule.clear_accumulators(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
            py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)

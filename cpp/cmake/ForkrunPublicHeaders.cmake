@@ -20,6 +20,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/histograms/histogram_with_axes.hpp
   core/histograms/pending_fills.hpp
   core/histograms/thread_number.hpp
+  core/module/accumulators.hpp
   core/module/appending.hpp
   core/module/binned_table.hpp
   core/module/block.hpp

@@ -24,6 +24,10 @@ def _listed(files: Any) -> list[str]:
     return [str(file) for file in given]
 
 
+def _friend(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**given, "files": _listed(given["files"])} if "files" in given else dict(given)
+
+
 def _dataset(name: str, given: Any) -> dict[str, Any]:
     described = dict(given) if isinstance(given, Mapping) else {"files": given}
     return {"name": name, **described, "files": _listed(described.get("files", ()))}
@@ -31,8 +35,9 @@ def _dataset(name: str, given: Any) -> dict[str, Any]:
 
 class Job(JobPath):
     """An analysis in one Python file. `files`: a path, glob or URL, or several; or, by dataset,
-    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}; `sections`: others of the
-    configuration, `threads={"per_child": 2}`. Paths are relative to the current
+    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}; `friends`: trees whose columns
+    are read beside, {"tree": "Events", "files": "new.root", "prefix": ""}, or several; `sections`:
+    others of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
     directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
 
         job = forkrun.Job("sample.root")
@@ -46,6 +51,7 @@ class Job(JobPath):
         *,
         tree: str = "Events",
         name: str = "job",
+        friends: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
         **sections: Any,
     ) -> None:
         super().__init__(MAIN, {}, [])
@@ -55,6 +61,9 @@ class Job(JobPath):
             self._sections["datasets"] = [_dataset(*each) for each in files.items()]
         else:
             self._sections["source"]["files"] = _listed(files)
+        if friends:
+            each = [friends] if isinstance(friends, Mapping) else friends
+            self._sections["source"]["friends"] = [_friend(friend) for friend in each]
         self.configure(**sections)
 
     def configure(self, **sections: Any) -> Self:

@@ -77,6 +77,11 @@ def _check_can_be_split(config: JobConfig) -> None:
         )
     if config.source.only:
         problems.append("source.only: some events alone are a job for one node: forkrun run")
+    if config.source.friends:
+        problems.append(
+            "source.friends: a node does not know the other nodes' entries of a friend; run the job"
+            " on one node: forkrun run"
+        )
     if config.source.branches != "same":
         problems.append(
             "source.branches: a node does not know the branches of other nodes' files;"

@@ -3,6 +3,7 @@
 from forkrun.config.batch import BatchConfig, BatchSystem
 from forkrun.config.branches import FilledBranches
 from forkrun.config.conditions import ArrayConfig, ConditionConfig, IovConfig, PrefetchConfig
+from forkrun.config.friends import FriendConfig
 from forkrun.config.model import (
     CheckConditions,
     Distribution,
@@ -36,6 +37,7 @@ __all__ = [
     "Executor",
     "FilledBranches",
     "ForkingConfig",
+    "FriendConfig",
     "IovConfig",
     "JobConfig",
     "JobSection",

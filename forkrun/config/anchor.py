@@ -38,12 +38,17 @@ _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
     ("source", "files"): anchored,
     ("source", "list"): anchored,
     ("source", "lumi_mask"): anchored,
+    ("friends", "files"): anchored,
     ("datasets", "files"): anchored,
     ("conditions", "file"): anchored,
     ("conditions", "index"): anchored,
     ("conditions", "type"): anchored_type,
     ("modules", "type"): anchored_type,
 }
+
+
+_LISTS_OF = {"iovs": "conditions", "friends": "friends"}
+"""Keys whose values are lists of sections."""
 
 
 def anchor(section: str, key: str, value: Any, folder: Path) -> Any:
@@ -68,7 +73,9 @@ def _anchor_section(section: str, value: Any, folder: Path) -> Any:
         return [_anchor_section(section, item, folder) for item in value]
     if isinstance(value, dict):
         return {
-            key: anchor_iovs(v, folder) if key == "iovs" else anchor(section, key, v, folder)
+            key: _anchor_section(_LISTS_OF[key], v, folder)
+            if key in _LISTS_OF and isinstance(v, list)
+            else anchor(section, key, v, folder)
             for key, v in value.items()
         }
     return value

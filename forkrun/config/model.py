@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from forkrun.config.batch import BatchConfig
 from forkrun.config.branches import BranchesRule
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
+from forkrun.config.friends import FriendConfig
 from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig
 from forkrun.config.section import (
     Count,
@@ -112,6 +113,9 @@ class SourceConfig(Section):
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
     event_branch: str = "event"
+    friends: tuple[FriendConfig, ...] = ()
+    """Trees with an entry for each of this tree's, whose branches are columns, too:
+    [{ tree = "corrections", files = ["corrections.root"], prefix = "" }]."""
     branches: BranchesRule = "same"
     """Those that only some files have: an error if they are used, left out ("common"), or filled
     where they lack: { fill = { "HLT_*" = false } }."""
@@ -225,6 +229,11 @@ class OutputConfig(Section):
     """Write the same rows to output/LABEL.parquet as well, without branches of objects."""
     decisions: Flag = False
     """New columns forkrun_paths_NAME, one for each path of the job: which events it accepts."""
+    variations: Literal["all"] | Texts = ()
+    """Systematic variations with an output of their own, LABEL_VARIATION, of the events that they
+    select and with their columns; "all": those in which something is different."""
+    variation: str = ""
+    """The variation whose events and columns these are; "": the nominal case."""
     compression: Compression | None = None
     """Of all baskets; not given: those of the input that are kept whole stay as they are, others
     are "zstd:5"."""

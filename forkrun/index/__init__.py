@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forkrun.index.files import find_files, input_files
     from forkrun.index.find import EventId, only_events
+    from forkrun.index.friends import with_friends
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
     from forkrun.index.read import IdBranches, index_files, try_index
@@ -27,6 +28,7 @@ _HOME_OF = {
     "input_files": "files",
     "only_events": "find",
     "try_index": "read",
+    "with_friends": "friends",
 }
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "input_files",
     "only_events",
     "try_index",
+    "with_friends",
 ]
 
 

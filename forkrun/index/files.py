@@ -28,7 +28,7 @@ def input_files(source: SourceConfig) -> list[str]:
     return files
 
 
-def find_files(source: SourceConfig) -> tuple[list[str], list[str]]:
+def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], list[str]]:
     """The same files, also those that are missing, and what is wrong with any. Raises InputError if
     none is named."""
     patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
@@ -37,7 +37,7 @@ def find_files(source: SourceConfig) -> tuple[list[str], list[str]]:
             "no input: name files in source.files or source.list, or on the command line"
         )
     problems: list[str] = []
-    files = [file for pattern in patterns for file in _expand(pattern, problems)]
+    files = [file for pattern in patterns for file in _expand(pattern, problems, remedy)]
     problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
     return files, problems
 
@@ -57,23 +57,23 @@ def _listed(path: Path) -> list[str]:
     return [anchored(name, path.parent) for name in names if name and not name.startswith("#")]
 
 
-def _expand(pattern: str, problems: list[str]) -> list[str]:
+def _expand(pattern: str, problems: list[str], remedy: str = _WHERE) -> list[str]:
     if is_url(pattern):
         return [pattern]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:
-            problems.append(f"{pattern}: no file matches this pattern; {_WHERE}")
+            problems.append(f"{pattern}: no file matches this pattern; {remedy}")
         return [os.path.abspath(file) for file in found]
-    problem = _unreadable(pattern)
+    problem = _unreadable(pattern, remedy)
     if problem:
         problems.append(f"{pattern}: {problem}")
     return [os.path.abspath(pattern)]
 
 
-def _unreadable(path: str) -> str:
+def _unreadable(path: str, remedy: str) -> str:
     if not os.path.exists(path):
-        return f"there is no such file; {_sibling(path)}{_WHERE}"
+        return f"there is no such file; {_sibling(path)}{remedy}"
     if os.path.isdir(path):
         return f"this is a folder; for its files write {path}/*.root"
     return "" if os.access(path, os.R_OK) else "no permission to read it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,6 +34,20 @@ class Branch(NamedTuple):
         return not self.type.startswith("other:")
 
 
+class FriendPart(NamedTuple):
+    """Where the entries of a file are in a friend: in which file and tree, from which entry on.
+    `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
+    branches, by the names of their columns."""
+
+    path: str
+    tree: str
+    first_entry: int
+    identity: Identity
+    digest: str
+    ids: Sequence[str]
+    columns: Mapping[str, Branch]
+
+
 @dataclass(frozen=True)
 class FileIndex:
     """`clusters`: first entry of each cluster of the tree, then n_entries; `ranges`: in entry
@@ -47,6 +62,8 @@ class FileIndex:
     n_bytes: int = 0
     modified_ns: int = 0
     """When a local file was last written, since 1970; 0 for a remote one."""
+    friends: tuple[FriendPart, ...] = ()
+    """One for each of source.friends."""
 
     @property
     def identity(self) -> Identity:

@@ -42,18 +42,25 @@ class IdBranches(NamedTuple):
 
 
 def index_files(
-    files: Sequence[str], ids: IdBranches, cache: IndexCache | None = None
+    files: Sequence[str],
+    ids: IdBranches,
+    cache: IndexCache | None = None,
+    key: str = "source.tree",
 ) -> list[FileIndex]:
     """One index per file, in the same order; of a file "", which another node reads, an empty one.
-    Raises InputError with every file that cannot be indexed and why."""
-    index, problems = try_index(files, ids, cache)
+    `key`: of the configuration, which names the tree. Raises InputError with every file that cannot
+    be indexed and why."""
+    index, problems = try_index(files, ids, cache, key)
     if problems:
         raise InputError("\n".join(problems))
     return index
 
 
 def try_index(
-    files: Sequence[str], ids: IdBranches, cache: IndexCache | None = None
+    files: Sequence[str],
+    ids: IdBranches,
+    cache: IndexCache | None = None,
+    key: str = "source.tree",
 ) -> tuple[list[FileIndex], list[str]]:
     """One index for each file that can be indexed, in the same order, and why others cannot."""
     cache = cache or IndexCache(cache_folder())
@@ -70,7 +77,9 @@ def try_index(
         answers[request["path"]] = answer
         if "index" in answer:
             cache.keep(request, answer["index"])
-    problems = [_explain(a["error"], f, ids) for f in files if f and "error" in (a := answers[f])]
+    problems = [
+        _explain(a["error"], f, ids, key) for f in files if f and "error" in (a := answers[f])
+    ]
     good = [file for file in files if not file or "error" not in answers[file]]
     index = [
         FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in good
@@ -78,10 +87,10 @@ def try_index(
     return index, problems
 
 
-def _explain(message: str, file: str, ids: IdBranches) -> str:
+def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
     text = message if file in message else f"{file}: {message}"
     if "no tree" in message:
-        text += "; name the tree of events with source.tree"
+        text += f"; name the tree of events with {key}"
     branches = {name for name in ids[1:] if name}
     if "branch" in message and any(name in message for name in branches):
         text += (

@@ -13,7 +13,7 @@ from forkrun import _core
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
-from forkrun.modules.columns import jagged_array
+from forkrun.modules.columns import as_array
 from forkrun.modules.datasets.dataset import Dataset
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
@@ -36,11 +36,11 @@ class LumiRange(NamedTuple):
 
 class EventBlock:
     """Consecutive events of one IOV and one file. `block["Muon_pt"]` is a column that the module
-    consumes: a NumPy array (n_events,) or, where events have any number of values, an Awkward Array
-    (n_events, n). Both lie on the core's own memory and are read-only; they stay valid as long as
-    they are held. Columns can only be asked for while the module is called. `block.Muon`: the
-    objects of a collection, as records, which are Lorentz vectors; `block.nMuon` is
-    `block["nMuon"]`."""
+    consumes: a NumPy array (n_events,), of arrays of fixed size (n_events, 4) or, where events have
+    any number of values or texts, an Awkward Array (n_events, n). Both lie on the core's own memory
+    and are read-only; they stay valid as long as they are held. Columns can only be asked for while
+    the module is called. `block.Muon`: the objects of a collection, as records, which are Lorentz
+    vectors; `block.nMuon` is `block["nMuon"]`."""
 
     def __init__(
         self,
@@ -65,16 +65,16 @@ class EventBlock:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._columns:
-            self._columns[name] = _as_array(self.plain(name))
+            self._columns[name] = as_array(self.plain(name))
         return self._columns[name]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        if self._reader.known.collection(name):
-            return self.objects(name)
         if name in self._reader.known.types:
             return self[name]
+        if self._reader.known.collection(name):
+            return self.objects(name)
         raise NoSuchNameError(self._reader.no_attribute(name))
 
     def forget(self) -> None:
@@ -85,7 +85,7 @@ class EventBlock:
         self._selected = None
 
     def plain(self, column: str) -> Any:
-        """Values, or (offsets, values) of a jagged column."""
+        """Values, or (offsets, values) of a jagged column; see forkrun.modules.columns."""
         try:
             return self._core.column(column)
         except KeyError as error:
@@ -206,9 +206,3 @@ class SelectedEvents:
 
     def _left(self, values: Any) -> Any:
         return values if self._is_all else values[self.mask]
-
-
-def _as_array(column: Any) -> Column:
-    if not isinstance(column, tuple):
-        return column
-    return jagged_array(*column)

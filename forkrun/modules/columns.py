@@ -1,18 +1,51 @@
-"""Columns as users see them, and as offsets and values."""
+"""Columns as users see them, and as offsets and values.
+
+A plain column is what the core has: values (n_events, …), or (offsets, values), (offsets, offsets,
+values) of lists and of lists of lists. Offsets are int64, from 0. A text is a list of characters,
+"S1"."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+Plain: TypeAlias = Any
+
+
+def as_array(plain: Plain) -> Any:
+    """A NumPy array where events have one number, or an array of fixed size, each; else an Awkward
+    Array. On the memory of its argument."""
+    return ak.Array(layout_of(plain)) if isinstance(plain, tuple) else plain
+
 
 def jagged_array(offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> ak.Array:
     """(n_events, n), on the memory of its arguments. `offsets`: (n_events + 1,) int64."""
-    layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), ak.contents.NumpyArray(values))
-    return ak.Array(layout)
+    return ak.Array(layout_of((offsets, values)))
+
+
+def layout_of(plain: Plain) -> ak.contents.Content:
+    """The same as Awkward's layout."""
+    if not isinstance(plain, tuple):
+        return ak.contents.NumpyArray(plain)
+    offsets = ak.index.Index64(plain[0])
+    if is_text(plain):
+        characters = plain[1].view(np.uint8)
+        content = ak.contents.NumpyArray(characters, parameters={"__array__": "char"})
+        return ak.contents.ListOffsetArray(offsets, content, parameters={"__array__": "string"})
+    return ak.contents.ListOffsetArray(offsets, layout_of(inner_of(plain)))
+
+
+def is_text(plain: Plain) -> bool:
+    """Whether its lists are texts."""
+    return len(plain) == 2 and plain[1].dtype.kind == "S"
+
+
+def inner_of(plain: Plain) -> Plain:
+    """What is in the lists of events: values, or again (offsets, values)."""
+    return plain[1] if len(plain) == 2 else plain[1:]
 
 
 def offsets_of(array: ak.Array) -> npt.NDArray[np.int64]:

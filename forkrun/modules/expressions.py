@@ -32,7 +32,7 @@ def _per_event(function: Callable[..., Any]) -> Callable[..., Any]:
     """Over the list of each event; of plain numbers, one per event, they are themselves."""
 
     def apply(values: Any, **options: Any) -> Any:
-        if isinstance(values, np.ndarray) or ak.Array(values).ndim == 1:
+        if (values if isinstance(values, np.ndarray) else ak.Array(values)).ndim == 1:
             raise TypeError("this function is of a list per event, and got one value per event")
         return function(values, axis=1, **options)
 

@@ -9,9 +9,11 @@ import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
 from forkrun.base.user_code import place_of
+from forkrun.modules.returned_lists import plain_of
 
 Values = npt.NDArray[Any]
 T = TypeVar("T")
@@ -106,14 +108,20 @@ def check_replaced(name: str, before: Any, made: Any) -> None:
 
 
 def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
-    """Values, or (offsets, values) for a jagged column."""
+    """Values, or (offsets, values) for a jagged column; see forkrun.modules.columns."""
     where = f'column "{name}"'
     if column is None:
         raise TypeError(f"{where}: wanted {kind}, got None")
-    if kind.endswith("[]"):
+    wanted = ColumnType.of(kind)
+    if kind == f"{wanted.element}[]" and not wanted.is_text:
         offsets, values = _jagged(where, column)
-        _check(where, kind.removesuffix("[]"), values, len(offsets) - 1, n_events)
+        _check(where, wanted.element, values, len(offsets) - 1, n_events)
         return offsets, values
+    if not wanted.is_number:
+        plain = plain_of(where, wanted, column)
+        values, n = (plain[-1], len(plain[0]) - 1) if wanted.n_levels else (plain, len(plain))
+        _check(where, "S1" if wanted.is_text else wanted.element, values, n, n_events)
+        return plain
     values = _flat(where, kind, column)
     _check(where, kind, values, len(values), n_events)
     return values

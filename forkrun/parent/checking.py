@@ -19,7 +19,7 @@ from forkrun.child.lost_state import lost_states, states_of
 from forkrun.config import Executor, JobConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.fork.failure import as_forkrun_error
-from forkrun.index import FileIndex, IdBranches, find_files, try_index
+from forkrun.index import FileIndex, IdBranches, find_files, try_index, with_friends
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
@@ -75,6 +75,12 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
     files = [file for file in dict.fromkeys(files) if file not in missing]
     index, unreadable = try_index(files, IdBranches.of(config.source)) if files else ([], [])
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
+    if index and not found.errors:
+        try:
+            index = with_friends(index, config.source)
+        except ForkrunError as error:
+            found.errors.append(error)
+            return None
     return index or None
 
 

@@ -75,6 +75,7 @@ def run_job(
         check_safe_to_fork()
     expect_objects(config.memory)
     job = prepare(config, quiet, part)
+    config = job.config
     if whole is not None:
         check_part_of(whole, job.fingerprint)
     with output_errors(folder.path):

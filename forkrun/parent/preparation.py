@@ -18,6 +18,7 @@ from forkrun.index import (
     index_files,
     input_files,
     only_events,
+    with_friends,
 )
 from forkrun.index.datasets import data_files
 from forkrun.index.digests import input_digests
@@ -133,6 +134,7 @@ class PlannedJob:
         """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
         config, plan, index = self.config, self.plan, self.index
         schedule = build_schedule(config, self._as_read(), conditions, plan.units)
+        config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,
             plan,
@@ -154,7 +156,8 @@ class PlannedJob:
 
 def index_input(config: JobConfig) -> list[FileIndex]:
     """Indexes all input files of a job."""
-    return index_files(input_files(config.source), IdBranches.of(config.source))
+    index = index_files(input_files(config.source), IdBranches.of(config.source))
+    return with_friends(index, config.source)
 
 
 @dataclass(frozen=True)

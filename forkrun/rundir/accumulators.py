@@ -13,7 +13,7 @@ import numpy as np
 from forkrun.errors import JobError
 from forkrun.rundir.exact_numbers import Number, Total
 
-__all__ = ["Total", "add", "decode", "encode", "total_of"]
+__all__ = ["Total", "add", "decode", "encode", "total_of", "total_of_core"]
 
 _HOOKS = ("merge", "to_json", "from_json")
 
@@ -154,6 +154,22 @@ def total_of(value: Any) -> Total:
         f"a {type(value).__name__} cannot be accumulated; numbers, arrays of numbers, dicts, sets,"
         " lists and objects with merge(), to_json() and from_json() can; book a histogram"
     )
+
+
+def total_of_core(kind: str, value: Any) -> Total:
+    """The sum that an analyzer in C++ has: of `_core.Schedule.accumulated`."""
+    if kind == "number":
+        return _number(*value)
+    if kind == "table":
+        return Table({key: _number(*part) for key, part in value.items()})
+    return Sequence(value)
+
+
+def _number(whole: int, parts: list[float], is_float: bool) -> Number:
+    number = Number(whole)
+    if is_float:
+        number.merge(Number.of_array(np.array(parts, dtype=np.float64)))
+    return number
 
 
 def add(totals: dict[str, Total], name: str, total: Total) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.importing import importing
@@ -30,7 +30,8 @@ from forkrun.schedule.job_schedule import JobSchedule, n_filling
 from forkrun.schedule.outputs import add_output
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.varied_histograms import axes_problems
-from forkrun.schedule.versions import Versions, is_plain, plain_name
+from forkrun.schedule.varied_outputs import varied_of, with_variations
+from forkrun.schedule.versions import is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings
 from forkrun.schedule.wired_modules import WiredModules, wire_modules
 
@@ -55,8 +56,11 @@ def build_schedule(
     problems += added.problems
     produced = {name: kind for name, kind in builder.produced_columns() if is_plain(name)}
     columns = {**types, **produced}
+    each_output, of_outputs = with_variations(config.outputs, wired.variations)
+    problems += of_outputs
+    config = config.model_copy(update={"outputs": tuple(each_output)})
     cutflow = _add_paths(builder, config, wired, columns, problems)
-    outputs = _add_outputs(builder, config, wired.versions, branches, produced, problems)
+    outputs = _add_outputs(builder, config, wired, branches, problems)
     varied = variations_of_analyzers(wired.variations, wired.wirings)
     _describe(config, wired, added, varied, columns)
     columns_of = columns_by_module(builder, config)
@@ -69,6 +73,7 @@ def build_schedule(
         core, _source(config.source, index, branches), added.modules, consumed,
         conditions, outputs, columns_of, cutflow, varied,
         find_warnings(Described(config, wired.modules, columns_of, outputs, branches.branches)),
+        config.outputs,
     )  # fmt: skip
 
 
@@ -84,29 +89,45 @@ def _add_paths(
     weight = config.monitoring.cutflow_weight
     wrong_weight = weight_problems(weight, columns)
     problems += wrong_weight
-    cutflow = add_paths(builder, config, wired.modules, failed, "" if wrong_weight else weight)
-    for path, labels in wired.variations.varied_paths().items():
-        builder.add_path(path, labels)
-    return cutflow
+    counted = "" if wrong_weight else weight
+    return add_paths(builder, config, wired.modules, wired.variations, failed, counted)
 
 
 def _add_outputs(
     builder: _core.ScheduleBuilder,
     config: JobConfig,
-    versions: Versions,
+    wired: WiredModules,
     branches: InputBranches,
-    produced: Mapping[str, str],
     problems: list[str],
 ) -> dict[str, OutputContent]:
     """Adds the outputs, in which a column that is replaced is a new one."""
-    of_input = branches.without(versions.replaced)
     outputs = {}
     for output in config.outputs:
+        varied = wired.variations.columns(output.variation) if output.variation else {}
         outputs[output.label], of_output = add_output(
-            builder, output, of_input, produced, config.source, list(config.paths)
+            builder,
+            output,
+            branches.without({*wired.versions.replaced, *varied}),
+            _columns_of(builder, varied),
+            config.source,
+            list(config.paths),
+            varied_of(output, wired.variations),
         )
         problems += of_output
     return outputs
+
+
+def _columns_of(
+    builder: _core.ScheduleBuilder, varied: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Products and types of columns of modules, in the order of the schedule. `varied`: those of a
+    variation that are other products in it."""
+    products = set(varied.values())
+    return {
+        plain_name(product): (product, kind)
+        for product, kind in builder.produced_columns()
+        if product in products or (is_plain(product) and product not in varied)
+    }
 
 
 def _describe(
@@ -207,4 +228,19 @@ def _source(
         [file.clusters for file in index],
         [file.identity for file in index],
         branches.fills,
+        _friends(index),
+        {name: (number, branch.name) for name, (number, branch) in branches.friends.items()},
     )
+
+
+def _friends(index: Sequence[FileIndex]) -> list[Any]:
+    """Tree, branches of ids and parts of each friend."""
+    of_files = zip(*(file.friends for file in index), strict=True)
+    return [
+        (
+            parts[0].tree,
+            list(parts[0].ids),
+            [(part.path, part.first_entry, part.identity) for part in parts],
+        )
+        for parts in of_files
+    ]

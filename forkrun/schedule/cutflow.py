@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.config import JobConfig
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
+from forkrun.schedule.variations import Variations
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
@@ -73,7 +75,7 @@ def weight_problems(weight: str, columns: Mapping[str, str]) -> list[str]:
         return []
     if weight not in columns:
         return [f'{where}: there is no column "{weight}"{suggestion(weight, sorted(columns))}']
-    if columns[weight].endswith("[]"):
+    if not ColumnType.of(columns[weight]).is_number:
         return [f'{where}: "{weight}" is {columns[weight]}; a weight has one value per event']
     return []
 
@@ -82,28 +84,92 @@ def add_paths(
     builder: _core.ScheduleBuilder,
     config: JobConfig,
     modules: Mapping[str, PythonModule],
+    variations: Variations,
     failed: set[str],
     weight: str,
 ) -> Cutflow:
-    """Adds the paths, with a counter at the beginning and behind each filter of those that have
-    any. `failed`: labels of modules that could not be constructed; `weight`: the column of
-    weights, if any."""
-    counters: list[CutCounter] = []
-    is_counted = _is_counted(config, modules)
+    """Adds the paths, those of variations behind them, with a counter at the beginning and behind
+    each filter of those that have any. `failed`: labels of modules that could not be constructed;
+    `weight`: the column of weights, if any."""
+    counters = _Counters(builder, config, modules, weight)
     for path, given in config.paths.items():
-        labels = [label for label in given if label not in failed]
-        if is_counted and any(_is_filter(label, config, modules) for label in labels):
-            places = _with_counters(path, labels, config, modules, weight)
-            labels = [
-                place if isinstance(place, str) else _add(builder, place, counters)
-                for place in places
-            ]
+        labels = counters.among(path, [label for label in given if label not in failed])
         if any(output.decisions for output in config.outputs):
             label = f"{CUTFLOW_LABEL}decisions of {path}"
             builder.add_path_decision(label, path)
             labels = [*labels, label]
         builder.add_path(path, labels)
-    return Cutflow(counters)
+    whole = _whole_paths(config, variations, counters.is_counted, weight)
+    for path, labels in variations.varied_paths(whole).items():
+        name, _, variation = path.partition("@")
+        if counters.is_counted and (name, variation) in whole:
+            product = variations.columns(variation).get(weight, weight)
+            labels = counters.among(path, labels, product)
+        builder.add_path(path, labels)
+    return Cutflow(counters.added)
+
+
+def _whole_paths(
+    config: JobConfig, variations: Variations, is_counted: bool, weight: str
+) -> set[tuple[str, str]]:
+    """Paths, with variations, of which all filters are called: for cutflows, or for outputs."""
+    weighted = {v for v in variations.names if weight in variations.columns(v)}
+    wanted = {
+        (path, output.variation)
+        for output in config.outputs
+        if output.variation
+        for path in output.paths
+    }
+    varied = {(path, v) for path in config.paths for v in variations.of_path(path)}
+    if not is_counted:
+        return varied & wanted
+    return varied | {(path, v) for path in config.paths for v in weighted}
+
+
+class _Counters:
+    """Adds counters to paths. `weight`: the column of weights, ""."""
+
+    def __init__(
+        self,
+        builder: _core.ScheduleBuilder,
+        config: JobConfig,
+        modules: Mapping[str, PythonModule],
+        weight: str,
+    ) -> None:
+        self._builder, self._config, self._modules = builder, config, modules
+        self._weight = weight
+        self.is_counted = _is_counted(config, modules)
+        self.added: list[CutCounter] = []
+
+    def among(self, path: str, labels: Sequence[str], product: str = "") -> list[str]:
+        """The labels with those of counters among them. `product`: that is the weight there."""
+        if not self.is_counted or not any(map(self._is_filter, labels)):
+            return list(labels)
+        counted = [self._add(CutCounter(path, "", self._weight), product)]
+        for label in labels:
+            counted.append(label)
+            if self._is_filter(label):
+                after = label.partition("@")[0]
+                counted.append(self._add(CutCounter(path, after, self._weight), product))
+        return counted
+
+    def _is_filter(self, label: str) -> bool:
+        """Of modules in C++ nobody says so here: one that is none leaves the events as they are."""
+        name = label.partition("@")[0]
+        if name in self._modules:
+            return self._modules[name].kind == "filter"
+        return any(m.label == name and m.type.startswith("cpp:") for m in self._config.modules)
+
+    def _add(self, counter: CutCounter, product: str) -> str:
+        """Adds a counter to the modules; gives its label."""
+        self.added.append(counter)
+        label = f"{CUTFLOW_LABEL}{len(self.added)}"
+        consumes = [counter.weight] if counter.weight else []
+        sees = {counter.weight: product} if product and product != counter.weight else {}
+        self._builder.add_python_module(
+            label, "analyzer", counter, consumes, {}, "", False, sees, {}
+        )
+        return label
 
 
 def _is_counted(config: JobConfig, modules: Mapping[str, PythonModule]) -> bool:
@@ -112,33 +178,3 @@ def _is_counted(config: JobConfig, modules: Mapping[str, PythonModule]) -> bool:
         return config.monitoring.cutflow
     on_paths = {label for labels in config.paths.values() for label in labels}
     return any(m.kind == "filter" for label, m in modules.items() if label in on_paths)
-
-
-def _is_filter(label: str, config: JobConfig, modules: Mapping[str, PythonModule]) -> bool:
-    """Of modules in C++ nobody says so here: one that is none leaves the events as they are."""
-    if label in modules:
-        return modules[label].kind == "filter"
-    return any(m.label == label and m.type.startswith("cpp:") for m in config.modules)
-
-
-def _with_counters(
-    path: str,
-    labels: Sequence[str],
-    config: JobConfig,
-    modules: Mapping[str, PythonModule],
-    weight: str,
-) -> Iterator[str | CutCounter]:
-    yield CutCounter(path, "", weight)
-    for label in labels:
-        yield label
-        if _is_filter(label, config, modules):
-            yield CutCounter(path, label, weight)
-
-
-def _add(builder: _core.ScheduleBuilder, counter: CutCounter, counters: list[CutCounter]) -> str:
-    """Adds a counter to the modules; gives its label."""
-    counters.append(counter)
-    label = f"{CUTFLOW_LABEL}{len(counters)}"
-    consumes = [counter.weight] if counter.weight else []
-    builder.add_python_module(label, "analyzer", counter, consumes, {}, "", False)
-    return label

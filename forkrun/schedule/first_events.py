@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.column_types import ColumnType
 from forkrun.config import SourceConfig
 from forkrun.index import FileIndex
+from forkrun.modules.columns import Plain, inner_of
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches
-
-Plain = Any  # values, or (offsets, values) of a jagged column
 
 
 @dataclass(frozen=True)
@@ -44,29 +43,42 @@ class FirstEvents:
     def read(self, name: str) -> Plain:
         """A column of the input. Call it where files may be opened; they stay so."""
         ranges = list(_in_a_row(self.ranges)) or [EntryRange(0, 0, 0)]
-        is_jagged = self.branches.branches[name].type.endswith("[]")
-        return _joined([self._part(name, r) for r in ranges], is_jagged)
+        return _joined([self._part(name, r) for r in ranges])
 
     def _part(self, name: str, r: EntryRange) -> Plain:
+        if name in self.branches.friends:
+            return self._of_friend(name, r)
         fill, file = self.branches.fills.get(name), self.index[r.file]
         if fill is None or any(branch.name == name for branch in file.branches):
             return self._stored(name, r)
         value, counter = fill
-        kind, n = self.branches.branches[name].type, r.last - r.first
-        if not kind.endswith("[]"):
-            return np.full(n, value, np.dtype(kind))
+        kind, n = ColumnType.of(self.branches.branches[name].type), r.last - r.first
+        if not kind.n_levels:
+            return np.full((n, *kind.dimensions), value, kind.dtype)
+        if kind.is_text or kind.n_levels > 1:  # empty, whatever the value
+            nothing = [np.zeros(1, np.int64)] * (kind.n_levels - 1)
+            return np.zeros(n + 1, np.int64), *nothing, np.empty(0, kind.dtype)
         has_counter = any(branch.name == counter for branch in file.branches)
         counts = self._stored(counter, r) if has_counter else np.zeros(n, np.int64)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return offsets, np.full(offsets[-1], value, np.dtype(kind.removesuffix("[]")))
+        return offsets, np.full((offsets[-1], *kind.dimensions), value, kind.dtype)
 
     def _stored(self, name: str, r: EntryRange) -> Plain:
-        if r.file not in self._trees:
-            self._trees[r.file] = _core.OpenTree(self.index[r.file].path, self.source.tree)
-        return self._trees[r.file].read([name], r.first, r.last)[name]
+        return self._read(self.index[r.file].path, self.source.tree, name, r.first, r.last)
+
+    def _of_friend(self, name: str, r: EntryRange) -> Plain:
+        number, branch = self.branches.friends[name]
+        part = self.index[r.file].friends[number]
+        begin = part.first_entry
+        return self._read(part.path, part.tree, branch.name, begin + r.first, begin + r.last)
+
+    def _read(self, path: str, tree: str, name: str, first: int, last: int) -> Plain:
+        if (path, tree) not in self._trees:
+            self._trees[path, tree] = _core.OpenTree(path, tree)
+        return self._trees[path, tree].read([name], first, last)[name]
 
     @cached_property
-    def _trees(self) -> dict[int, _core.OpenTree]:
+    def _trees(self) -> dict[tuple[str, str], _core.OpenTree]:
         return {}
 
     @cached_property
@@ -126,10 +138,11 @@ def _in_a_row(ranges: Sequence[EntryRange]) -> Iterator[EntryRange]:
         yield last
 
 
-def _joined(parts: Sequence[Plain], is_jagged: bool) -> Plain:
-    if not is_jagged:
+def _joined(parts: Sequence[Plain]) -> Plain:
+    if not isinstance(parts[0], tuple):
         return np.concatenate(parts)
-    counts = np.concatenate([np.diff(offsets) for offsets, _ in parts])
+    counts = np.concatenate([np.diff(part[0]) for part in parts])
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
-    return offsets, np.concatenate([values[o[0] : o[-1]] for o, values in parts])
+    inner = _joined([inner_of(part) for part in parts])
+    return (offsets, *inner) if isinstance(inner, tuple) else (offsets, inner)

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from forkrun.base.column_types import ColumnType
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
@@ -24,33 +25,53 @@ Fill = tuple[float, str]
 @dataclass(frozen=True)
 class InputBranches:
     """`branches`: by name, in order of first appearance; `fills`: of those that some file lacks;
-    `left_out`: names of those that are not common to all files."""
+    `left_out`: names of those that are not common to all files; `friends`: by column, number of the
+    friend that has it, and its branch there."""
 
     branches: dict[str, Branch]
     fills: Mapping[str, Fill] = field(default_factory=dict)
     left_out: Sequence[str] = ()
+    friends: Mapping[str, tuple[int, Branch]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, index: Sequence[FileIndex], rule: FilledBranches | str = "same") -> InputBranches:
         """`rule`: source.branches. Raises ConfigError for values that columns cannot hold."""
         files = [file for file in index if file.n_entries] or list(index)
         branches = all_branches(index)
+        friends = {
+            name: (number, branch)
+            for number, part in enumerate(files[0].friends if files else ())
+            for name, branch in part.columns.items()
+        }
         if isinstance(rule, FilledBranches):
-            return cls(branches, _fills(files, branches, rule.fill))
+            return cls(branches, _fills(files, branches, rule.fill), friends=friends)
         if rule == "common":
             common = _common(files, branches)
-            return cls(common, {}, [name for name in branches if name not in common])
-        return cls(branches)
+            left_out = [name for name in branches if name not in common]
+            return cls(common, {}, left_out, friends)
+        return cls(branches, friends=friends)
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Name and type of those that can be read."""
-        return [(b.name, b.type) for b in self.branches.values() if b.readable]
+        """Name and type of those that can be read, and of those of friends."""
+        own = [(b.name, b.type) for b in self.branches.values() if b.readable]
+        return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
 
     def without(self, names: Collection[str]) -> InputBranches:
         """All others."""
         others = {name: branch for name, branch in self.branches.items() if name not in names}
-        return replace(self, branches=others)
+        friends = {name: found for name, found in self.friends.items() if name not in names}
+        return replace(self, branches=others, friends=friends)
+
+    def friend_columns(self, patterns: Iterable[str]) -> list[tuple[str, str]]:
+        """Of friends, those that patterns name otherwise than by "*": an output has them as new
+        columns."""
+        wanted = [pattern for pattern in patterns if pattern != "*"]
+        return [
+            (name, branch.type)
+            for name, (_, branch) in self.friends.items()
+            if any(fnmatchcase(name, pattern) for pattern in wanted)
+        ]
 
     def filled_columns(self, kept: Iterable[str]) -> list[tuple[str, str]]:
         """Of the kept ones those that files may lack: an output has them as new columns, with
@@ -113,7 +134,8 @@ def _fills(
 
 
 def _problems(pattern: str, branch: Branch, value: bool | float) -> Iterator[str]:
-    if not _holds(branch.type.removesuffix("[]"), value):
+    kind = ColumnType.of(branch.type)
+    if not kind.is_text and not _holds(kind.element, value):
         shown = str(value).lower() if isinstance(value, bool) else value
         yield (
             f'source.branches.fill."{pattern}": "{branch.name}" is {branch.type}, which cannot be'

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from forkrun import _core
 from forkrun.conditions import Conditions
-from forkrun.config import Executor, JobConfig, ThreadsConfig
+from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
 from forkrun.merge.histograms import Named, histograms_of_core
-from forkrun.rundir.accumulators import Total
+from forkrun.rundir.accumulators import Total, total_of_core
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
 from forkrun.schedule.page_watch import WatchedProcessor
@@ -25,7 +25,8 @@ class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
     holds; `varied`: variations of analyzers that run again for them; `warnings`: what is hardly
-    meant; `watch`: finds out which pages become private in children."""
+    meant; `each_output`: as configured, those of variations with them; `watch`: finds out which
+    pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -37,6 +38,7 @@ class JobSchedule:
     cutflow: Cutflow
     varied: Mapping[str, Sequence[str]]
     warnings: Sequence[str] = ()
+    each_output: Sequence[OutputConfig] = ()
     watch: _core.PageWatch | None = None
 
     def make_processor(
@@ -77,12 +79,17 @@ class JobSchedule:
         ]
 
     def take_accumulated(self) -> dict[str, dict[str, Total]]:
-        """What analyzers in Python have accumulated, by label and name; then nothing is."""
-        return {label: module.take_accumulated() for label, module in self.modules.items()}
+        """What analyzers have accumulated, by label and name; then nothing is."""
+        taken = {label: module.take_accumulated() for label, module in self.modules.items()}
+        for label, name, kind, value in self.core.accumulated():
+            taken.setdefault(label, {})[name] = total_of_core(kind, value)
+        self.core.clear_accumulators()
+        return taken
 
     def clear_histograms(self) -> None:
         """Empties all histograms, and whatever else is summed."""
         self.core.clear_histograms()
+        self.core.clear_accumulators()
         self.cutflow.clear()
         for module in self.modules.values():
             module.clear()

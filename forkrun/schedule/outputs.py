@@ -19,16 +19,21 @@ def add_output(
     builder: _core.ScheduleBuilder,
     output: OutputConfig,
     of_input: InputBranches,
-    produced: Mapping[str, str],
+    produced: Mapping[str, tuple[str, str]],
     source: SourceConfig,
     paths: Sequence[str],
+    accepted_by: Sequence[str],
 ) -> tuple[OutputContent, list[str]]:
-    """Adds an output to the schedule. `produced`: types of the columns of modules; `paths`: of the
-    job. Gives what it holds, and what is wrong with it."""
+    """Adds an output to the schedule. `produced`: products and types of the columns of modules, in
+    the order of the schedule; `paths`: of the job; `accepted_by`: those of the output, as they are
+    in its variation. Gives what it holds, and what is wrong with it."""
     ids = (source.run_branch, source.lumi_branch, source.event_branch)
     branches = of_input.branches
     decisions = [(f"{_DECISION}{path}", "bool") for path in paths if output.decisions]
-    new_names = [*produced, *dict(decisions)]
+    of_friends = [
+        (name, kind) for name, kind in of_input.friend_columns(output.keep) if kept([name], output)
+    ]
+    new_names = [*produced, *dict(decisions), *of_input.friends]
     filled: list[tuple[str, str]] = []
     if output.mode is OutputMode.FRIEND:
         names = [name for name in ids if name in branches]
@@ -38,11 +43,11 @@ def add_output(
         names = [name for name in wanted if name not in of_input.fills]
         filled = of_input.filled_columns(wanted)
         problems = pattern_problems(output, [*branches, *new_names])
-    new = [*filled, *((name, produced[name]) for name in kept(produced, output))]
+    new = [*filled, *of_friends, *((name, produced[name][1]) for name in kept(produced, output))]
     problems += [*_decision_problems(output, paths), *_parquet_problems(output)]
     content = OutputContent(names, [*new, *decisions])
-    products = [name for name, _ in new]
-    builder.add_output(output.label, output.paths, names, products, output.decisions)
+    products = [produced[name][0] if name in produced else name for name, _ in new]
+    builder.add_output(output.label, accepted_by, names, products, output.decisions)
     return content, problems
 
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
 from forkrun.modules.base import Producer
+from forkrun.modules.columns import Plain
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,
@@ -23,15 +24,12 @@ from forkrun.modules.objects.collections import (
 )
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
 from forkrun.modules.returned import columns_of, dict_of, taken
-from forkrun.schedule.first_events import FirstEvents, Plain
+from forkrun.modules.returned_lists import column_type
+from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock
 from forkrun.schedule.versions import Versions, plain_name
 
 Flags = npt.NDArray[np.bool_]
-_TYPES = {
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float32", "float64",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -201,36 +199,12 @@ class Trial:
 
 
 def _of_type(column: Plain, kind: str) -> Plain:
-    """Values, or (offsets, values), as the core converts them."""
-    dtype = np.dtype(kind.removesuffix("[]"))
+    """A plain column, as the core converts it."""
+    dtype = ColumnType.of(kind).dtype
     if isinstance(column, tuple):
-        return column[0], np.asarray(column[1]).astype(dtype, copy=False)
+        return *column[:-1], np.asarray(column[-1]).astype(dtype, copy=False)
     return np.asarray(column).astype(dtype, copy=False)
 
 
 class TrialFailed(Exception):  # noqa: N818 - what has failed was said
     """A module has failed with the first events."""
-
-
-def column_type(name: str, values: Any) -> str:
-    """ "float32[]" or the like. Raises TypeError if it is none that a column can have."""
-    array = values if isinstance(values, np.ndarray | ak.Array) else ak.Array(values)
-    if isinstance(array, ak.Array) and array.fields:
-        raise TypeError(f"column {name!r}: these are records; give each field as a column")
-    if array.ndim > 2:
-        raise TypeError(f"column {name!r}: wanted a number or a list of numbers per event")
-    is_jagged = array.ndim == 2
-    try:
-        flat = (
-            ak.to_numpy(ak.flatten(array, axis=None), allow_missing=False)
-            if is_jagged
-            else (ak.to_numpy(array, allow_missing=False))
-        )
-        has_none = is_jagged and ak.any(ak.is_none(array, axis=0))
-    except ValueError:
-        flat, has_none = np.empty(0), True
-    if has_none or (isinstance(array, ak.Array) and "?" in str(array.type)):
-        raise TypeError(f"column {name!r} has missing values (None); ak.fill_none gives them one")
-    if str(flat.dtype) not in _TYPES:
-        raise TypeError(f"column {name!r}: {flat.dtype} is no type of a column")
-    return f"{flat.dtype}[]" if is_jagged else str(flat.dtype)

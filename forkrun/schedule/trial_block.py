@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.column_types import ColumnType
+from forkrun.modules.columns import Plain
 from forkrun.modules.objects.collections import Collection, Columns
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.modules.objects.records import make_virtual
-from forkrun.schedule.first_events import FirstEvents, Plain
+from forkrun.schedule.first_events import FirstEvents
 
 
 class TrialBlock:
@@ -75,11 +77,11 @@ class NotingColumns:
         collection = self.known.collection(name)
         assert collection is not None
         types = {
-            field: np.dtype(self.known.types[column].removesuffix("[]"))
+            field: ColumnType.of(self.known.types[column])
             for field, column in collection.columns.items()
         }
         offsets = partial(self.offsets, block, name)
-        return make_virtual(block, collection, types, offsets, self._note)
+        return make_virtual(block, collection, types, offsets, self._block.peek, self._note)
 
     def offsets(self, block: Any, name: str) -> Any:
         """Of any of its columns."""

@@ -6,7 +6,7 @@ again; what does not depend on the variation is made once for all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -60,15 +60,41 @@ class Variations:
         """Each module, then again for each variation that changes what it gets or makes."""
         yield from (call for label in self._wirings for call in self._calls_of(label))
 
-    def varied_paths(self) -> dict[str, list[str]]:
+    @property
+    def names(self) -> list[str]:
+        """All of the job."""
+        return self._versions.variations
+
+    def varied_paths(self, whole: Container[tuple[str, str]] = ()) -> dict[str, list[str]]:
         """Labels of calls by path and variation: filters as far as these have others behind them,
-        and the analyzers that run again."""
+        and the analyzers that run again. `whole`: paths, with variations, of which all filters are
+        needed."""
         paths = {}
         for variation in self._versions.variations:
             for path, labels in self._paths.items():
-                if calls := self._varied_path(labels, variation):
+                if calls := self._varied_path(labels, variation, (path, variation) in whole):
                     paths[varied_label(path, variation)] = calls
         return paths
+
+    def of_path(self, path: str) -> list[str]:
+        """Variations in which one of its filters may decide otherwise."""
+        filters = [
+            label
+            for label in self._paths[path]
+            if label in self._wirings and self._wirings[label].kind == "filter"
+        ]
+        return [v for v in self.names if any(self.varies(label, v) for label in filters)]
+
+    def columns(self, variation: str) -> dict[str, str]:
+        """What is another product in a variation than in the nominal case, by the name of the
+        column, as modules behind all others see it."""
+        names = dict.fromkeys(name for wiring in self._wirings.values() for name in wiring.makes)
+        versions = {name: self._versions.seen("", name) for name in names}
+        return {
+            name: product
+            for name, version in versions.items()
+            if (product := self.product(version, variation)) != self.product(version, NOMINAL)
+        }
 
     def of_analyzer(self, label: str) -> list[str]:
         """Variations in which an analyzer runs again."""
@@ -130,7 +156,7 @@ class Variations:
             if before in self._wirings and self._wirings[before].kind == "filter"
         )
 
-    def _varied_path(self, labels: Sequence[str], variation: str) -> list[str]:
+    def _varied_path(self, labels: Sequence[str], variation: str, is_whole: bool) -> list[str]:
         calls: list[str] = []
         n_needed = 0
         for label in labels:
@@ -140,7 +166,7 @@ class Variations:
             is_filter = self._wirings[label].kind == "filter"
             if is_again or is_filter:
                 calls.append(varied_label(label, variation) if is_again else label)
-            if is_again and not is_filter:
+            if (is_again and not is_filter) or (is_filter and is_whole):
                 n_needed = len(calls)
         return calls[:n_needed]
 

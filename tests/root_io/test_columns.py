@@ -11,6 +11,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import InputError, OutputError
+from forkrun.modules.columns import as_array
 from tests.support.odd_file import N_EVENTS, RECIPES, write_odd_file
 
 IDS = ("run", "luminosityBlock", "event")
@@ -23,6 +24,10 @@ REAL_FILES = {
 
 def assert_same(ours: object, theirs: ak.Array, name: str) -> None:
     """To the last bit, with the same type."""
+    if isinstance(ours, tuple) and (len(ours) > 2 or ours[1].dtype.kind == "S"):
+        assert str(as_array(ours).type) == str(theirs.type), name
+        assert ak.array_equal(as_array(ours), theirs), name
+        return
     if isinstance(ours, tuple):
         offsets, values = ours
         assert np.array_equal(np.diff(offsets), ak.to_numpy(ak.num(theirs))), name
@@ -78,10 +83,9 @@ def test_any_range_of_entries_reads_as_with_uproot(odd_file: Path, first: int, l
 def test_branches_that_are_no_columns_are_named_with_their_type(odd_file: Path) -> None:
     branches = _core.index_tree(str(odd_file), "Events", *IDS)["branches"]
     others = {name: kind for name, kind, _ in branches if kind.startswith("other:")}
-    assert sorted(others) == ["fixed", "lorentz", "nested", "text"]
-    assert others["nested"] == "other:vector<vector<float> >"
-    with pytest.raises(InputError, match='"nested" is of type vector<vector<float> >'):
-        _core.read_columns(str(odd_file), "Events", ["nested"])
+    assert others == {"lorentz": "other:TLorentzVector"}
+    with pytest.raises(InputError, match='"lorentz" is of type TLorentzVector'):
+        _core.read_columns(str(odd_file), "Events", ["lorentz"])
 
 
 def test_the_index_has_lumis_and_their_digests(odd_file: Path) -> None:

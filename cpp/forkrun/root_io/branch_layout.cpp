@@ -1,6 +1,8 @@
 #include <forkrun/root_io/branch_layout.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include <TBranchElement.h>
 #include <TClass.h>
 #include <TLeaf.h>
+#include <TLeafC.h>
 #include <TLeafObject.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
@@ -76,6 +79,28 @@ T& as(TObject* object, const char* what, const std::string& where) {
   return *found;
 }
 
+/// Sizes in a title such as "x[n][2][3]", without the number of a counter. More of them than a
+/// column has become one: the values lie row after row.
+std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const TLeaf& leaf) {
+  std::array<std::uint32_t, ColumnType::most_dimensions> dimensions{};
+  const auto n_values = static_cast<std::uint32_t>(leaf.GetLenStatic());
+  std::uint32_t product = 1;
+  std::size_t n = 0;
+  const std::string_view title{leaf.GetTitle()};
+  for (auto at = title.find('['); at != std::string_view::npos; at = title.find('[', at + 1)) {
+    std::uint32_t size = 0;
+    std::from_chars(title.data() + at + 1, title.data() + title.size(), size);
+    if (size > 0 && n < dimensions.size()) {
+      dimensions.at(n++) = size;
+      product *= size;
+    }
+  }
+  if (product != n_values) {
+    return {n_values};
+  }
+  return dimensions;
+}
+
 void describe_leaves(TBranch& branch, BranchLayout& layout) {
   const auto& leaves = *branch.GetListOfLeaves();
   const auto& leaf = as<TLeaf>(leaves.At(0), "leaf", "branch " + layout.name);
@@ -85,29 +110,61 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   }
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   layout.type_name = leaf.GetTypeName();
-  if (leaves.GetEntriesFast() > 1 || leaf.GetLenStatic() != 1 || !is_arithmetic(leaf)) {
+  if (leaves.GetEntriesFast() == 1 && leaf.IsA() == TLeafC::Class()) {
+    layout.column = ColumnType{ElementType::character, Shape::jagged};
+    return;
+  }
+  if (leaves.GetEntriesFast() > 1 || leaf.GetLenStatic() < 1 || !is_arithmetic(leaf)) {
     layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
     return;
   }
   if (const auto element = element_of(leaf)) {
     layout.column = ColumnType{*element, layout.counter.empty() ? Shape::scalar : Shape::jagged};
+    if (leaf.GetLenStatic() > 1) {
+      layout.column->dimensions = dimensions_of(leaf);
+    }
   }
+}
+
+/// Of a branch that holds an object of this class and is not split.
+std::optional<ColumnType> column_of(TClass& type) {
+  const auto vector_of = [](TClass& of) -> TVirtualCollectionProxy* {
+    auto* collection = of.GetCollectionProxy();
+    return collection != nullptr && collection->GetCollectionType() == ROOT::kSTLvector &&
+                   !collection->HasPointers()
+               ? collection
+               : nullptr;
+  };
+  if (std::string_view{type.GetName()} == "string") {
+    return ColumnType{ElementType::character, Shape::jagged};
+  }
+  auto* outer = vector_of(type);
+  TClass* inner_type = outer != nullptr ? outer->GetValueClass() : nullptr;
+  if (inner_type != nullptr && std::string_view{inner_type->GetName()} == "string") {
+    return ColumnType{ElementType::character, Shape::doubly_jagged};
+  }
+  auto* inner = inner_type != nullptr ? vector_of(*inner_type) : outer;
+  if (inner == nullptr || inner->GetValueClass() != nullptr) {
+    return {};
+  }
+  if (const auto element = element_of(inner->GetType())) {
+    return ColumnType{*element, inner == outer ? Shape::jagged : Shape::doubly_jagged};
+  }
+  return {};
 }
 
 void describe_object(TBranchElement& branch, BranchLayout& layout) {
   layout.type_name = branch.GetClassName();
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   TClass* type = TClass::GetClass(branch.GetClassName());
-  TVirtualCollectionProxy* collection = type != nullptr ? type->GetCollectionProxy() : nullptr;
   const bool is_leaf = branch.GetListOfBranches()->GetEntriesFast() == 0 && branch.GetID() < 0;
   layout.relocatable = has_movable_entries(branch);
-  if (!is_leaf || collection == nullptr || collection->GetCollectionType() != ROOT::kSTLvector ||
-      collection->GetValueClass() != nullptr || collection->HasPointers()) {
+  if (!is_leaf || type == nullptr) {
     return;
   }
-  if (const auto element = element_of(collection->GetType())) {
-    layout.column = ColumnType{*element, Shape::jagged};
-    layout.header_bytes = vector_header_bytes;
+  if (const auto column = column_of(*type)) {
+    layout.column = column;
+    layout.header_bytes = type->GetCollectionProxy() != nullptr ? vector_header_bytes : 0;
     layout.relocatable = true;
   }
 }

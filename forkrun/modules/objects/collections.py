@@ -108,7 +108,7 @@ class Columns:
     def _make(self, name: str, fields: Mapping[str, str]) -> Collection:
         """Jagged, if most of its columns are: a sum over jets may be named like one of their
         fields. The others are then no fields."""
-        jagged = [key for key, column in fields.items() if self.types[column].endswith("[]")]
+        jagged = [key for key, column in fields.items() if "[]" in self.types[column]]
         is_jagged = 2 * len(jagged) >= len(fields)
         columns = {key: fields[key] for key in fields if (key in jagged) == is_jagged}
         kind = next((kind for kind, needed in _KINEMATICS if needed <= columns.keys()), "")

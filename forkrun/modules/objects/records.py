@@ -11,11 +11,11 @@ import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.column_types import ColumnType
+from forkrun.modules.columns import Plain, inner_of, layout_of
 from forkrun.modules.objects.collections import Collection
 from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places
 from forkrun.modules.objects.vectors import register
-
-Plain = Any  # values, or (offsets, values) of a jagged column
 
 
 class Columnar(Protocol):
@@ -37,10 +37,10 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     by field, those that can be read; vectors if these are all coordinates."""
     plain = {key: block.plain(column) for key, column in columns.items()}
     if not collection.is_jagged:
-        fields = {key: np.asarray(values) for key, values in plain.items()}
+        fields = plain
         return _array(block, collection, _record(collection, fields), set(fields))
     offsets = _common_offsets(plain, columns)
-    fields = {key: values for key, (_, values) in plain.items()}
+    fields = {key: inner_of(lists) for key, lists in plain.items()}
     for link, (key, target) in collection.links.items():
         if key in fields and (there := block.offsets(target)) is not None:
             fields[link + SUFFIX] = places(offsets, fields[key], there)
@@ -50,8 +50,8 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
 
 
 def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> Any:
-    (first, (offsets, _)), *others = plain.items()
-    for key, (other, _) in others:
+    (first, (offsets, *_)), *others = plain.items()
+    for key, (other, *_) in others:
         if other is not offsets and not np.array_equal(other, offsets):
             raise ValueError(
                 f"{columns[first]} and {columns[key]} have different numbers of values in an"
@@ -61,7 +61,7 @@ def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> A
 
 
 def _record(collection: Collection, fields: Mapping[str, Any]) -> Any:
-    contents = [ak.contents.NumpyArray(values) for values in fields.values()]
+    contents = [layout_of(values) for values in fields.values()]
     parameters = {"__record__": record_name(collection, fields.keys())}
     return ak.contents.RecordArray(contents, list(fields), parameters=parameters)
 
@@ -84,16 +84,21 @@ def _array(
 def make_virtual(
     block: Columnar,
     collection: Collection,
-    types: Mapping[str, np.dtype[Any]],
+    types: Mapping[str, ColumnType],
     offsets: Callable[[], Any],
+    peek: Callable[[str], Plain],
     note: Callable[[Collection, Iterable[str]], None],
 ) -> ak.Array:
     """The same with all fields, each of which is read when it is touched. `types`: by field;
+    `peek` gives a column without that being noted, for the places of lists in lists and of texts;
     `note` is told of fields that are asked for by name, or by what the vectors are used for."""
     buffers: dict[str, Any] = {}
     forms = {}
     for key, kind in types.items():
-        forms[key] = ak.forms.NumpyForm(kind.name, form_key=key)
+        n_outer = 1 if collection.is_jagged else 0
+        forms[key] = _form(kind, key, n_outer)
+        for level in range(n_outer, kind.n_levels):
+            buffers[f"{key}.{level}-offsets"] = peek(collection.columns[key])[level]
         buffers[f"{key}-data"] = partial(_values, block, collection.columns[key])
     for link, (key, target) in collection.links.items():
         if collection.is_jagged and key in types:
@@ -107,14 +112,34 @@ def make_virtual(
     )
     if collection.is_jagged:
         form = ak.forms.ListOffsetForm("i64", form, form_key="lists")
-        buffers["lists-offsets"] = offsets
+        # Awkward takes no lists of unknown length that have lists of known length in them.
+        has_nested = any(kind.n_levels > 1 for kind in types.values())
+        buffers["lists-offsets"] = offsets() if has_nested else offsets
     layout = ak.from_buffers(form, len(block), buffers, highlevel=False)
     return _array(block, collection, layout, set(types), note)
 
 
 def _values(block: Columnar, column: str) -> Any:
     plain = block.plain(column)
-    return plain[1] if isinstance(plain, tuple) else plain
+    values = plain[-1] if isinstance(plain, tuple) else plain
+    return values.view(np.uint8) if values.dtype.kind == "S" else values
+
+
+def _form(kind: ColumnType, key: str, n_outer: int) -> Any:
+    """Of what is in the lists of a collection (`n_outer` = 1), or of a column as a whole."""
+    primitive, texts = ("uint8", {"__array__": "char"}) if kind.is_text else (kind.element, None)
+    form: Any = ak.forms.NumpyForm(
+        primitive, inner_shape=kind.dimensions, parameters=texts, form_key=key
+    )
+    for level in reversed(range(n_outer, kind.n_levels)):
+        is_text = kind.is_text and level + 1 == kind.n_levels
+        form = ak.forms.ListOffsetForm(
+            "i64",
+            form,
+            parameters={"__array__": "string"} if is_text else None,
+            form_key=f"{key}.{level}",
+        )
+    return form
 
 
 def _places_of(block: Any, offsets: Callable[[], Any], column: str, target: str) -> Any:

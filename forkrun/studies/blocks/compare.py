@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.modules.columns import inner_of
 from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.studies.blocks.results import Column, EventIds, Results
 
@@ -43,15 +44,23 @@ def differences(
 
 def first_difference(one: Column, other: Column) -> int | None:
     """The first event for which two columns differ in a bit; None if there is none."""
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        n_one, n_other = np.diff(one[0]), np.diff(other[0])
-        of_counts = _first(n_one != n_other)
-        n_values = len(one[1]) if of_counts is None else int(one[0][of_counts] - one[0][0])
-        place = _first(_bits(one[1])[:n_values] != _bits(other[1])[:n_values])
-        if place is None:
-            return of_counts
-        return int(np.searchsorted(one[0] - one[0][0], place, side="right")) - 1
-    return _first(_bits(np.asarray(one)) != _bits(np.asarray(other)))
+    if not isinstance(one, tuple) or not isinstance(other, tuple):
+        differs = _bits(np.asarray(one)) != _bits(np.asarray(other))
+        return _first(differs.reshape(len(differs), -1).any(axis=1))
+    of_counts = _first(np.diff(one[0]) != np.diff(other[0]))
+    n_alike = int(one[0][-1] if of_counts is None else one[0][of_counts])
+    place = first_difference(_first_items(one, n_alike), _first_items(other, n_alike))
+    if place is None:
+        return of_counts
+    return int(np.searchsorted(one[0], place, side="right")) - 1
+
+
+def _first_items(lists: Column, n: int) -> Column:
+    """The first n of what is in the lists."""
+    inner = inner_of(lists)
+    if not isinstance(inner, tuple):
+        return inner[:n]
+    return inner[0][: n + 1], *inner[1:]
 
 
 def _bits(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

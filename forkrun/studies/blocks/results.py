@@ -17,7 +17,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.studies.blocks.layouts import PRODUCTS
 
-Column = npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]
+Column = Any  # plain, as in forkrun.modules.columns
 EventIds = npt.NDArray[np.uint64]
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <new>
 
 #include <forkrun/core/data/errors.hpp>
@@ -19,7 +20,7 @@ struct ElementDescription {
 };
 
 /// In the order of ElementType.
-constexpr std::array<ElementDescription, 11> elements{{{"bool", 1},
+constexpr std::array<ElementDescription, 12> elements{{{"bool", 1},
                                                        {"int8", 1},
                                                        {"uint8", 1},
                                                        {"int16", 2},
@@ -29,7 +30,8 @@ constexpr std::array<ElementDescription, 11> elements{{{"bool", 1},
                                                        {"int64", 8},
                                                        {"uint64", 8},
                                                        {"float32", 4},
-                                                       {"float64", 8}}};
+                                                       {"float64", 8},
+                                                       {"string", 1}}};
 
 const ElementDescription& describe(ElementType element) {
   return elements[static_cast<std::size_t>(element)];
@@ -56,20 +58,74 @@ std::byte* take_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_bytes) {
 
 }  // namespace
 
-std::string ColumnType::name() const {
-  return std::string{describe(element).name} + (shape == Shape::jagged ? "[]" : "");
+std::size_t ColumnType::n_in_item() const {
+  std::size_t n = 1;
+  for (const auto size : dimensions) {
+    n *= std::max<std::size_t>(size, 1);
+  }
+  return n;
 }
 
+std::string ColumnType::name() const {
+  std::string name{describe(element).name};
+  for (std::size_t level = is_text() ? 1 : 0; level < n_levels(); ++level) {
+    name += "[]";
+  }
+  for (const auto size : dimensions) {
+    name += size == 0 ? "" : "[" + std::to_string(size) + "]";
+  }
+  return name;
+}
+
+namespace {
+
+[[noreturn]] void refuse_type(std::string_view name) {
+  throw Error{"\"" + std::string{name} + "\" is no column type: use one of " + names_of_elements() +
+              ", with \"[]\" behind it for any number of values per event, \"[][]\" for lists of"
+              " lists, \"[4]\" for four values"};
+}
+
+/// The size that stands in brackets, 0 if none does, which are taken off. \throws Error
+std::uint32_t take_brackets(std::string_view& rest, std::string_view name) {
+  const auto end = rest.find(']');
+  if (rest.front() != '[' || end == std::string_view::npos) {
+    refuse_type(name);
+  }
+  const auto digits = rest.substr(1, end - 1);
+  rest.remove_prefix(end + 1);
+  std::uint32_t size = 0;
+  if (!digits.empty()) {
+    const auto [after, error] = std::from_chars(digits.begin(), digits.end(), size);
+    if (error != std::errc{} || after != digits.end() || size == 0) {
+      refuse_type(name);
+    }
+  }
+  return size;
+}
+
+}  // namespace
+
 ColumnType ColumnType::parse(std::string_view name) {
-  const bool jagged = name.ends_with("[]");
-  const auto element_name = jagged ? name.substr(0, name.size() - 2) : name;
+  const auto element_name = name.substr(0, name.find('['));
   const auto* found = std::ranges::find(elements, element_name, &ElementDescription::name);
   if (found == elements.end()) {
-    throw Error{"\"" + std::string{name} + "\" is no column type: use one of " +
-                names_of_elements() + ", with \"[]\" behind it for any number of values per event"};
+    refuse_type(name);
   }
-  return {static_cast<ElementType>(found - elements.begin()),
-          jagged ? Shape::jagged : Shape::scalar};
+  ColumnType type{static_cast<ElementType>(found - elements.begin())};
+  std::size_t n_levels = type.is_text() ? 1 : 0;
+  std::size_t n_dimensions = 0;
+  for (auto rest = name.substr(element_name.size()); !rest.empty();) {
+    const auto size = take_brackets(rest, name);
+    if (size == 0 && n_dimensions == 0 && n_levels < 2) {
+      ++n_levels;
+    } else if (size > 0 && n_dimensions < most_dimensions && n_levels < 2 && !type.is_text()) {
+      type.dimensions.at(n_dimensions++) = size;
+    } else {
+      refuse_type(name);
+    }
+  }
+  type.shape = static_cast<Shape>(n_levels);
+  return type;
 }
 
 std::size_t size_of(ElementType element) { return describe(element).size; }
@@ -88,23 +144,23 @@ void Buffer::Free::operator()(std::byte* memory) const { ::operator delete(memor
 std::byte* Column::resize_values(std::size_t n_values) {
   n_values_ = n_values;
   if (type_.shape == Shape::scalar) {
-    n_events_ = n_values;
+    n_events_ = n_values / type_.n_in_item();
   }
   return take_memory(values_, n_values * size_of(type_.element));
 }
 
-std::span<std::int64_t> Column::resize_offsets(std::size_t n_events) {
-  n_events_ = n_events;
-  auto* memory = take_memory(offsets_, (n_events + 1) * sizeof(std::int64_t));
-  return {reinterpret_cast<std::int64_t*>(memory), n_events + 1};
+std::span<std::int64_t> Column::resize_offsets(std::size_t n_lists, std::size_t level) {
+  (level == 0 ? n_events_ : n_inner_lists_) = n_lists;
+  auto* memory = take_memory(offsets_.at(level), (n_lists + 1) * sizeof(std::int64_t));
+  return {reinterpret_cast<std::int64_t*>(memory), n_lists + 1};
 }
 
-std::span<const std::int64_t> Column::offsets() const {
+std::span<const std::int64_t> Column::offsets(std::size_t level) const {
   static constexpr std::int64_t no_events = 0;
-  if (!offsets_) {
+  if (!offsets_.at(level)) {
     return {&no_events, 1};
   }
-  return {reinterpret_cast<const std::int64_t*>(offsets_->data()), n_events_ + 1};
+  return {reinterpret_cast<const std::int64_t*>(offsets_[level]->data()), n_lists(level) + 1};
 }
 
 }  // namespace forkrun

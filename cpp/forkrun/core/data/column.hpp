@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,15 +21,33 @@ enum class ElementType : std::uint8_t {
   int64,
   uint64,
   float32,
-  float64
+  float64,
+  character  ///< a byte of a text in UTF-8; the innermost list of them is the text
 };
-enum class Shape : std::uint8_t { scalar, jagged };
+/// How many lists are within each other in an event; a text is a list of characters.
+enum class Shape : std::uint8_t { scalar, jagged, doubly_jagged };
 
-/// The type of a column, written "float32" (one value per event) or "float32[]" (any number).
+/// The type of a column, written as C++ declares arrays, from the outermost to the innermost:
+/// "float32" (one value per event), "float32[]" (any number), "float32[4]" (four), "float32[][3]"
+/// (any number of three each), "float32[][]" (lists of lists), "string", "string[]".
 struct ColumnType {
+  static constexpr std::size_t most_dimensions = 3;
+
   ElementType element{};
   Shape shape{};
+  /// Sizes of arrays of fixed size, which are within the lists; the outermost first, then zeros.
+  std::array<std::uint32_t, most_dimensions> dimensions{};
   bool operator==(const ColumnType&) const = default;
+
+  [[nodiscard]] std::size_t n_levels() const { return static_cast<std::size_t>(shape); }
+  /// Values in an item: in what the innermost list, or the event, has one of or many. 1 without
+  /// dimensions.
+  [[nodiscard]] std::size_t n_in_item() const;
+  [[nodiscard]] bool is_text() const { return element == ElementType::character; }
+  /// In a tree its values are counted by another branch.
+  [[nodiscard]] bool is_counted() const { return shape == Shape::jagged && !is_text(); }
+  /// In a tree it is a branch of an object: a vector of vectors, or texts.
+  [[nodiscard]] bool is_nested() const { return shape == Shape::doubly_jagged || is_text(); }
 
   [[nodiscard]] std::string name() const;
   /// \throws Error naming the types there are.
@@ -65,6 +84,8 @@ template <>
 inline constexpr ElementType element_type_of<float> = ElementType::float32;
 template <>
 inline constexpr ElementType element_type_of<double> = ElementType::float64;
+template <>
+inline constexpr ElementType element_type_of<char> = ElementType::character;
 
 /// One value per event: `view[event]`.
 template <typename T>
@@ -89,6 +110,50 @@ class JaggedView {
   std::span<const std::int64_t> offsets_;
 };
 
+/// The same number of values in each event: `view[event]` is a span of them, those of an array of
+/// several dimensions row after row.
+template <typename T>
+class FixedView {
+ public:
+  FixedView(std::span<const T> values, std::size_t n_in_event)
+      : values_{values}, n_in_event_{n_in_event} {}
+  [[nodiscard]] std::size_t size() const { return values_.size() / n_in_event_; }
+  std::span<const T> operator[](std::size_t event) const {
+    return values_.subspan(event * n_in_event_, n_in_event_);
+  }
+  [[nodiscard]] std::span<const T> values() const { return values_; }
+
+ private:
+  std::span<const T> values_;
+  std::size_t n_in_event_;
+};
+
+/// Any number of lists per event: `view[event]` is a JaggedView of them.
+template <typename T>
+class NestedView {
+ public:
+  /// `offsets`: of the lists of each event; `inner`: of the values of each list.
+  NestedView(std::span<const T> values, std::span<const std::int64_t> offsets,
+             std::span<const std::int64_t> inner)
+      : values_{values}, offsets_{offsets}, inner_{inner} {}
+  [[nodiscard]] std::size_t size() const { return offsets_.size() - 1; }
+  JaggedView<T> operator[](std::size_t event) const {
+    const auto first = static_cast<std::size_t>(offsets_[event]);
+    return {values_,
+            inner_.subspan(first, static_cast<std::size_t>(offsets_[event + 1]) - first + 1)};
+  }
+
+ private:
+  std::span<const T> values_;
+  std::span<const std::int64_t> offsets_;
+  std::span<const std::int64_t> inner_;
+};
+
+/// A text of a column of texts, valid as long as the block.
+[[nodiscard]] inline std::string_view text_of(std::span<const char> characters) {
+  return {characters.data(), characters.size()};
+}
+
 /// Memory of a column. Shared with the arrays of it in Python, so that an array kept beyond
 /// its block stays valid: a column whose memory is still looked at takes new memory when refilled.
 class Buffer {
@@ -107,8 +172,9 @@ class Buffer {
   std::size_t capacity_{};
 };
 
-/// The values of one quantity for the events of a block: contiguous values and, when jagged,
-/// n_events + 1 offsets (the layout of Awkward Array and Arrow).
+/// The values of one quantity for the events of a block: contiguous values and, for each level of
+/// lists, offsets (the layout of Awkward Array and Arrow). Offsets of level 0, n_events + 1, count
+/// items, or the lists of level 1, whose offsets count items.
 class Column {
  public:
   Column() = default;
@@ -117,51 +183,73 @@ class Column {
   [[nodiscard]] ColumnType type() const { return type_; }
   [[nodiscard]] std::size_t n_events() const { return n_events_; }
   [[nodiscard]] std::size_t n_values() const { return n_values_; }
+  /// Lists of a level: level 0 has one for each event.
+  [[nodiscard]] std::size_t n_lists(std::size_t level) const {
+    return level == 0 ? n_events_ : n_inner_lists_;
+  }
 
   /// Before a refill, when the type is known only then.
   void reset(ColumnType type) { type_ = type; }
 
   /// Gives the column a size and writable, uninitialised memory; earlier contents are lost, their
   /// memory is used again unless something else still holds it. Of a scalar column n_values is
-  /// n_events.
+  /// n_events times the values in an item.
   std::byte* resize_values(std::size_t n_values);
-  std::span<std::int64_t> resize_offsets(std::size_t n_events);
+  /// For `n_lists` of a level: of level 0, one for each event.
+  std::span<std::int64_t> resize_offsets(std::size_t n_lists, std::size_t level = 0);
   /// Has no events until it is filled again: a producer that forgets one is found out.
   void forget() {
     n_events_ = 0;
+    n_inner_lists_ = 0;
     n_values_ = 0;
   }
-  /// For scalar columns: n_values = n_events.
+  /// For scalar columns; (n_events × values in an item,).
   template <typename T>
   std::span<T> fill_scalar(std::size_t n_events) {
-    return {reinterpret_cast<T*>(resize_values(n_events)), n_events};
+    const auto n = n_events * type_.n_in_item();
+    return {reinterpret_cast<T*>(resize_values(n)), n};
   }
 
   template <typename T>
   [[nodiscard]] std::span<const T> values() const {
     return {reinterpret_cast<const T*>(values_ ? values_->data() : nullptr), n_values_};
   }
-  [[nodiscard]] std::span<const std::int64_t> offsets() const;
+  [[nodiscard]] std::span<const std::int64_t> offsets(std::size_t level = 0) const;
+  template <typename T>
+  [[nodiscard]] FixedView<T> fixed() const {
+    return {values<T>(), type_.n_in_item()};
+  }
   template <typename T>
   [[nodiscard]] JaggedView<T> jagged() const {
     return {values<T>(), offsets()};
   }
+  template <typename T>
+  [[nodiscard]] NestedView<T> nested() const {
+    return {values<T>(), offsets(), offsets(1)};
+  }
 
   /// Memory that it holds, whatever its size is now.
   [[nodiscard]] std::size_t n_bytes() const {
-    return (values_ ? values_->capacity() : 0) + (offsets_ ? offsets_->capacity() : 0);
+    std::size_t n = values_ ? values_->capacity() : 0;
+    for (const auto& offsets : offsets_) {
+      n += offsets ? offsets->capacity() : 0;
+    }
+    return n;
   }
 
   /// The memory itself, to be held by a view that may outlive the block.
   [[nodiscard]] std::shared_ptr<const Buffer> values_buffer() const { return values_; }
-  [[nodiscard]] std::shared_ptr<const Buffer> offsets_buffer() const { return offsets_; }
+  [[nodiscard]] std::shared_ptr<const Buffer> offsets_buffer(std::size_t level = 0) const {
+    return offsets_[level];
+  }
 
  private:
   ColumnType type_{};
   std::size_t n_events_{};
+  std::size_t n_inner_lists_{};
   std::size_t n_values_{};
   std::shared_ptr<Buffer> values_;
-  std::shared_ptr<Buffer> offsets_;
+  std::array<std::shared_ptr<Buffer>, 2> offsets_;
 };
 
 }  // namespace forkrun

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
@@ -13,7 +15,8 @@ namespace {
 
 TEST(ColumnTypeTest, names_are_parsed_back) {
   for (const auto* name : {"bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
-                           "uint64", "float32", "float64", "float32[]", "bool[]"}) {
+                           "uint64", "float32", "float64", "float32[]", "bool[]", "float32[4]",
+                           "int8[2][3]", "float64[][3]", "float32[][]", "string", "string[]"}) {
     EXPECT_EQ(ColumnType::parse(name).name(), name);
   }
   EXPECT_EQ(ColumnType::parse("uint16[]"), (ColumnType{ElementType::uint16, Shape::jagged}));
@@ -25,11 +28,57 @@ TEST(ColumnTypeTest, unknown_name_lists_the_types) {
     (void)ColumnType::parse("float");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "\"float\" is no column type: use one of bool, int8, uint8, int16, uint16, int32, "
-                 "uint32, int64, uint64, float32, float64, with \"[]\" behind it for any number of "
-                 "values per event");
+    EXPECT_STREQ(
+        error.what(),
+        "\"float\" is no column type: use one of bool, int8, uint8, int16, uint16, int32, "
+        "uint32, int64, uint64, float32, float64, string, with \"[]\" behind it for any "
+        "number of values per event, \"[][]\" for lists of lists, \"[4]\" for four values");
   }
+}
+
+TEST(ColumnTypeTest, types_that_no_column_has_are_refused) {
+  for (const auto* name :
+       {"float32[4][]", "float32[][][]", "float32[][][3]", "float32[0]", "float32[-1]", "float32[",
+        "float32[4", "string[4]", "string[][]", "int8[2][2][2][2]", "float32]"}) {
+    EXPECT_THROW((void)ColumnType::parse(name), Error) << name;
+  }
+}
+
+TEST(ColumnTest, an_array_of_fixed_size_is_a_span_per_event) {
+  Column column{ColumnType::parse("float32[2][3]")};
+  const auto values = column.fill_scalar<float>(4);
+  ASSERT_EQ(values.size(), 24U);
+  std::iota(values.begin(), values.end(), 0.0F);
+  EXPECT_EQ(column.n_events(), 4U);
+  EXPECT_EQ(column.n_values(), 24U);
+  const auto arrays = column.fixed<float>();
+  ASSERT_EQ(arrays.size(), 4U);
+  EXPECT_EQ(arrays[1].size(), 6U);
+  EXPECT_EQ(arrays[1][0], 6);
+}
+
+TEST(ColumnTest, lists_of_lists_are_a_jagged_view_per_event) {
+  Column column{ColumnType::parse("int32[][]")};
+  std::ranges::copy(std::vector<std::int64_t>{0, 2, 2, 3}, column.resize_offsets(3).begin());
+  std::ranges::copy(std::vector<std::int64_t>{0, 1, 3, 3}, column.resize_offsets(3, 1).begin());
+  auto* values = reinterpret_cast<std::int32_t*>(column.resize_values(3));
+  std::iota(values, values + 3, 10);
+  const auto lists = column.nested<std::int32_t>();
+  ASSERT_EQ(lists.size(), 3U);
+  ASSERT_EQ(lists[0].size(), 2U);
+  EXPECT_EQ(lists[0][1].size(), 2U);
+  EXPECT_EQ(lists[0][1][1], 12);
+  EXPECT_EQ(lists[1].size(), 0U);
+  ASSERT_EQ(lists[2].size(), 1U);
+  EXPECT_EQ(lists[2][0].size(), 0U);
+}
+
+TEST(ColumnTest, a_text_is_a_list_of_characters) {
+  Column column{ColumnType::parse("string")};
+  std::ranges::copy(std::vector<std::int64_t>{0, 3, 3}, column.resize_offsets(2).begin());
+  std::ranges::copy(std::string_view{"abc"}, reinterpret_cast<char*>(column.resize_values(3)));
+  EXPECT_EQ(text_of(column.jagged<char>()[0]), "abc");
+  EXPECT_EQ(text_of(column.jagged<char>()[1]), "");
 }
 
 TEST(ColumnTest, scalar_values_are_read_back) {

@@ -33,11 +33,27 @@ struct JaggedInput {
   std::uint32_t product = none;
 };
 template <typename T>
+struct FixedInput {
+  std::uint32_t product = none;
+};
+template <typename T>
+struct NestedInput {
+  std::uint32_t product = none;
+};
+template <typename T>
 struct ScalarOutput {
   std::uint32_t product = none;
 };
 template <typename T>
 struct JaggedOutput {
+  std::uint32_t product = none;
+};
+template <typename T>
+struct FixedOutput {
+  std::uint32_t product = none;
+};
+template <typename T>
+struct NestedOutput {
   std::uint32_t product = none;
 };
 
@@ -112,6 +128,14 @@ class EventBlock {
   [[nodiscard]] JaggedView<T> get(JaggedInput<T> input) const {
     return column(input.product).template jagged<T>();
   }
+  template <typename T>
+  [[nodiscard]] FixedView<T> get(FixedInput<T> input) const {
+    return column(input.product).template fixed<T>();
+  }
+  template <typename T>
+  [[nodiscard]] NestedView<T> get(NestedInput<T> input) const {
+    return column(input.product).template nested<T>();
+  }
   /// For a product that may be consumed: `const T& x = block.get(lazy);` waits, while the thread
   /// executes other tasks. In a coroutine: see CoroutineBlock.
   template <typename Handle>
@@ -131,6 +155,16 @@ class EventBlock {
   /// The column to be filled: first its offsets, then its values.
   template <typename T>
   [[nodiscard]] Column& make(JaggedOutput<T> output) const {
+    return mutable_column(output.product);
+  }
+  /// The values to be filled, event after event; (n_events × values in each,).
+  template <typename T>
+  [[nodiscard]] std::span<T> make(FixedOutput<T> output) const {
+    return mutable_column(output.product).template fill_scalar<T>(n_events());
+  }
+  /// The column to be filled: the offsets of level 0, those of level 1, then the values.
+  template <typename T>
+  [[nodiscard]] Column& make(NestedOutput<T> output) const {
     return mutable_column(output.product);
   }
 

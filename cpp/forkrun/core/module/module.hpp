@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <forkrun/core/data/parameters.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/core/histograms/histogram_of.hpp>
+#include <forkrun/core/module/accumulators.hpp>
 #include <forkrun/core/module/binned_table.hpp>
 #include <forkrun/core/module/block.hpp>
 #include <forkrun/core/module/conditions.hpp>
@@ -151,6 +153,9 @@ struct ProductType {
 /// together when the schedule is compiled. After the constructor everything it is asked throws.
 class Construction {
  public:
+  /// Sizes of an array, the outermost first: `{4}`, `{2, 3}`.
+  using Dimensions = std::array<std::uint32_t, ColumnType::most_dimensions>;
+
   virtual ~Construction() = default;
 
   [[nodiscard]] virtual const std::string& label() const = 0;
@@ -180,6 +185,16 @@ class Construction {
   JaggedInput<T> consumes_jagged(const std::string& name) {
     return {consume_column(name, {element_type_of<T>, Shape::jagged})};
   }
+  /// An array of fixed size per event: `consumes_fixed<float>("x", {4})`.
+  template <typename T>
+  FixedInput<T> consumes_fixed(const std::string& name, const Dimensions& dimensions) {
+    return {consume_column(name, {element_type_of<T>, Shape::scalar, dimensions})};
+  }
+  /// Lists of lists; of `char`: texts. A column with one text per event is a jagged one of `char`.
+  template <typename T>
+  NestedInput<T> consumes_nested(const std::string& name) {
+    return {consume_column(name, {element_type_of<T>, Shape::doubly_jagged})};
+  }
   /// The same for products that the module may ask for while it runs.
   template <typename T>
   LazyInput<T> may_consume(const std::string& name) {
@@ -204,6 +219,15 @@ class Construction {
   template <typename T>
   JaggedOutput<T> produces_jagged(const std::string& name) {
     return {produce_column(name, {element_type_of<T>, Shape::jagged})};
+  }
+
+  template <typename T>
+  FixedOutput<T> produces_fixed(const std::string& name, const Dimensions& dimensions) {
+    return {produce_column(name, {element_type_of<T>, Shape::scalar, dimensions})};
+  }
+  template <typename T>
+  NestedOutput<T> produces_nested(const std::string& name) {
+    return {produce_column(name, {element_type_of<T>, Shape::doubly_jagged})};
   }
 
   /// Random numbers of the module's own, which depend on the job's seed and the module's label. Or
@@ -257,6 +281,17 @@ class Construction {
     return keep(std::make_unique<ProfileOf<Axes...>>(name, title, std::move(axes)...));
   }
 
+  /// What an analyzer sums up that is no histogram: committed with every unit, summed by the merge,
+  /// in `result.accumulators`. `Accumulated`: CountSum, ExactSum, SumTable or ValueList; the
+  /// reference stays valid as long as the module. A list needs an analyzer that is not reentrant.
+  template <std::derived_from<Accumulator> Accumulated>
+  Accumulated& accumulates(const std::string& name) {
+    auto accumulator = std::make_unique<Accumulated>(name);
+    auto& kept = *accumulator;
+    keep_accumulator(std::move(accumulator));
+    return kept;
+  }
+
   [[nodiscard]] static ProductType column_product(ColumnType type);
 
  protected:
@@ -265,6 +300,7 @@ class Construction {
   virtual std::uint32_t produce(const std::string& name, const ProductType& type) = 0;
   virtual std::uint32_t consume_condition(ConditionObject object) = 0;
   virtual void keep_histogram(std::unique_ptr<Histogram> histogram) = 0;
+  virtual void keep_accumulator(std::unique_ptr<Accumulator> accumulator) = 0;
   /// Number of the module in its job.
   [[nodiscard]] virtual std::uint32_t number() const = 0;
 

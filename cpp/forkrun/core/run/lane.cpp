@@ -252,15 +252,16 @@ void check_column(const Column& column, const std::string& name, std::size_t n_e
     throw Error{"product \"" + name + "\" was filled for " + std::to_string(column.n_events()) +
                 " events of a block of " + std::to_string(n_events)};
   }
-  if (column.type().shape == Shape::scalar) {
-    return;
-  }
-  const auto n_values = static_cast<std::int64_t>(column.n_values());
-  const auto offsets = column.offsets();
-  if (offsets.front() != 0 || offsets.back() != n_values) {
-    throw Error{"product \"" + name + "\" has offsets from " + std::to_string(offsets.front()) +
-                " to " + std::to_string(offsets.back()) + ", but " + std::to_string(n_values) +
-                " values"};
+  const auto type = column.type();
+  auto n_below = static_cast<std::int64_t>(column.n_values() / type.n_in_item());
+  for (auto level = type.n_levels(); level-- > 0;) {
+    const auto offsets = column.offsets(level);
+    if (offsets.front() != 0 || offsets.back() != n_below) {
+      throw Error{"product \"" + name + "\" has offsets from " + std::to_string(offsets.front()) +
+                  " to " + std::to_string(offsets.back()) + ", but " + std::to_string(n_below) +
+                  (level + 1 == type.n_levels() ? " values" : " lists")};
+    }
+    n_below = static_cast<std::int64_t>(column.n_lists(level));
   }
 }
 

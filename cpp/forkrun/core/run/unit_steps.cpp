@@ -122,6 +122,7 @@ void UnitSteps::begin(UnitInFlight& unit) {
     note_begin(unit.unit());
     announcer_.end_before(&unit.unit());  // Where the unit before did not know this one.
     schedule_.clear_histograms();
+    schedule_.clear_accumulators();
     announcer_.begin(unit.unit());
     outputs_->open(unit);
   });

@@ -12,7 +12,7 @@ const ModuleConstruction::Open& ModuleConstruction::open() const {
     throw Error{
         "module \"" + label_ +
         "\" uses its Construction after its constructor: parameters are read, and products, "
-        "histograms and conditions declared, in the constructor alone"};
+        "histograms, accumulators and conditions declared, in the constructor alone"};
   }
   return open_;
 }
@@ -32,6 +32,15 @@ void ModuleConstruction::keep_histogram(std::unique_ptr<Histogram> histogram) {
     throw Error{"histogram \"" + histogram->name() + "\" is booked twice"};
   }
   histograms.push_back(std::move(histogram));
+}
+
+void ModuleConstruction::keep_accumulator(std::unique_ptr<Accumulator> accumulator) {
+  auto& accumulators = open().record.accumulators;
+  const auto has_name = [&](const auto& other) { return other->name() == accumulator->name(); };
+  if (std::ranges::any_of(accumulators, has_name)) {
+    throw Error{"accumulator \"" + accumulator->name() + "\" is declared twice"};
+  }
+  accumulators.push_back(std::move(accumulator));
 }
 
 }  // namespace forkrun

@@ -45,6 +45,7 @@ class ModuleConstruction final : public Construction {
 
  protected:
   void keep_histogram(std::unique_ptr<Histogram> histogram) override;
+  void keep_accumulator(std::unique_ptr<Accumulator> accumulator) override;
   std::uint32_t consume(const std::string& name, const ProductType& type) override {
     return open().products.consume(number_, consumed(name), type);
   }

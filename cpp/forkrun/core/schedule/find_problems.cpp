@@ -113,6 +113,23 @@ void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& p
   }
 }
 
+/// Blocks come to other modules in any order, and again after a failure.
+void check_accumulators_of(const ModuleRecord& record, std::vector<std::string>& problems) {
+  if (!record.accumulators.empty() && record.kind != ModuleKind::analyzer) {
+    problems.push_back("module \"" + record.label + "\" accumulates, but is no analyzer");
+  }
+  const auto concurrency = record.concurrency();
+  const bool has_several =
+      concurrency == Concurrency::reentrant || concurrency == Concurrency::limited;
+  for (const auto& accumulator : record.accumulators) {
+    if (has_several && accumulator->is_ordered()) {
+      problems.push_back("module \"" + record.label + "\" accumulates a list, \"" +
+                         accumulator->name() +
+                         "\", but sees several blocks at once: leave its concurrency at \"one\"");
+    }
+  }
+}
+
 void check_instances_of(const ModuleRecord& record, std::vector<std::string>& problems) {
   if (record.instances == Instances::shared) {
     return;
@@ -159,6 +176,7 @@ void check_kinds(const JobDescription& job, std::vector<std::string>& problems) 
     if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
       check_products_of(job.modules[number], makes_products[number], problems);
       check_histograms_of(job.modules[number], problems);
+      check_accumulators_of(job.modules[number], problems);
       check_instances_of(job.modules[number], problems);
       check_external(job.modules[number], problems);
     }

@@ -24,6 +24,7 @@ struct ModuleRecord {
   bool wants_one_lumi{};
   std::set<std::string> resources{};
   std::vector<std::unique_ptr<Histogram>> histograms{};
+  std::vector<std::unique_ptr<Accumulator>> accumulators{};
   std::unique_ptr<Construction> construction{};  ///< to which the module may have a reference
   std::unique_ptr<Module> module{};  ///< null if its constructor threw; destroyed before those
   std::vector<std::unique_ptr<Module>> clones{};

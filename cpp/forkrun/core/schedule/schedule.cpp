@@ -108,6 +108,24 @@ std::vector<BookedHistogram> Schedule::histograms() const {
   return booked;
 }
 
+std::vector<DeclaredAccumulator> Schedule::accumulators() const {
+  std::vector<DeclaredAccumulator> declared;
+  for (const auto& record : modules_) {
+    for (const auto& accumulator : record.accumulators) {
+      declared.push_back({&record.label, accumulator.get()});
+    }
+  }
+  return declared;
+}
+
+void Schedule::clear_accumulators() {
+  for (auto& record : modules_) {
+    for (auto& accumulator : record.accumulators) {
+      accumulator->clear();
+    }
+  }
+}
+
 bool Schedule::wants_one_lumi() const {
   return std::ranges::any_of(modules_, [](const ModuleRecord& record) {
     return record.wants_one_lumi ||

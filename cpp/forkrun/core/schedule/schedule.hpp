@@ -62,6 +62,12 @@ struct BookedHistogram {
   Histogram* histogram{};
 };
 
+/// An accumulator with the label of the module that declared it.
+struct DeclaredAccumulator {
+  const std::string* module{};
+  const Accumulator* accumulator{};
+};
+
 /// A checked job: its modules, and how they depend on each other. Made in the parent; the children
 /// drive blocks through it with a `Processor`.
 class Schedule {
@@ -88,6 +94,9 @@ class Schedule {
   /// By module, in booking order; they change with every block.
   [[nodiscard]] std::vector<BookedHistogram> histograms() const;
   void clear_histograms();
+  /// By module, in the order of their declaration; they change with every block.
+  [[nodiscard]] std::vector<DeclaredAccumulator> accumulators() const;
+  void clear_accumulators();
   /// Has those of analyzers that see several blocks at once be filled by so many threads.
   void share_histograms(std::size_t n_threads);
 

@@ -1,5 +1,6 @@
 #include <forkrun/root_io/materialise/fragment.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -19,9 +20,10 @@
 #include <forkrun/root_io/zip.hpp>
 
 // A file begins with the magic and its columns: their number, then name and type of each. Pieces
-// follow: the number of entry ranges, the ranges, and per column the number of values, of a jagged
-// one the counts, and the values. A piece without ranges is the end. Numbers are of 64 bits; texts,
-// and bytes that are packed, come after their sizes; the machine's own order of bytes.
+// follow: the number of entry ranges, the ranges, and per column the number of values, the
+// counts of each level of lists, and the values. A piece without ranges is the end. Numbers are of
+// 64 bits; texts, and bytes that are packed, come after their sizes; the machine's own order of
+// bytes.
 static_assert(std::endian::native == std::endian::little);
 
 namespace forkrun::root_io {
@@ -61,7 +63,8 @@ FragmentWriter::FragmentWriter(const std::string& path,
     }
     auto& values = columns_.emplace_back();
     values.value_size = size_of(column.type.element);
-    values.is_jagged = column.type.shape == Shape::jagged;
+    values.n_in_item = column.type.n_in_item();
+    values.n_levels = column.type.n_levels();
   }
 }
 
@@ -76,28 +79,34 @@ void FragmentWriter::add_entries(const EntryRange& entries) { append(entries_, e
 void FragmentWriter::add(std::size_t number, const Column& column, std::span<const EntryRun> runs) {
   auto& to = columns_[number];
   const auto bytes = column.values<std::byte>().data();
-  const auto offsets = column.offsets();
+  const auto item_size = to.value_size * to.n_in_item;
   for (const auto& run : runs) {
     auto first = static_cast<std::size_t>(run.first);
     auto last = static_cast<std::size_t>(run.last);
-    if (to.is_jagged) {
-      for (auto event = first; event < last; ++event) {
-        to.counts.push_back(static_cast<std::int32_t>(offsets[event + 1] - offsets[event]));
-      }
-      first = static_cast<std::size_t>(offsets[first]);
-      last = static_cast<std::size_t>(offsets[last]);
+    for (std::size_t level = 0; level < to.n_levels; ++level) {
+      add_counts(column.offsets(level), first, last, to.counts.at(level));
     }
-    const auto n_bytes = (last - first) * to.value_size;
+    const auto n_bytes = (last - first) * item_size;
     if (n_bytes > 0) {
-      std::memcpy(to.values.extend(n_bytes), bytes + first * to.value_size, n_bytes);
+      std::memcpy(to.values.extend(n_bytes), bytes + first * item_size, n_bytes);
     }
   }
+}
+
+void FragmentWriter::add_counts(std::span<const std::int64_t> offsets, std::size_t& first,
+                                std::size_t& last, std::vector<std::int32_t>& counts) {
+  for (auto list = first; list < last; ++list) {
+    counts.push_back(static_cast<std::int32_t>(offsets[list + 1] - offsets[list]));
+  }
+  first = static_cast<std::size_t>(offsets[first]);
+  last = static_cast<std::size_t>(offsets[last]);
 }
 
 std::size_t FragmentWriter::n_pending_bytes() const {
   const auto n_bytes = entries_.size() * sizeof(EntryRange);
   return std::accumulate(columns_.begin(), columns_.end(), n_bytes, [](auto n, const auto& column) {
-    return n + column.values.size() + column.counts.size() * sizeof(std::int32_t);
+    const auto n_counts = column.counts[0].size() + column.counts[1].size();
+    return n + column.values.size() + n_counts * sizeof(std::int32_t);
   });
 }
 
@@ -117,12 +126,12 @@ void FragmentWriter::write_piece() {
   put_packed(bytes_of(numbers));
   for (auto& column : columns_) {
     put_number(column.values.size() / column.value_size);
-    if (column.is_jagged) {
-      put_packed(bytes_of(column.counts));
+    for (std::size_t level = 0; level < column.n_levels; ++level) {
+      put_packed(bytes_of(column.counts.at(level)));
+      column.counts.at(level).clear();
     }
     put_packed(column.values.view());
     column.values.clear();
-    column.counts.clear();
   }
   entries_.clear();
 }
@@ -205,25 +214,32 @@ std::optional<FragmentPiece> FragmentReader::next() {
   }
   const auto n_events = static_cast<std::size_t>(piece.n_events());
   for (const auto& described : columns_) {
-    auto& column = piece.columns.emplace_back(described.type);
-    const auto size = size_of(described.type.element);
-    const auto n_values = checked_size(number(), size);
-    if (described.type.shape == Shape::jagged) {
-      std::vector<std::int32_t> counts(checked_size(n_events, sizeof(std::int32_t)));
-      unpack(std::as_writable_bytes(std::span{counts}));
-      const auto offsets = column.resize_offsets(n_events);
-      offsets[0] = 0;
-      std::inclusive_scan(counts.begin(), counts.end(), offsets.begin() + 1, std::plus<>{},
-                          std::int64_t{0});
-      if (offsets[n_events] != static_cast<std::int64_t>(n_values)) {
-        fail();
-      }
-    } else if (n_values != n_events) {
-      fail();
-    }
-    unpack({column.resize_values(n_values), n_values * size});
+    read_column(piece.columns.emplace_back(described.type), n_events);
   }
   return piece;
+}
+
+void FragmentReader::read_column(Column& column, std::size_t n_events) {
+  const auto type = column.type();
+  const auto size = size_of(type.element);
+  const auto n_values = checked_size(number(), size);
+  auto n = n_events;
+  for (std::size_t level = 0; level < type.n_levels(); ++level) {
+    std::vector<std::int32_t> counts(checked_size(n, sizeof(std::int32_t)));
+    unpack(std::as_writable_bytes(std::span{counts}));
+    if (std::ranges::any_of(counts, [](auto count) { return count < 0; })) {
+      fail();
+    }
+    const auto offsets = column.resize_offsets(n, level);
+    offsets[0] = 0;
+    std::inclusive_scan(counts.begin(), counts.end(), offsets.begin() + 1, std::plus<>{},
+                        std::int64_t{0});
+    n = static_cast<std::size_t>(offsets[n]);
+  }
+  if (n_values != n * type.n_in_item()) {
+    fail();
+  }
+  unpack({column.resize_values(n_values), n_values * size});
 }
 
 std::uint64_t FragmentReader::number() {

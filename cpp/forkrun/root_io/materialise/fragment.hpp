@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
@@ -51,11 +52,16 @@ class FragmentWriter {
  private:
   struct Values {
     std::size_t value_size{};
-    bool is_jagged{};
+    std::size_t n_in_item{};
+    std::size_t n_levels{};
     Bytes values;
-    std::vector<std::int32_t> counts;  ///< of a jagged column: values by event
+    /// By level: items or lists in each list.
+    std::array<std::vector<std::int32_t>, 2> counts;
   };
 
+  /// Adds the counts of lists [first, last), and makes these the range of what is in them.
+  static void add_counts(std::span<const std::int64_t> offsets, std::size_t& first,
+                         std::size_t& last, std::vector<std::int32_t>& counts);
   void write_piece();
   void put_packed(std::span<const std::byte> bytes);
   void put(std::span<const std::byte> bytes);
@@ -83,6 +89,7 @@ class FragmentReader {
   [[nodiscard]] std::optional<FragmentPiece> next();
 
  private:
+  void read_column(Column& column, std::size_t n_events);
   [[nodiscard]] std::uint64_t number();
   [[nodiscard]] std::string text();
   void unpack(std::span<std::byte> into);

@@ -81,7 +81,7 @@ void FragmentOutput::find_shared_counters() {
   std::map<std::string, std::uint32_t> made;  // by new columns
   for (std::size_t i = 0; i < config_.products.size(); ++i) {
     const auto& column = config_.products[i];
-    if (column.type.shape != Shape::jagged) {
+    if (!column.type.is_counted()) {
       continue;
     }
     const auto product = config_.product_numbers[i];

@@ -1,7 +1,9 @@
 #include <forkrun/root_io/materialise/fragment.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +67,42 @@ TEST_F(Fragment, GivesBackWhatWasWritten) {
   EXPECT_EQ(pt[5].size(), 5);
   EXPECT_EQ(pt[5][4], 14);
   EXPECT_FALSE(reader.next());
+}
+
+TEST_F(Fragment, HoldsArraysListsOfListsAndTextsOfSelectedEvents) {
+  const std::vector<ColumnDescription> shapes{{"x", ColumnType::parse("int16[2]")},
+                                              {"v", ColumnType::parse("int32[][]")},
+                                              {"s", ColumnType::parse("string")}};
+  Column x{shapes[0].type};
+  std::ranges::copy(std::vector<std::int16_t>{0, 1, 10, 11, 20, 21},
+                    x.fill_scalar<std::int16_t>(3).begin());
+  Column v{shapes[1].type};
+  std::ranges::copy(std::vector<std::int64_t>{0, 1, 3, 3}, v.resize_offsets(3).begin());
+  std::ranges::copy(std::vector<std::int64_t>{0, 2, 2, 3}, v.resize_offsets(3, 1).begin());
+  std::ranges::copy(std::vector<std::int32_t>{7, 8, 9},
+                    reinterpret_cast<std::int32_t*>(v.resize_values(3)));
+  Column s{shapes[2].type};
+  std::ranges::copy(std::vector<std::int64_t>{0, 1, 4, 4}, s.resize_offsets(3).begin());
+  std::ranges::copy(std::string_view{"abcd"}, reinterpret_cast<char*>(s.resize_values(4)));
+  FragmentWriter writer{path_, shapes};
+  const EntryRun last_two{1, 3};
+  writer.add_entries({0, 1, 3});
+  writer.add(0, x, {&last_two, 1});
+  writer.add(1, v, {&last_two, 1});
+  writer.add(2, s, {&last_two, 1});
+  writer.close();
+
+  FragmentReader reader{path_};
+  const auto piece = reader.next();
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->columns[0].fixed<std::int16_t>()[1][1], 21);
+  const auto lists = piece->columns[1].nested<std::int32_t>();
+  ASSERT_EQ(lists[0].size(), 2U);
+  EXPECT_EQ(lists[0][0].size(), 0U);
+  EXPECT_EQ(lists[0][1][0], 9);
+  EXPECT_EQ(lists[1].size(), 0U);
+  EXPECT_EQ(text_of(piece->columns[2].jagged<char>()[0]), "bcd");
+  EXPECT_EQ(text_of(piece->columns[2].jagged<char>()[1]), "");
 }
 
 TEST_F(Fragment, HasPiecesOfBoundedSize) {

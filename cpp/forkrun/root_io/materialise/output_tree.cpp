@@ -74,7 +74,7 @@ void OutputTree::keep_branches(TreeLane& input) {
 void OutputTree::add_products() {
   for (std::size_t i = 0; i < content_.products.size(); ++i) {
     const auto& column = content_.products[i];
-    if (column.type.shape == Shape::jagged) {
+    if (column.type.is_counted()) {
       const auto name = counter_name(column.name);
       // Not by TTree::GetBranch, which finds branches that the copy of a tree was made without.
       if (tree_->GetListOfBranches()->FindObject(name.c_str()) == nullptr) {
@@ -98,9 +98,9 @@ double OutputTree::bytes_per_event(std::uint32_t file) {
   }
   for (const auto& column : content_.products) {
     constexpr double values_guessed = 4;
-    const bool is_jagged = column.type.shape == Shape::jagged;
-    n_bytes += static_cast<double>(size_of(column.type.element)) *
-               (is_jagged ? values_guessed : 1) * static_cast<double>(input_.tree().GetEntries());
+    const bool is_scalar = column.type.shape == Shape::scalar;
+    n_bytes += static_cast<double>(size_of(column.type.element) * column.type.n_in_item()) *
+               (is_scalar ? 1 : values_guessed) * static_cast<double>(input_.tree().GetEntries());
   }
   return std::max(n_bytes / std::max(1.0, static_cast<double>(input_.tree().GetEntries())), 1.0);
 }

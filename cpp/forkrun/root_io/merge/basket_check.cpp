@@ -12,6 +12,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 #include <forkrun/root_io/in_parallel.hpp>
+#include <forkrun/root_io/read/nested_values.hpp>
 
 namespace forkrun::root_io {
 
@@ -89,14 +90,20 @@ bool is_vector(std::span<const std::byte> entry, std::size_t header_bytes, std::
 }
 
 bool entries_fit(const Basket& basket, const BranchLayout& layout) {
-  if (!layout.column || layout.column->shape != Shape::jagged || basket.offsets.empty()) {
+  if (!layout.column || layout.column->shape == Shape::scalar || basket.offsets.empty()) {
     return true;
   }
-  const auto size = size_of(layout.column->element);
+  const auto size = size_of(layout.column->element) * layout.column->n_in_item();
   for (std::size_t i = 0; i + 1 < basket.offsets.size(); ++i) {
     const auto begin = static_cast<std::size_t>(basket.offsets[i]);
     const auto entry =
         basket.data.subspan(begin, static_cast<std::size_t>(basket.offsets[i + 1]) - begin);
+    if (layout.column->is_nested()) {
+      if (!is_nested_entry(entry, *layout.column, layout.header_bytes)) {
+        return false;
+      }
+      continue;
+    }
     const bool fits = layout.header_bytes == 0 ? entry.size() % size == 0
                                                : is_vector(entry, layout.header_bytes, size);
     if (!fits) {

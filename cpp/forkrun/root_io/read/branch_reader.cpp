@@ -48,6 +48,7 @@ void BranchReader::forget() {
   record_ = {};
   memory_ = {};
   values_ = {};
+  nested_ = {};
 }
 
 void BranchReader::load(std::size_t number) {
@@ -107,12 +108,14 @@ void BranchReader::load_from_tree(const StoredBasket& stored) {
   move_offsets(basket_, key_length);
 }
 
-/// Each entry holds a whole number of values: one, unless the branch is jagged.
+/// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
+/// as they are taken apart.
 void BranchReader::check_entries() const {
-  if (!layout_.column) {
+  if (!layout_.column || layout_.column->is_nested()) {
     return;
   }
-  const auto size = size_of(layout_.column->element);
+  const auto n_in_item = layout_.column->n_in_item();
+  const auto size = size_of(layout_.column->element) * n_in_item;
   if (layout_.column->shape == Shape::scalar) {
     if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * size) {
       throw Error("its entries do not have one value each");
@@ -125,6 +128,9 @@ void BranchReader::check_entries() const {
     return static_cast<unsigned>(n_bytes < 0) |
            (static_cast<unsigned>(n_bytes) & (static_cast<unsigned>(size) - 1));  // a power of two
   };
+  if (n_in_item > 1) {
+    return check_items(size);
+  }
   unsigned wrong = 0;
   for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
     wrong |= is_wrong(i);  // without a branch: several entries at a time
@@ -132,6 +138,17 @@ void BranchReader::check_entries() const {
   for (std::size_t i = 0; wrong != 0; ++i) {
     if (is_wrong(i) != 0) {
       throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
+    }
+  }
+}
+
+/// Of any size of items.
+void BranchReader::check_items(std::size_t item_bytes) const {
+  const auto header = static_cast<std::int32_t>(layout_.header_bytes);
+  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+    const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
+    if (n_bytes < 0 || n_bytes % static_cast<std::int32_t>(item_bytes) != 0) {
+      throw Error("its entry " + std::to_string(i) + " does not have a whole number of arrays");
     }
   }
 }
@@ -149,7 +166,9 @@ void BranchReader::for_each_basket(
 
 void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
   into.reset(*layout_.column);
-  if (layout_.column->shape == Shape::scalar) {
+  if (layout_.column->is_nested()) {
+    read_nested(first, last, into);
+  } else if (layout_.column->shape == Shape::scalar) {
     read_scalars(first, last, into);
   } else {
     read_jagged(first, last, into);
@@ -158,10 +177,11 @@ void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
 
 void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& into) {
   const auto size = size_of(layout_.column->element);
-  auto* to = into.resize_values(static_cast<std::size_t>(last - first));
+  const auto n_in_item = layout_.column->n_in_item();
+  auto* to = into.resize_values(static_cast<std::size_t>(last - first) * n_in_item);
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto bytes = basket.entries(from, end);
-    const auto n = static_cast<std::size_t>(end - from);
+    const auto n = static_cast<std::size_t>(end - from) * n_in_item;
     if (bytes.size() != n * size) {
       throw InputError(file_.path() + ": branch " + layout_.name +
                        " does not have one value per entry");
@@ -183,7 +203,8 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto n = static_cast<std::size_t>(end - from);
     fill_offsets(basket, from, offsets.first(n + 1));
-    const auto n_values = static_cast<std::size_t>(offsets[n] - offsets[0]);
+    const auto n_values =
+        static_cast<std::size_t>(offsets[n] - offsets[0]) * layout_.column->n_in_item();
     copy_values(basket, from, end,
                 is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
     offsets = offsets.subspan(n);
@@ -192,6 +213,20 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
     auto* to = into.resize_values(values_.size() / size);
     std::copy_n(values_.view().data(), values_.size(), to);
   }
+}
+
+void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& into) {
+  nested_.begin(*layout_.column, static_cast<std::size_t>(last - first));
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    try {
+      for (; from < end; ++from) {
+        nested_.add(basket.entries(from, from + 1), layout_.header_bytes);
+      }
+    } catch (const Error& error) {
+      throw_damaged(file_, branch_, from, error.what());
+    }
+  });
+  nested_.fill(into);
 }
 
 /// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.
@@ -207,8 +242,15 @@ std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) con
 void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
                                 std::span<std::int64_t> offsets) const {
   const auto header = static_cast<std::int64_t>(layout_.header_bytes);
-  const auto shift = std::countr_zero(size_of(layout_.column->element));  // a power of two
+  const auto item = size_of(layout_.column->element) * layout_.column->n_in_item();
   const auto* at = basket.offsets.data() + (from - basket.first_entry);
+  if (!std::has_single_bit(item)) {
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      offsets[i + 1] = offsets[i] + (at[i + 1] - at[i] - header) / static_cast<std::int64_t>(item);
+    }
+    return;
+  }
+  const auto shift = std::countr_zero(item);
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     offsets[i + 1] = offsets[i] + ((at[i + 1] - at[i] - header) >> shift);
   }

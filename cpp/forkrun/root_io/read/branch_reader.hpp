@@ -9,6 +9,7 @@
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/read/nested_values.hpp>
 #include <forkrun/root_io/read/stored_baskets.hpp>
 
 namespace forkrun::root_io {
@@ -41,9 +42,11 @@ class BranchReader {
   void load_from_file(const StoredBasket& stored);
   void load_from_tree(const StoredBasket& stored);
   void check_entries() const;
+  void check_items(std::size_t item_bytes) const;
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
+  void read_nested(std::int64_t first, std::int64_t last, Column& into);
   void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
   void copy_values(const Basket& basket, std::int64_t from, std::int64_t end, std::byte* to) const;
   void for_each_basket(std::int64_t first, std::int64_t last,
@@ -56,6 +59,7 @@ class BranchReader {
   std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
   Bytes record_;
   Bytes values_;
+  NestedValues nested_;
   Bytes memory_;
   Basket basket_;
   std::size_t loaded_ = static_cast<std::size_t>(-1);

@@ -56,8 +56,8 @@ std::optional<Misfit> widen_any(const Column& column, std::vector<To>& into) {
 }
 
 bool is_integer(const ColumnType& type) {
-  return type.shape == Shape::scalar && type.element >= ElementType::int16 &&
-         type.element <= ElementType::uint64;
+  return type.shape == Shape::scalar && type.n_in_item() == 1 &&
+         type.element >= ElementType::int16 && type.element <= ElementType::uint64;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ void fill(std::byte* to, std::size_t n, double value) {
 
 void fill(ElementType element, std::byte* to, std::size_t n, double value) {
   switch (element) {
+    case ElementType::character:
     case ElementType::boolean: return fill<bool>(to, n, value);
     case ElementType::int8: return fill<std::int8_t>(to, n, value);
     case ElementType::uint8: return fill<std::uint8_t>(to, n, value);
@@ -47,16 +48,20 @@ FilledColumn::FilledColumn(ColumnType type, double value, std::unique_ptr<Branch
 
 void FilledColumn::read(std::int64_t first, std::int64_t last, Column& into) {
   into.reset(type_);
-  const auto n = type_.shape == Shape::scalar ? static_cast<std::size_t>(last - first)
-                                              : make_offsets(first, last, into);
+  const auto n_items = type_.shape == Shape::scalar ? static_cast<std::size_t>(last - first)
+                                                    : make_offsets(first, last, into);
+  const auto n = n_items * type_.n_in_item();
   fill(type_.element, into.resize_values(n), n, value_);
 }
 
-/// Returns the number of values.
+/// Returns the number of items: none of texts and of lists of lists, which are empty.
 std::size_t FilledColumn::make_offsets(std::int64_t first, std::int64_t last, Column& into) {
   const auto n_events = static_cast<std::size_t>(last - first);
   auto offsets = into.resize_offsets(n_events);
   std::ranges::fill(offsets, 0);
+  if (type_.shape == Shape::doubly_jagged) {
+    into.resize_offsets(0, 1)[0] = 0;
+  }
   if (!counter_) {
     return 0;
   }

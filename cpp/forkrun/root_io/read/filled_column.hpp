@@ -16,7 +16,7 @@ struct Fill {
 };
 
 /// A column of a file that lacks its branch: one value throughout. A jagged one has as many as its
-/// counter says, if the file has that.
+/// counter says, if the file has that. Texts and lists of lists are empty.
 class FilledColumn {
  public:
   /// `counter`: of this file, nullptr if it has none.

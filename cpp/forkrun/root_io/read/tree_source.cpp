@@ -34,6 +34,7 @@ void TreeLane::open(std::uint32_t file) {
   std::ranges::fill(readers_, nullptr);
   std::ranges::fill(filled_, nullptr);
   ids_.reset();
+  friends_.clear();
   file_.reset();
   ++generation_;
   file_ = std::make_unique<InputFile>(config_.files.at(file));
@@ -45,6 +46,34 @@ void TreeLane::open(std::uint32_t file) {
     tree_ = &file_->tree(config_.tree);
     ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
   });
+  open_friends();
+}
+
+void TreeLane::open_friends() {
+  for (const auto& tree : config_.friends) {
+    const auto& path = tree.parts.at(file_number_).file;
+    naming_file(path, [&] { friends_.push_back(open_friend(tree)); });
+  }
+}
+
+TreeLane::OpenFriend TreeLane::open_friend(const FriendTree& tree) const {
+  const auto& part = tree.parts.at(file_number_);
+  OpenFriend opened{nullptr, file_.get(), nullptr, part.first_entry};
+  if (part.file != file_->path()) {
+    opened.own = std::make_unique<InputFile>(part.file);
+    opened.own->check_identity(part.identity);
+    opened.file = opened.own.get();
+  }
+  opened.tree = &opened.file->tree(tree.tree);
+  if (opened.tree->GetEntries() < part.first_entry + tree_->GetEntries()) {
+    throw InputError(part.file + ": tree \"" + tree.tree + "\" has " +
+                     std::to_string(opened.tree->GetEntries()) +
+                     " entries, too few to be a friend of " + file_->path());
+  }
+  if (!tree.ids.event.empty()) {
+    opened.ids = std::make_unique<EventIds>(*opened.tree, *opened.file, tree.ids, file_number_);
+  }
+  return opened;
 }
 
 std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, const BlockLumis& lumis) {
@@ -59,7 +88,28 @@ std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, const Blo
   lumis.for_each(
       0, ids_->events().size(),
       [this](LumiId lumi, std::size_t first, std::size_t last) { check_lumi(lumi, first, last); });
+  for (const auto& each : friends_) {
+    if (each.ids) {
+      naming_file(each.file->path(), [&] { check_events(each); });
+    }
+  }
   return ids_->events();
+}
+
+/// That a friend has the events of the block, one by one.
+void TreeLane::check_events(const OpenFriend& other) const {
+  other.ids->load(other.first_entry + block_.first, other.first_entry + block_.last);
+  const auto events = ids_->events();
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (other.ids->events()[i] != events[i] || other.ids->lumi(i) != ids_->lumi(i)) {
+      throw InputError(
+          other.file->path() + ": entry " +
+          std::to_string(other.first_entry + block_.first + static_cast<std::int64_t>(i)) +
+          " of tree \"" + other.tree->GetName() + "\" is another event than entry " +
+          std::to_string(block_.first + static_cast<std::int64_t>(i)) + " of " + file_->path() +
+          ", whose friend it is to be");
+    }
+  }
 }
 
 /// Of events [first, last) of the block.
@@ -74,13 +124,24 @@ void TreeLane::check_lumi(LumiId lumi, std::size_t first, std::size_t last) cons
   }
 }
 
-BranchReader& TreeLane::reader(std::size_t column) {
+TreeLane::Origin TreeLane::origin_of(std::size_t column) const {
+  const auto& name = config_.columns[column].name;
+  const auto found = config_.friend_columns.find(name);
+  if (found == config_.friend_columns.end()) {
+    return {*file_, *tree_, name, 0};
+  }
+  const auto& from = friends_.at(found->second.number);
+  return {*from.file, *from.tree, found->second.branch, from.first_entry};
+}
+
+BranchReader& TreeLane::reader(std::size_t column, const Origin& origin) {
   auto& reader = readers_[column];
   if (!reader) {
     const auto& wanted = config_.columns[column];
-    reader = std::make_unique<BranchReader>(find_branch(*tree_, wanted.name, *file_), *file_);
+    reader = std::make_unique<BranchReader>(find_branch(origin.tree, origin.branch, origin.file),
+                                            origin.file);
     if (reader->layout().column != wanted.type) {
-      throw InputError(file_->path() + ": branch \"" + wanted.name + "\" is " +
+      throw InputError(origin.file.path() + ": branch \"" + origin.branch + "\" is " +
                        reader->layout().described_type() + ", in the first file it is " +
                        wanted.type.name());
     }
@@ -106,11 +167,13 @@ FilledColumn* TreeLane::filled(std::size_t column) {
 }
 
 void TreeLane::read(std::size_t column, Column& into) {
-  naming_file(file_->path(), [&] {
+  const auto origin = origin_of(column);
+  naming_file(origin.file.path(), [&] {
     if (auto* instead = filled(column)) {
       return instead->read(block_.first, block_.last, into);
     }
-    reader(column).read(block_.first, block_.last, into);
+    reader(column, origin)
+        .read(origin.first_entry + block_.first, origin.first_entry + block_.last, into);
   });
 }
 
@@ -118,7 +181,13 @@ SourceLane::Statistics TreeLane::statistics() const {
   if (!file_) {
     return closed_;
   }
-  return {closed_.read_calls + file_->read_calls(), closed_.read_bytes + file_->read_bytes()};
+  Statistics all{closed_.read_calls + file_->read_calls(),
+                 closed_.read_bytes + file_->read_bytes()};
+  for (const auto& each : friends_) {
+    all.read_calls += each.own ? each.own->read_calls() : 0;
+    all.read_bytes += each.own ? each.own->read_bytes() : 0;
+  }
+  return all;
 }
 
 TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}

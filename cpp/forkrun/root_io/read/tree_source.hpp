@@ -16,6 +16,25 @@ class TTree;
 
 namespace forkrun::root_io {
 
+/// A tree whose entries belong to those of the source's tree, one to one.
+struct FriendTree {
+  /// Where the entries of one file of the source are in it.
+  struct Part {
+    std::string file;  ///< may be that file itself
+    std::int64_t first_entry{};
+    FileIdentity identity;
+  };
+  std::string tree;
+  IdBranches ids{};           ///< empty names: it has none
+  std::vector<Part> parts{};  ///< by file of the source
+};
+
+/// A column that is a branch of a friend.
+struct FriendColumn {
+  std::size_t number{};  ///< of the friend
+  std::string branch;
+};
+
 struct TreeSourceConfig {
   std::vector<std::string> files;
   std::string tree;
@@ -25,6 +44,8 @@ struct TreeSourceConfig {
       clusters;                          ///< per file: first entry of each, then n_entries
   std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
   std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
+  std::vector<FriendTree> friends{};
+  std::map<std::string, FriendColumn> friend_columns{};  ///< by column
 };
 
 /// Reads one concurrent block of a tree: has its own file, tree and baskets.
@@ -45,7 +66,27 @@ class TreeLane : public SourceLane {
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  private:
-  BranchReader& reader(std::size_t column);
+  /// A friend as of the file that is open.
+  struct OpenFriend {
+    std::unique_ptr<InputFile> own;  ///< null if it is in that file
+    InputFile* file{};
+    TTree* tree{};
+    std::int64_t first_entry{};
+    std::unique_ptr<EventIds> ids{};  ///< null if it has none
+  };
+  /// What a column is read from.
+  struct Origin {
+    InputFile& file;
+    TTree& tree;
+    const std::string& branch;
+    std::int64_t first_entry;
+  };
+
+  void open_friends();
+  [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
+  void check_events(const OpenFriend& other) const;
+  [[nodiscard]] Origin origin_of(std::size_t column) const;
+  BranchReader& reader(std::size_t column, const Origin& origin);
   /// nullptr if the file has its branch.
   FilledColumn* filled(std::size_t column);
   void check_lumi(LumiId lumi, std::size_t first, std::size_t last) const;
@@ -55,6 +96,7 @@ class TreeLane : public SourceLane {
   TTree* tree_ = nullptr;
   std::uint32_t file_number_{};
   std::uint64_t generation_ = 0;
+  std::vector<OpenFriend> friends_;
   std::unique_ptr<EventIds> ids_;
   std::vector<std::unique_ptr<BranchReader>> readers_;  ///< by column, made when first asked for
   std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them

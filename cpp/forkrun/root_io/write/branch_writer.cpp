@@ -12,6 +12,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 #include <forkrun/root_io/write/leaf_range.hpp>
+#include <forkrun/root_io/write/nested_entries.hpp>
 
 namespace forkrun::root_io {
 
@@ -99,7 +100,10 @@ void BranchWriter::note_counts(std::size_t n_from) {
 }
 
 void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
-  const auto size = size_of(column.type().element);
+  if (column.type().is_nested()) {
+    return add_nested(column, runs);
+  }
+  const auto size = size_of(column.type().element) * column.type().n_in_item();
   const auto bytes = column.values<std::byte>().data();
   const bool is_jagged = column.type().shape == Shape::jagged;
   const auto offsets = column.offsets();
@@ -117,7 +121,19 @@ void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
       first = static_cast<std::size_t>(offsets[first]);
       last = static_cast<std::size_t>(offsets[last]);
     }
-    swap_copy(pending_.extend((last - first) * size), bytes + first * size, last - first, size);
+    const auto n_bytes = (last - first) * size;
+    const auto value_size = size_of(column.type().element);
+    swap_copy(pending_.extend(n_bytes), bytes + first * size, n_bytes / value_size, value_size);
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+}
+
+void BranchWriter::add_nested(const Column& column, std::span<const EntryRun> runs) {
+  for (const auto& run : runs) {
+    for (auto event = run.first; event < run.last; ++event) {
+      offsets_.push_back(static_cast<std::int32_t>(pending_.size()));
+      add_nested_entry(column, static_cast<std::size_t>(event), pending_);
+    }
     n_pending_ += static_cast<std::int32_t>(run.last - run.first);
   }
 }

@@ -49,6 +49,7 @@ class BranchWriter {
   void finish();
 
  private:
+  void add_nested(const Column& column, std::span<const EntryRun> runs);
   void copy_fixed(const Basket& basket, EntryRun run);
   void copy_varying(const Basket& basket, EntryRun run);
   void note_counts(std::size_t n_from);

@@ -4,12 +4,16 @@
 #include <set>
 
 #include <TBranch.h>
+#include <TBranchElement.h>
+#include <TClass.h>
 #include <TDirectory.h>
 #include <TLeaf.h>
 #include <TList.h>
 #include <TTree.h>
+#include <TVirtualCollectionProxy.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/write/nested_entries.hpp>
 
 namespace forkrun::root_io {
 
@@ -31,6 +35,35 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
                       "\" cannot be made");
   }
   return *branch;
+}
+
+/// Of a text or a vector. Its collection may be one that ROOT has no compiled code for: nothing is
+/// streamed through the branch, whose baskets are written directly.
+TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
+  const auto class_name = class_of(column.type);
+  TClass* type = TClass::GetClass(class_name.c_str());
+  if (type != nullptr && type->GetCollectionProxy() != nullptr) {
+    auto* branch = new TBranchElement(&tree, column.name.c_str(), type->GetCollectionProxy(),
+                                      basket_size, 0);  // owned by the tree
+    tree.GetListOfBranches()->Add(branch);
+    return *branch;
+  }
+  static std::string never_filled;
+  static auto* address = &never_filled;
+  TBranch* branch = tree.Branch(column.name.c_str(), class_name.c_str(), &address, basket_size, 0);
+  if (branch == nullptr) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + column.name +
+                      "\" of " + class_name + " cannot be made");
+  }
+  return *branch;
+}
+
+std::string brackets_of(ColumnType type) {
+  std::string brackets;
+  for (const auto size : type.dimensions) {
+    brackets += size == 0 ? "" : "[" + std::to_string(size) + "]";
+  }
+  return brackets;
 }
 
 std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
@@ -57,12 +90,14 @@ std::string counter_name(const std::string& column) {
 }
 
 TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
-  const std::string letter{leaf_letter(column.type.element)};
-  if (column.type.shape == Shape::scalar) {
-    return make_branch(tree, column.name, column.name + "/" + letter);
+  if (column.type.is_nested()) {
+    return make_object_branch(tree, column);
   }
+  const std::string letter{leaf_letter(column.type.element)};
+  const auto counter =
+      column.type.is_counted() ? "[" + counter_name(column.name) + "]" : std::string{};
   return make_branch(tree, column.name,
-                     column.name + "[" + counter_name(column.name) + "]/" + letter);
+                     column.name + counter + brackets_of(column.type) + "/" + letter);
 }
 
 TBranch& add_counter(TTree& tree, const std::string& name) {

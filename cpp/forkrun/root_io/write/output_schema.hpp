@@ -20,7 +20,8 @@ namespace forkrun::root_io {
 /// "jets".
 [[nodiscard]] std::string counter_name(const std::string& column);
 
-/// Adds a branch for a column; a jagged one needs its counter branch in the tree.
+/// Adds a branch for a column; one that is counted needs its counter branch in the
+/// tree.
 TBranch& add_branch(TTree& tree, const ColumnDescription& column);
 /// Adds a counting branch.
 TBranch& add_counter(TTree& tree, const std::string& name);

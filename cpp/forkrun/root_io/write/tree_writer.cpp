@@ -19,7 +19,7 @@ TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const auto& column = columns_[i];
     const auto counter = counter_name(column.name);
-    if (column.type.shape == Shape::jagged && counted_.emplace(counter, i).second) {
+    if (column.type.is_counted() && counted_.emplace(counter, i).second) {
       counter_names_.push_back(counter);
       counters_.emplace_back(add_counter(*tree_, counter), compression);
     }
@@ -39,7 +39,7 @@ void TreeWriter::check(std::span<const Column> cluster) const {
                         std::to_string(cluster[i].n_events()) + " events, \"" + columns_[0].name +
                         "\" has " + std::to_string(cluster[0].n_events()));
     }
-    if (columns_[i].type.shape == Shape::jagged) {
+    if (columns_[i].type.is_counted()) {
       const auto first = counted_.at(counter_name(columns_[i].name));
       if (!std::ranges::equal(cluster[i].offsets(), cluster[first].offsets())) {
         throw OutputError("columns \"" + columns_[i].name + "\" and \"" + columns_[first].name +

@@ -1,0 +1,191 @@
+"""Friend trees: found, indexed, and compared with the trees that they are friends of."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from forkrun._core import EventDigest
+from forkrun.config import FriendConfig, SourceConfig
+from forkrun.errors import ConfigError, InputError
+from forkrun.index.files import find_files
+from forkrun.index.model import Branch, FileIndex, FriendPart
+from forkrun.index.read import IdBranches, index_files
+
+_REMEDY = (
+    "a friend has an entry for each entry of the input, in the same order: an output with mode ="
+    ' "friend" has that if it names no paths, and its job reads the same files without lumi_mask,'
+    " skip_events, max_events and only"
+)
+
+
+class _Friend(NamedTuple):
+    """`ids`: the tree, and names of the branches of event ids, if it `has_ids`; `columns`: its
+    branches by the names of their columns."""
+
+    tree: str
+    files: Sequence[FileIndex]
+    ids: IdBranches
+    has_ids: bool
+    columns: Mapping[str, Branch]
+
+
+def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileIndex]:
+    """The index with the friends of each file, which `source.friends` names. Raises ConfigError for
+    names that clash, InputError for a friend that cannot be read or is of other events."""
+    files = list(index)
+    taken = {branch.name: "the input" for file in index for branch in file.branches}
+    for number, config in enumerate(source.friends):
+        friend = _index_friend(config, source, index, number)
+        _check_names(friend, taken, config)
+        taken |= dict.fromkeys(friend.columns, f'the friend "{friend.tree}"')
+        parts = _aligned(index, friend)
+        files = [
+            replace(file, friends=(*file.friends, part))
+            for file, part in zip(files, parts, strict=True)
+        ]
+    return files
+
+
+def _index_friend(
+    config: FriendConfig, source: SourceConfig, index: Sequence[FileIndex], number: int
+) -> _Friend:
+    tree, key = config.tree or source.tree, f"source.friends[{number}]"
+    if not config.files and tree == source.tree:
+        raise ConfigError(f"{key}: this is source.tree itself; name another tree, or files")
+    paths = [file.path for file in index]
+    if config.files:
+        named = source.model_copy(update={"files": config.files, "list": None})
+        paths, problems = find_files(named, f"correct {key}.files")
+        if problems:
+            raise InputError("\n".join(problems))
+    files = index_files(paths, IdBranches(tree, "", "", ""), key=f"{key}.tree")
+    ids = IdBranches.of(source)._replace(tree=tree)
+    has_ids = bool(ids.event_branch) and all(
+        {*ids[1:]} <= {branch.name for branch in file.branches} for file in files
+    )
+    if has_ids:
+        files = index_files(paths, ids, key=f"{key}.tree")
+    return _Friend(tree, files, ids, has_ids, _columns(files, set(ids[1:]), config.prefix, index))
+
+
+def _columns(
+    files: Sequence[FileIndex], ids: set[str], prefix: str, index: Sequence[FileIndex]
+) -> dict[str, Branch]:
+    """Those that can be read, without ids. A counter that the input has as well is left out: the
+    columns that it counts are read without it."""
+    known = {branch.name for file in index for branch in file.branches}
+    with_events = [file for file in files if file.n_entries] or files[:1]
+    branches = {b.name: b for file in with_events for b in file.branches}
+    counters = {branch.counter for branch in branches.values()}
+    return {
+        prefix + name: branch
+        for name, branch in branches.items()
+        if branch.readable and name not in ids and not (name in counters and prefix + name in known)
+    }
+
+
+def _check_names(friend: _Friend, taken: Mapping[str, str], config: FriendConfig) -> None:
+    clashes = [name for name in friend.columns if name in taken]
+    if clashes:
+        shown = ", ".join(f'"{name}"' for name in clashes[:5])
+        more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
+        other = f'another than "{config.prefix}"' if config.prefix else '"friend_" or the like'
+        raise ConfigError(
+            f'source.friends: tree "{friend.tree}" has the columns {shown}{more}, which'
+            f" {taken[clashes[0]]} has as well; give its columns a prefix, {other}"
+        )
+
+
+def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart]:
+    """Where the entries of each file are in the friend. Raises InputError if they are nowhere, or
+    are other events there."""
+    _check_entries(index, friend)
+    if friend.has_ids:
+        _check_events(index, friend)
+    ends = list(accumulate(file.n_entries for file in friend.files))
+    digests = [_digest(own) for own in friend.files]
+    ids = friend.ids[1:] if friend.has_ids else ("", "", "")
+    first = 0
+    for file in index:
+        end = first + file.n_entries
+        place = min(bisect_right(ends, first), len(ends) - 1)  # of an empty file, any
+        own = friend.files[place]
+        begin = ends[place] - own.n_entries
+        if end > ends[place]:
+            raise InputError(
+                f'{own.path}: its tree "{friend.tree}" ends within the entries of {file.path}; a'
+                " file of a friend has the entries of whole files of the input"
+            )
+        yield FriendPart(
+            own.path, friend.tree, first - begin, own.identity, digests[place], ids, friend.columns
+        )
+        first = end
+
+
+def _check_entries(index: Sequence[FileIndex], friend: _Friend) -> None:
+    def check(own: Sequence[FileIndex], files: Sequence[FileIndex]) -> None:
+        n_own, n = (sum(file.n_entries for file in each) for each in (own, files))
+        if n_own != n:
+            raise InputError(
+                f'{_named(own)}: tree "{friend.tree}" has {n_own:,} entries, but'
+                f" {_named(files)} has {n:,}; {_REMEDY}"
+            )
+
+    if len(index) == len(friend.files):
+        for file, own in zip(index, friend.files, strict=True):
+            check([own], [file])
+    check(friend.files, index)
+
+
+def _named(files: Sequence[FileIndex]) -> str:
+    more = len(files) - 1
+    return files[0].path + (f" with {more} more file{'s' * (more > 1)}" if more else "")
+
+
+def _check_events(index: Sequence[FileIndex], friend: _Friend) -> None:
+    """Compares lumis, and digests of their events. In which order events of a lumi are is compared
+    when they are read."""
+    own, wanted = list(_in_a_row(friend.files)), list(_in_a_row(index))
+    if own == wanted:
+        return
+    held = set(own)
+    run, lumi, entry, *_ = next(each for each in wanted if each not in held)
+    first = 0
+    for file in index:
+        if first + file.n_entries > entry:
+            break
+        first += file.n_entries
+    raise InputError(
+        f'{friend.files[0].path}: tree "{friend.tree}" has other events than {file.path}, from its'
+        f" entry {entry - first} on (run {run}, lumi {lumi}); {_REMEDY}"
+    )
+
+
+def _in_a_row(files: Sequence[FileIndex]) -> Iterator[tuple[int, int, int, int, str]]:
+    """Run, lumi, first entry and last, and digest of each stretch of one lumi, as if all files were
+    one."""
+    last: tuple[int, int, int, int, str] | None = None
+    begin = 0
+    for file in files:
+        for run, lumi, first, end, digest in file.ranges:
+            if last is not None and last[:2] == (run, lumi):
+                both = EventDigest(last[3] - last[2], last[4]) + EventDigest(end - first, digest)
+                last = (run, lumi, last[2], begin + end, both.hex)
+                continue
+            if last is not None:
+                yield last
+            last = (run, lumi, begin + first, begin + end, digest)
+        begin += file.n_entries
+    if last is not None:
+        yield last
+
+
+def _digest(own: FileIndex) -> str:
+    """Of a friend's file, to see that it is the same as before."""
+    held = (own.uuid, own.n_bytes, own.n_entries, own.ranges, own.branches)
+    return hashlib.sha256(repr(held).encode()).hexdigest()
