@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from forkrun.base.caller import handed_over
+from forkrun.base.dataclass import dataclass
 from forkrun.base.notebook import in_notebook, run_shown
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate

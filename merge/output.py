@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parquet import write_parquet

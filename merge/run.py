@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, write_json
 from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.node_sums import sums_to_merge

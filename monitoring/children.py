@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.phases import first_events, last_commits
 from forkrun.monitoring.records import RunRecords, Sample
 from forkrun.rundir.ledger import Commit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.rundir.ledger import Commit, CutCount
 
 

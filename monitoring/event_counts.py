@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.records import RunRecords, Sample
 
 

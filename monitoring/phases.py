@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.records import RunRecords
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 
 PROC = Path("/proc")
 KIB = 1024

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.json_lines import read_json_lines
 from forkrun.errors import InputError
 from forkrun.monitoring.process_reading import ProcessReading

@@ -16,10 +16,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host

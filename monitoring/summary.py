@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.monitoring.children import (
     Balance,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from forkrun.analysis.code_digest import code_digest
 from forkrun.analysis.homes import home_of, place_of, program
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.modules.given import Given
 

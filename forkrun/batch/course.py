@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import output_errors
 from forkrun.base.json_lines import JsonLines, read_json_lines
 from forkrun.rundir.directory import RunDirectory

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import output_errors, remove, write_bytes
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError

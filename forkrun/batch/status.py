@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
+from forkrun.base.dataclass import dataclass
 from forkrun.batch.course import NodeCourse, Submission, read_course, read_submissions
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.logs import last_words

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from forkrun.base.dataclass import dataclass
 from forkrun.plan import EntryRange
 
 

@@ -15,11 +15,11 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 

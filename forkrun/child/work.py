@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard

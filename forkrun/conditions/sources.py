@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.user_text import parse_by_suffix
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
 from forkrun.conditions.provider import ConditionsProvider

@@ -6,8 +6,9 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from forkrun.base.dataclass import dataclass
 
 _PROC = Path("/proc/self")
 _ESTABLISHED = "01"

@@ -10,11 +10,11 @@ import gc
 import importlib
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import size
 
 WORTH_A_WARNING_BYTES = 10_000_000

@@ -7,8 +7,9 @@ import re
 import struct
 import time
 from bisect import bisect_right
-from dataclasses import dataclass
 from pathlib import Path
+
+from forkrun.base.dataclass import dataclass
 
 _PROC = Path("/proc/self")
 _STACK_BYTES = 1 << 20

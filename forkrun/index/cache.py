@@ -10,10 +10,10 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from forkrun.base.dataclass import dataclass
 
 Identity = tuple[str, int, int]
 """UUID, bytes, and when it was last written."""

@@ -10,9 +10,10 @@ import contextlib
 import os
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 
 DESCRIPTOR = "FORKRUN_GIVEN"

@@ -11,9 +11,9 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.modules.given import DESCRIPTOR, Given
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.modules.columns import jagged_array, offsets_of, values_of
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -6,8 +6,8 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0

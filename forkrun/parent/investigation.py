@@ -3,9 +3,9 @@ event, by a child that keeps nothing, until the event at which it dies again is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from forkrun.base.dataclass import dataclass
 from forkrun.child.assignment import entry_at
 from forkrun.plan import EntryRange
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache, partial
 from pathlib import Path
 
 from forkrun.base.cgroups import CGROUPS, PROC, held_bytes, memory_limits
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import size
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 

@@ -14,12 +14,13 @@ import json
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import open_new, published, write_json, write_text
 from forkrun.base.wait_status import describe_status
 from forkrun.child.work import Work

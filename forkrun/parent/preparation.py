@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import JobConfig
 from forkrun.index import (

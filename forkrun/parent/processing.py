@@ -6,10 +6,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
+from forkrun.base.dataclass import dataclass
 from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos

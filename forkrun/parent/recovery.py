@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.errors import InputError
 from forkrun.parent.histograms import Histograms

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.index.ranges import Integers
 from forkrun.plan.model import ANY_CHILD
 from forkrun.plan.pieces import Pieces

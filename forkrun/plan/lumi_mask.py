@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.user_text import parse_json, short
 from forkrun.errors import ConfigError
 from forkrun.index import LumiRanges

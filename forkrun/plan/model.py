@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.index.model import Identity
 from forkrun.index.ranges import Integers, Keys, lumi_keys
 

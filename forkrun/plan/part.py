@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.index.ranges import Integers, lumi_keys
 from forkrun.plan.lumi_counts import LumiCounts
 from forkrun.plan.model import ANY_CHILD, Plan, Units

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forkrun._core import EventDigest
+from forkrun.base.dataclass import dataclass
 from forkrun.index import LumiRanges
 from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.lumi_mask import LumiMask, within

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import read_json
 
 _RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")

@@ -16,6 +16,7 @@ from forkrun import _core
 from forkrun.base.nested import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
+from forkrun.errors import InputError
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
@@ -33,7 +34,8 @@ def fingerprint(
 ) -> Fingerprint:
     """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
     files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
-    `payloads`: files of conditions, also those named in index files."""
+    `payloads`: files of conditions, also those named in index files. Raises InputError for a file
+    that cannot be read."""
     described = config.model_dump(
         mode="json", exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": {"code"}}}
     )
@@ -72,8 +74,11 @@ def _digest(value: Any) -> str:
 
 
 def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:

@@ -10,10 +10,10 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import open_to_append, output_errors, write_all
 from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
 

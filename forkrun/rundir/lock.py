@@ -91,16 +91,35 @@ class RunLock:
         with output_errors(self._path):
             while True:
                 try:
-                    file = open_new(self._path)
-                    break
+                    return self._create()
                 except FileExistsError:
                     self._remove_if_dead()
-            try:
-                with file:
-                    file.write(json.dumps(self._holder).encode())
-            except OSError:
-                self._path.unlink()
-                raise
+
+    def _create(self) -> None:
+        """With its content at once, where the file system can: an empty lock, which a killed
+        process would leave, does not tell its holder. Raises FileExistsError."""
+        try:
+            with open(os.open(self._path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb") as file:
+                file.write(self._content)
+                file.flush()
+                os.link(f"/proc/self/fd/{file.fileno()}", self._path, follow_symlinks=True)
+        except FileExistsError:
+            raise
+        except OSError:
+            self._create_empty_first()
+
+    def _create_empty_first(self) -> None:
+        file = open_new(self._path)
+        try:
+            with file:
+                file.write(self._content)
+        except OSError:
+            self._path.unlink()
+            raise
+
+    @property
+    def _content(self) -> bytes:
+        return json.dumps(self._holder).encode()
 
     def _remove_if_dead(self) -> None:
         """Removes the lock of a dead parent by a rename, which only one of several processes can

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit

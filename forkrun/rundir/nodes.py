@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
 from forkrun.errors import ConfigError, OutputError
 from forkrun.rundir.directory import RunDirectory

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 

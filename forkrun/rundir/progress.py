@@ -4,9 +4,9 @@ complete counts; whether it is damaged, the merge and a resumed job find out by 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from forkrun.base.dataclass import dataclass
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.column_types import ColumnType
+from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
 from forkrun.index import FileIndex
 from forkrun.modules.columns import Plain, inner_of

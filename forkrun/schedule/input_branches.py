@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from forkrun.base.column_types import ColumnType
+from forkrun.base.dataclass import dataclass
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from forkrun.base.dataclass import dataclass
 from forkrun.config import JobConfig
 from forkrun.plan import Plan
 from forkrun.schedule.job_schedule import JobSchedule

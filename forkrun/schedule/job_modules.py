@@ -4,10 +4,10 @@ systematic variation that it depends on."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.importing import importing
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
 from forkrun.merge.histograms import Named, histograms_of_core

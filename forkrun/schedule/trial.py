@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.column_types import ColumnType
+from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL

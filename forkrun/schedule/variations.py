@@ -7,9 +7,10 @@ again; what does not depend on the variation is made once for all."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
+from forkrun.base.dataclass import dataclass
 from forkrun.config.modules import NOMINAL
 from forkrun.schedule.versions import Version, Versions, plain_name
 

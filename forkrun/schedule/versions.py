@@ -7,7 +7,8 @@ has made it. `NAME@input` is the column as it was before any of them."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from forkrun.base.dataclass import dataclass
 
 AT_INPUT = "@input"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import close_to
 from forkrun.config import JobConfig, OutputConfig, OutputMode
 from forkrun.config.datasets import WEIGHT

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError

@@ -198,7 +198,7 @@ def _add_histogram(file: Path, n: int) -> None:
     axes: list[Any] = [("w", np.linspace(0, 1, 3), False, [])]
     contents = np.array([[0.0, n, 2 * n, 0.0]] * 2)
     plots = file.with_suffix(".plots.root")
-    _core.write_histograms(str(plots), [("sums/weights", "w", axes, "weights", contents)])
+    _core.write_histograms(str(plots), [("sums/weights", "w", axes, "weights", contents, False)])
     joined = file.with_suffix(".joined.root")
     merge_files([file, plots], joined)
     joined.replace(file)

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from forkrun.config import validate
+from forkrun.errors import InputError
+from forkrun.rundir.fingerprint import fingerprint
 from forkrun.rundir.ledger import read_ledgers
 from tests.support.files import write_events
 from tests.support.jobs import (
@@ -239,3 +242,12 @@ def test_only_processes_the_events_named(tmp_path: Path, job: dict[str, Any]) ->
     ended = forkrun("run", tmp_path / "job.json", "-o", "b", "--only", "1:4", cwd=tmp_path)
     assert ended.code == 2
     assert "'1:4' is not of the form RUN:LUMI:EVENT" in ended.err
+
+
+def test_a_file_of_a_condition_that_cannot_be_read_is_an_error_of_input(tmp_path: Path) -> None:
+    """Reading /proc/self/mem from its beginning gives EIO."""
+    weights = tmp_path / "weights.npy"
+    weights.symlink_to("/proc/self/mem")
+    config = validate({"source": {"files": ["a.root"]}}, "job")
+    with pytest.raises(InputError, match=r"weights\.npy: cannot be read: Input/output error"):
+        fingerprint(config, {}, "", [], [str(weights)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -392,6 +393,36 @@ def test_a_process_that_got_the_same_number_later_does_not_hold_a_lock(tmp_path:
         pass
     lock.write_text(json.dumps({**mine, "token": "another"}))
     with pytest.raises(OutputError, match="another forkrun works"), RunLock.held(lock):
+        pass
+
+
+@pytest.mark.parametrize("has_unnamed_files", [True, False])
+def test_a_lock_tells_its_holder_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_unnamed_files: bool
+) -> None:
+    if not has_unnamed_files:
+        monkeypatch.setattr("os.O_TMPFILE", os.O_DIRECTORY)  # as where the kernel does not know it
+    lock = tmp_path / "lock"
+    for _ in range(2):
+        with RunLock.held(lock):
+            assert json.loads(lock.read_text())["pid"] == os.getpid()
+            with pytest.raises(OutputError, match="another forkrun works"), RunLock.held(lock):
+                pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_lock_whose_holder_is_killed_while_it_is_made_is_none(tmp_path: Path) -> None:
+    program = (
+        "import os, pathlib, signal, sys\n"
+        "from forkrun.rundir.lock import RunLock\n"
+        "os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "with RunLock.held(pathlib.Path(sys.argv[1])): pass\n"
+    )
+    lock = tmp_path / "lock"
+    command = [sys.executable, "-c", program, str(lock)]
+    assert subprocess.run(command, env=environment()).returncode == -signal.SIGKILL
+    assert not list(tmp_path.iterdir())
+    with RunLock.held(lock):
         pass
 
 

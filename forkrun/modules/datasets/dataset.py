@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 
 _PER_FB = 1000.0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from forkrun.base.dataclass import dataclass
 
 if TYPE_CHECKING:
     from forkrun.config import SourceConfig

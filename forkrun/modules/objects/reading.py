@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import close_to, suggestion
 from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError, ForkrunError, JobError
 from forkrun.parent.preparation import PreparedJob
 from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same

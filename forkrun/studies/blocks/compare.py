@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.modules.columns import inner_of
 from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.studies.blocks.results import Column, EventIds, Results

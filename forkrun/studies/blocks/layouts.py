@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.config import (
     Distribution,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
 from forkrun.merge.histograms import sum_histograms
 from forkrun.rundir.directory import RunDirectory

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.monitoring.timing import ModuleTiming, Timing
 from forkrun.studies.replay import Kind, ReplayJob

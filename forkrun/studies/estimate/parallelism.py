@@ -4,11 +4,11 @@ event waits for in the end."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.simulate import Execution, simulate
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import duration
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism

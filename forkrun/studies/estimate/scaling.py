@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from forkrun.base.dataclass import dataclass
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
 from forkrun.studies.estimate.steady_state import SteadyState, steady_state

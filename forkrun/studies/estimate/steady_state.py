@@ -3,11 +3,10 @@ counts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.simulate import Simulation
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from forkrun.base.dataclass import dataclass
 
 Pages = npt.NDArray[np.uint64]
 OBJECT_PAGE = 4096  # of the records of objects

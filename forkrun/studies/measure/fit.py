@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
+
+from forkrun.base.dataclass import dataclass
 
 # What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
 # grows later than a probe sees.

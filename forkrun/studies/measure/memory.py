@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory

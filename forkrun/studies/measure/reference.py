@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_text
 from forkrun.config import JobConfig, validate
 from forkrun.studies.sample import SampleSettings, write_sample

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import JobError
 from forkrun.monitoring.memory import complete_samples
 from forkrun.monitoring.records import Sample, read_records

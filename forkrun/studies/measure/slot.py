@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from forkrun.base.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
+from forkrun.base.dataclass import dataclass
 
 MB = 1 << 20  # Slurm's
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import InputError
 from forkrun.parent.page_watch import INTERPRETER, UnsharedFiles, read_names
 from forkrun.schedule.page_watch import Border

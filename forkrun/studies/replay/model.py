@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from forkrun.base.dataclass import dataclass
 
 
 class Kind(Enum):

@@ -7,11 +7,12 @@ import os
 import platform
 import resource
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from forkrun import _core
+from forkrun.base.dataclass import dataclass
 from forkrun.base.progress import make_progress
 from forkrun.errors import JobError, StoppedError
 from forkrun.fork.forking import Process

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.studies.replay.model import ReplayJob, Work
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from forkrun.base.dataclass import dataclass
 from forkrun.studies.replay.model import Concurrency, Kind, Work
 
 PREFIX: Final = "demo::"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.studies.sample.kinematics import Momenta
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 
 COMPRESSION = r"none|(zstd|lz4|zlib|lzma):[1-9]"

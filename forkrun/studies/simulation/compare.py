@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from forkrun.base.dataclass import dataclass
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.monitoring.children import spread, utilization

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.child.hand_out import HandOut
 from forkrun.child.pace import Pace
 from forkrun.index.ranges import Flags, Integers

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.index.ranges import Integers, Keys
 

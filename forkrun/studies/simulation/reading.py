@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from forkrun.base.dataclass import dataclass
 from forkrun.index.ranges import Integers
 from forkrun.plan import Plan
 from forkrun.studies.simulation.hand_out import global_ranges

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import DASH, plural
 from forkrun.studies.simulation.compare import Simulated
 from forkrun.studies.simulation.layout import Layout

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
+from forkrun.base.dataclass import dataclass
 from forkrun.base.user_text import short
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.studies.workload.statistics import Statistics, draw
 
