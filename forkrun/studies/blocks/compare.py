@@ -46,7 +46,7 @@ def first_difference(one: Column, other: Column) -> int | None:
     """The first event for which two columns differ in a bit; None if there is none."""
     if not isinstance(one, tuple) or not isinstance(other, tuple):
         differs = _bits(np.asarray(one)) != _bits(np.asarray(other))
-        return _first(differs.reshape(len(differs), -1).any(axis=1))
+        return _first(differs.any(axis=tuple(range(1, differs.ndim))))
     of_counts = _first(np.diff(one[0]) != np.diff(other[0]))
     n_alike = int(one[0][-1] if of_counts is None else one[0][of_counts])
     place = first_difference(_first_items(one, n_alike), _first_items(other, n_alike))
