@@ -126,6 +126,8 @@ class Pace:
         self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 4)
         if self._grows and 2 * n_events > self.block * self.n_blocks:
             self._choose_block(n_events / call_s, n_column_bytes)
+        elif self._grows and self._fixed_s:
+            self._expect_larger(n_column_bytes / min(n_events, self.block))
 
     def _note_call(self, n_events: float, call_s: float) -> None:
         """Calls of different sizes show what is paid for each: no more than the shortest of them
@@ -138,6 +140,17 @@ class Pace:
             self._fixed_s.append(max(fixed_s, 0.0))
             self._per_call_s = min(median(self._fixed_s), self._shortest_call_s)
         self._calls.append((n_events, call_s))
+
+    def _expect_larger(self, n_bytes: float) -> None:
+        """Takes larger blocks before there was one of the present size, where they take no longer
+        than a call costs and events with it: each stretch in between would pay for a call.
+        `n_bytes`: of the columns of an event."""
+        larger = min(self.block * _GROWTH, _LARGEST_BLOCK)
+        per_call_s, event_s = self._per_call_s * self._slowness, 1.0 / self._rate_of_events
+        is_worth_it = per_call_s > (_GAIN - 1.0) * self.block * event_s
+        is_short = per_call_s + larger * event_s <= _LONGEST_BLOCK_S
+        if is_worth_it and is_short and larger * n_bytes <= _COLUMN_BYTES:
+            self.block = larger
 
     def _choose_block(self, rate: float, n_column_bytes: int) -> None:
         """Tries larger blocks as long as they are faster, short enough and small enough."""

@@ -34,6 +34,12 @@ def test_blocks_grow_where_calls_cost_more_than_events() -> None:
     assert pace.block > 50_000
 
 
+def test_large_blocks_come_as_soon_as_it_is_known_what_calls_cost() -> None:
+    sizes = run(Pace(1, None), 1_000_000, s_per_call=0.04, s_per_event=8e-7)
+    assert sizes[:4] == [10, 240, 5_970, 65_530]
+    assert sizes[4] > 120_000
+
+
 def test_blocks_grow_where_other_processes_have_the_cpu_most_of_the_time() -> None:
     pace = Pace(1, None)
     run(pace, 5_000_000, s_per_call=0.02, s_per_event=5e-7, slowness=5.0)
