@@ -8,8 +8,8 @@ namespace forkrun {
 /// has ended, so numbers stay below the number of threads.
 [[nodiscard]] std::size_t claim_thread_number();
 
-// Not of the model initial-exec, which is read faster: other libraries may have used up the room for
-// it when this one is loaded.
+// Not of the model initial-exec, which is read faster: other libraries may have used up the room
+// for it when this one is loaded.
 extern constinit thread_local std::size_t claimed_thread_number;
 
 [[nodiscard]] inline std::size_t thread_number() {
