@@ -11,9 +11,12 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 
+# The settings with which ccache keeps what is compiled with precompiled headers.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" ${CCACHE})
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
 # DT_RPATH, not DT_RUNPATH: libraries that ours load must be found next to ROOT's, too.
@@ -38,6 +41,11 @@ function(forkrun_test name)
     target_compile_options(${name} PRIVATE -Og) # compiles in half the time of -O2
     set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON) # names in stacks
     target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest)
+    list(LENGTH TEST_SOURCES n_sources)
+    if(n_sources GREATER 5) # to read these takes half of the time of most tests
+      target_precompile_headers(${name} PRIVATE <gtest/gtest.h> <algorithm> <functional> <map>
+                                <memory> <span> <string> <vector>)
+    endif()
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   endif()
