@@ -141,11 +141,15 @@ class Pace:
             self._per_call_s = min(median(self._fixed_s), self._shortest_call_s)
         self._calls.append((n_events, call_s))
 
+    @property
+    def _larger(self) -> int:
+        return min(self.block * _GROWTH, _LARGEST_BLOCK)
+
     def _expect_larger(self, n_bytes: float) -> None:
         """Takes larger blocks before there was one of the present size, where they take no longer
         than a call costs and events with it: each stretch in between would pay for a call.
         `n_bytes`: of the columns of an event."""
-        larger = min(self.block * _GROWTH, _LARGEST_BLOCK)
+        larger = self._larger
         per_call_s, event_s = self._per_call_s * self._slowness, 1.0 / self._rate_of_events
         is_worth_it = per_call_s > (_GAIN - 1.0) * self.block * event_s
         is_short = per_call_s + larger * event_s <= _LONGEST_BLOCK_S
@@ -157,7 +161,7 @@ class Pace:
         best_block, best_rate = self._best
         is_worth_it = self.block == best_block or rate > _GAIN * best_rate
         self._best = (self.block, max(best_rate, rate))
-        larger = min(self.block * _GROWTH, _LARGEST_BLOCK)
+        larger = self._larger
         is_wide = n_column_bytes * larger > _COLUMN_BYTES * self.block
         if not is_worth_it or is_wide or larger == self.block:
             self._grows = False

@@ -11,9 +11,9 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/merge/common_branches.hpp>
 #include <forkrun/root_io/merge/object_merger.hpp>
 #include <forkrun/root_io/merge/tree_merger.hpp>
-#include <forkrun/root_io/origins/common_branches.hpp>
 #include <forkrun/root_io/origins/origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/output_file.hpp>

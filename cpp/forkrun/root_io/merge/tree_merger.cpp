@@ -13,7 +13,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/basket_chunks.hpp>
-#include <forkrun/root_io/origins/common_branches.hpp>
+#include <forkrun/root_io/merge/common_branches.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>

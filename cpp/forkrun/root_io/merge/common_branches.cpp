@@ -1,4 +1,4 @@
-#include <forkrun/root_io/origins/common_branches.hpp>
+#include <forkrun/root_io/merge/common_branches.hpp>
 
 #include <algorithm>
 
