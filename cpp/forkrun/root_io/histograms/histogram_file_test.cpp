@@ -323,6 +323,13 @@ TEST_F(HistogramFileTest, WhatIsNoNumberIsAsRootWritesIt) {
   }
 }
 
+TEST_F(HistogramFileTest, WhatIsCompressedInMoreThanOneBlockIsAsRootWritesIt) {
+  const std::vector<AxisContent> axes(3, equal_axis(127));  // 17 MB, and a block has 16
+  Histogram histogram{"h", "t", axes, HistogramStorage::counts};
+  std::ranges::generate(histogram.sums, [n = 0.0]() mutable { return n += 0.5; });
+  expect_as_root_writes({histogram});
+}
+
 TEST_F(HistogramFileTest, RootAddsObjectsToAFile) {
   const Histogram histogram{"m/h", "t", {equal_axis(4)}, HistogramStorage::weights};
   const std::vector<HistogramContent> contents{histogram.with_sums()};
