@@ -129,9 +129,7 @@ std::string print_class(const TStreamerInfo& info, std::size_t number) {
   return line.str();
 }
 
-}  // namespace
-
-int main() {
+void print_layouts() {
   TMemFile file{"objects", "RECREATE"};
   write_objects(file);
   const auto classes = describe_classes(*file.GetClassIndex());
@@ -150,4 +148,15 @@ int main() {
             << "std::span<const ClassLayout> class_layouts() { return layouts; }\n\n"
             << "const std::int32_t root_release = " << gROOT->GetVersionInt() << ";\n\n"
             << "}  // namespace forkrun::root_io\n";
+}
+
+}  // namespace
+
+int main() {
+  try {
+    print_layouts();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
 }
