@@ -637,8 +637,8 @@ of; the sums of a storage: "counts": w; "weights": w, w²; "means": w, w y, w y�
 w, w², w y, w y²."""
 
 def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
-    """Adds TH1D, TProfile and their sisters of 2 and 3 axes to a file, new or existing. Raises
-    OutputError."""
+    """Writes a new file of TH1D, TProfile and their sisters of 2 and 3 axes, and THnSparseD.
+    Raises OutputError."""
 
 # --- memory that children share -------------------------------------------------------------------
 HAS_IMMORTAL_OBJECTS: bool

@@ -6,13 +6,13 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/root_io/histograms/histogram_file.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/histogram_reader.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
 #include <forkrun/root_io/read/tree_index.hpp>
-#include <forkrun/root_io/write/histogram_file.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
