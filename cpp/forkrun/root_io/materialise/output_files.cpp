@@ -69,15 +69,19 @@ class FileMaker {
     if (output_.entries.empty()) {
       return split_off(from, from.entries.last);
     }
-    const std::span left{next_, output_.entries.end()};
-    const auto range = std::ranges::find_if(left, [&](const auto& mine) {
+    const auto has_first = [&](const auto& mine) {
       return mine.file == from.entries.file && mine.first <= from.entries.first &&
              from.entries.first < mine.last;
-    });
-    if (range == left.end()) {
-      return {};
+    };
+    const auto& entries = output_.entries;
+    auto range = std::find_if(next_, entries.end(), has_first);
+    if (range == entries.end()) {
+      range = std::find_if(entries.begin(), next_, has_first);
+      if (range == next_) {
+        return {};
+      }
     }
-    next_ += range - left.begin();
+    next_ = range;
     return split_off(from, range->last);
   }
   void add(const Selected& selected) {
@@ -104,7 +108,7 @@ class FileMaker {
   }
 
   const FileToMake& output_;
-  /// The range of `entries` that had the last events: they come in the order of these.
+  /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
   std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
   OutputFile file_;
   OutputTree tree_;
