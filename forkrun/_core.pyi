@@ -600,6 +600,12 @@ def materialise(
     the number of each input file just before it is opened. Returns the number of events in each
     file, by output; if it raises, there are no files. Raises InputError, OutputError."""
 
+def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, int, int]]:
+    """Where `materialise` begins the clusters of an output: file and entry of the input, and the
+    number of events. It reads no event, so where a cluster's events are much larger than the mean
+    of their file it really ends sooner. The path of the output's first file is used meanwhile.
+    Raises InputError, OutputError."""
+
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""
 

@@ -34,8 +34,17 @@ class PlannedUnit(Protocol):
 
 
 class PlannedUnits(Protocol):
-    """Units of a plan in merge order."""
+    """Units of a plan in merge order. Unit u has the ranges [first_range[u], first_range[u + 1]) of
+    entries; `file`, `first`, `last` : (n_ranges,)."""
 
+    @property
+    def first_range(self) -> Integers: ...
+    @property
+    def file(self) -> Integers: ...
+    @property
+    def first(self) -> Integers: ...
+    @property
+    def last(self) -> Integers: ...
     @property
     def n_events(self) -> Integers:
         """(n_units,) number of events to be read of each."""

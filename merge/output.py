@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -15,6 +15,7 @@ from forkrun.base.durable import published, published_folder, write_json
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parquet import write_parquet
 from forkrun.merge.parts import check_part
+from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
@@ -24,9 +25,6 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
-Entries = list[tuple[int, int, int]]
-"""File, first and last of each range of entries."""
-
 _COMPRESSION = "zstd:5"
 """Of baskets that are made anew, where the configuration says nothing: small, and quick."""
 
@@ -69,12 +67,13 @@ def merge_outputs(
     planned: Planned,
     progress: Progress | None,
     on_open: Callable[[int], None] | None,
+    joined: Mapping[str, Sequence[Path]],
 ) -> list[MergedOutput]:
     """Makes the outputs of the events in `commits`, which are in the order of the plan: all of them
-    at the same time, so that what they take from the input is read once. `progress` gets an
-    output's label and the number of units whose events it has, `on_open` the number of each input
-    file just before it is opened. Raises VerificationError, InputError or OutputError; no output
-    then has its name."""
+    at the same time, so that what they take from the input is read once; those in `joined` of
+    their parts, by label. `progress` gets an output's label and the number of units whose events it
+    has, `on_open` the number of each input file just before it is opened. Raises VerificationError,
+    InputError or OutputError; no output then has its name."""
     if not commits or not config.outputs:
         return []
     with ExitStack() as files:
@@ -82,17 +81,26 @@ def merge_outputs(
             files.enter_context(_making(folder, config, output, commits, planned, progress))
             for output in config.outputs
         ]
+        anew = [making for making in makings if making.output.label not in joined]
         n_events = _core.materialise(
-            [making.to_make for making in makings],
-            _source(config, planned),
+            [making.to_make for making in anew],
+            source_of(config, planned),
             merge_threads(config.forking.children, config.threads.per_child),
             config.merge.verify,
             on_open,
         )
-        return [
-            _finished(making, n, config, planned)
-            for making, n in zip(makings, n_events, strict=True)
-        ]
+        made = {making.output.label: n for making, n in zip(anew, n_events, strict=True)}
+        for making in makings:
+            if parts := joined.get(making.output.label):
+                made[making.output.label] = [_join(parts, making.targets[0].path, config)]
+        return [_finished(making, made[making.output.label], config, planned) for making in makings]
+
+
+def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
+    """Puts together the parts of an output, by copying their baskets; gives its events."""
+    tree, verify = config.source.tree, config.merge.verify
+    files = [str(part) for part in parts]
+    return _core.merge_trees(files, str(target), [tree], verify=verify)[tree]
 
 
 @dataclass(frozen=True)
@@ -118,11 +126,6 @@ def _making(
     parts = [commit.outputs[output.label] for commit in commits]
     written = total_digest((part.n_events, part.digest) for part in parts)
     n_units = sum(commit.n_units for commit in commits)
-    groups = _groups(output.label, commits, config.forking.distribution.value)
-
-    def check(number: int) -> None:
-        for part in groups[number][1]:
-            check_part(folder, part)
 
     def show(n_events: int) -> None:
         if progress is not None:
@@ -130,15 +133,38 @@ def _making(
 
     final = RunDirectory(folder).merged(output.label, output.per_lumi)
     with _files_to_make(final, output, commits, planned) as targets:
-        to_make = _core.OutputToMake(
-            [(number, [str(folder / part.file) for part in parts]) for number, parts in groups],
-            [(str(target.path), target.entries) for target in targets],
-            _content(output, planned.contents.by_label[output.label]),
-            written.count,
-            check,
-            show,
-        )
-        yield _Making(output, final, targets, written, to_make)
+        files = [(str(target.path), target.entries) for target in targets]
+        making = to_make(folder, config, output, commits, planned, files, show)
+        yield _Making(output, final, targets, written, making)
+
+
+def to_make(
+    folder: Path,
+    config: JobConfig,
+    output: OutputConfig,
+    commits: Sequence[Commit],
+    planned: Planned,
+    files: Sequence[tuple[str, Entries]],
+    show: Callable[[int], None],
+    first: int = 0,
+) -> _core.OutputToMake:
+    """What the core is told of an output, or of a part of it: that of `commits`, the first of which
+    is number `first` of all. `files`: paths with the entries whose events they get; `show` gets the
+    number of events written, after each cluster."""
+    groups = _groups(output.label, commits, config.forking.distribution.value)
+
+    def check(number: int) -> None:
+        for part in groups[number][1]:
+            check_part(folder, part)
+
+    return _core.OutputToMake(
+        [(first + number, [str(folder / p.file) for p in parts]) for number, parts in groups],
+        files,
+        _content(output, planned.contents.by_label[output.label]),
+        sum(commit.outputs[output.label].n_events for commit in commits),
+        check,
+        show,
+    )
 
 
 def _finished(
@@ -216,7 +242,7 @@ def _groups(
     return [(number, group) for number, group in enumerate(with_events) if group]
 
 
-def _source(config: JobConfig, planned: Planned) -> _core.TreeSource:
+def source_of(config: JobConfig, planned: Planned) -> _core.TreeSource:
     """The input, from which whole entries are taken: no column of it is asked for."""
     source = config.source
     return _core.TreeSource(

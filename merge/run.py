@@ -13,6 +13,7 @@ from forkrun.merge.histograms import sum_histograms, write_histograms
 from forkrun.merge.node_sums import sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
+from forkrun.merge.output_parts import Merging, parts_to_join
 from forkrun.merge.parts import checked_files, revoke_damaged
 from forkrun.merge.uhi import write_uhi
 from forkrun.merge.verify import check_read, total_digest
@@ -56,7 +57,9 @@ def merge_run(
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
-        outputs = merge_outputs(folder, config, ordered, planned, progress, on_open)
+        merging = Merging(RunDirectory(folder), config, planned, ordered)
+        joined = parts_to_join(merging, on_open)
+        outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, joined)
         histogram_parts, accumulator_parts = sums_to_merge(RunDirectory(folder), ordered)
         histograms = _merge_histograms(folder, config, histogram_parts)
         n_bytes = _merge_accumulators(folder, accumulator_parts)

@@ -7,6 +7,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/root_io/histograms/histogram_file.hpp>
+#include <forkrun/root_io/materialise/cluster_begins.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
@@ -154,6 +155,15 @@ std::vector<std::vector<std::int64_t>> materialise(
                                on_open});
 }
 
+std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begins(
+    const root_io::OutputToMake& output, const root_io::TreeSource& source) {
+  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> begins;
+  for (const auto& begin : root_io::cluster_begins(output, source.config())) {
+    begins.emplace_back(begin.file, begin.entry, begin.n_events);
+  }
+  return begins;
+}
+
 py::list carry_objects(const Strings& inputs, const std::string& output,
                        const py::iterable& exclude, bool keep_first,
                        const std::vector<Identity>& identities, bool common_branches) {
@@ -253,6 +263,8 @@ void register_files(py::module_& module) {
            py::arg("progress") = py::none());
   module.def("materialise", &materialise, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
              py::call_guard<py::gil_scoped_release>());
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());

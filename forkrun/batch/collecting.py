@@ -12,9 +12,9 @@ from pathlib import Path
 from forkrun.batch.course import read_course
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
-from forkrun.errors import DamagedFilesError, JobError
+from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.monitoring import Timeline
-from forkrun.parent.merging import merge, problem_of_merge
+from forkrun.parent.merging import merge, merge_part, problem_of_merge
 from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
 from forkrun.plan.stored import read_plan
@@ -46,7 +46,26 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
             _stage_out(folder, config, lock, quiet)
     if not missing and not config.merge.keep_temporary:
         _remove_fragments(folder, len(ranges))
+    if not missing:
+        shutil.rmtree(folder.output_cuts.parent, ignore_errors=True)
     return Result.read(folder.path)
+
+
+def collect_part(path: Path, number: int, n_parts: int) -> None:
+    """Makes one of so many parts of the outputs, in `batch/merge/`: `collect` joins them. Raises
+    ConfigError, or JobError if nodes are missing."""
+    folder, ranges = open_nodes(path, "collect")
+    check_owner(folder.path)
+    if not 0 <= number < n_parts <= len(ranges):
+        raise ConfigError(
+            f"collect --part {number}/{n_parts}: write K/N, with K from 0 to N - 1 and N not more"
+            f" than the job's {len(ranges)} nodes"
+        )
+    config, commits = read_config(folder.config), read_commits(folder)
+    if missing := _missing(ranges, commits):
+        raise JobError(_words(folder, missing, len(ranges)))
+    if not folder.is_finished():
+        merge_part(folder, config, read_plan(folder), commits, number, n_parts, lambda: None)
 
 
 def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bool) -> None:

@@ -18,10 +18,11 @@ from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.config import JobConfig
-from forkrun.errors import EVENTS_LEFT_OUT, JobError, OutOfTimeError
+from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
 from forkrun.fork.failure import read_failure
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 _LOOK_EVERY_S = 0.5
@@ -29,7 +30,9 @@ _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 class Client(Protocol):
-    """What is used of a `distributed.Client`."""
+    """What is used of a `distributed.Client`. `status`: "running", "connecting" or "closed"."""
+
+    status: str
 
     def submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
         """A future."""
@@ -62,25 +65,80 @@ def _submit_nothing(config: JobConfig, folder: RunDirectory, n_nodes: int) -> No
 
 
 def _run_nodes(folder: RunDirectory, client: Client, retries: int, quiet: bool) -> None:
-    """Until all are done. A task that fails, or whose worker is lost, is tried again."""
-    ranges = NodeRanges.read(folder)
-    n_tries: dict[int, int] = {}
-    progress = make_progress(sum(ranges.n_events), "events", quiet)
-    tasks = {number: _task(client, folder, number) for number in range(len(ranges))}
+    """Until all are done. Raises JobError if one fails again and again, BatchError if the scheduler
+    is lost."""
+    nodes = _Nodes(folder, client, retries)
+    progress = make_progress(nodes.n_events_planned, "events", quiet)
     try:
-        while tasks:
+        while nodes.are_left():
+            nodes.begin()
             time.sleep(_LOOK_EVERY_S)
-            progress.update(_n_events(folder, len(ranges)))
-            for number in [n for n, task in tasks.items() if task.done()]:
-                problem = _problem(tasks.pop(number))
-                if problem is None:
-                    continue
-                n_tries[number] = n_tries.get(number, 0) + 1
-                if n_tries[number] > retries:
-                    raise JobError(f"node {number}: {problem}; forkrun logs {folder.path}")
-                tasks[number] = _task(client, folder, number)
+            progress.update(nodes.n_events())
+            nodes.end()
     finally:
         progress.close()
+
+
+class _Nodes:
+    """Nodes that are not done, and their tasks. One that fails, or whose worker is lost, is tried
+    again: so many times without a commit in between."""
+
+    def __init__(self, folder: RunDirectory, client: Client, retries: int) -> None:
+        self._folder, self._client, self._retries = folder, client, retries
+        self._ranges = NodeRanges.read(folder)
+        self._left = set(range(len(self._ranges)))
+        self._tasks: dict[int, Any] = {}
+        self._n_tries: dict[int, tuple[int, int]] = {}  # and units that were committed by then
+
+    @property
+    def n_events_planned(self) -> int:
+        """Of all nodes."""
+        return sum(self._ranges.n_events)
+
+    def are_left(self) -> bool:
+        """Whether some are not done. Those are at work that an earlier call has begun."""
+        known = KnownProgress(self._folder)
+        for number in self._left - self._tasks.keys():
+            is_done = known.read(number, 0.0).n_units >= self._ranges.n_units(number)
+            if is_done and not is_held(self._folder.node(number).lock):
+                self._left.remove(number)
+        return bool(self._left)
+
+    def begin(self) -> None:
+        """Gives a task to each node that has none and no parent. Raises BatchError."""
+        if self._client.status == "closed":
+            raise BatchError(
+                f"{self._folder.path}: the connection to Dask's scheduler is lost; what nodes have"
+                " committed is kept, and the same call with another client resumes the job"
+            )
+        if self._client.status != "running":  # it tries to connect, for some time
+            return
+        for number in sorted(self._left - self._tasks.keys()):
+            if not is_held(self._folder.node(number).lock):
+                self._tasks[number] = _task(self._client, self._folder, number)
+
+    def end(self) -> None:
+        """Looks at the tasks that have ended. Raises JobError."""
+        for number in [n for n, task in self._tasks.items() if task.done()]:
+            task = self._tasks.pop(number)
+            if not task.cancelled() and (problem := _problem(task)) is not None:
+                self._note_failure(number, problem)
+
+    def _note_failure(self, number: int, problem: str) -> None:
+        n_units = KnownProgress(self._folder).read(number, 0.0).n_units
+        n_tries, n_before = self._n_tries.get(number, (0, 0))
+        n_tries = n_tries + 1 if n_units == n_before else 1
+        self._n_tries[number] = (n_tries, n_units)
+        if n_tries > self._retries:
+            where = f"forkrun logs {self._folder.path}"
+            raise JobError(f"node {number}: {problem}; {where} shows more")
+
+    def n_events(self) -> int:
+        """Events that all nodes have committed."""
+        known = KnownProgress(self._folder)
+        n_events = sum(known.read(n, 0.0).n_events for n in range(len(self._ranges)))
+        known.keep()
+        return n_events
 
 
 def _task(client: Client, folder: RunDirectory, number: int) -> Any:
@@ -88,13 +146,6 @@ def _task(client: Client, folder: RunDirectory, number: int) -> Any:
     return client.submit(
         run_node_here, str(folder.path), number, key=f"{name} {time.monotonic()}", pure=False
     )
-
-
-def _n_events(folder: RunDirectory, n_nodes: int) -> int:
-    known = KnownProgress(folder)
-    n_events = sum(known.read(number, 0.0).n_events for number in range(n_nodes))
-    known.keep()
-    return n_events
 
 
 def _problem(task: Any) -> str | None:

@@ -24,6 +24,7 @@ from forkrun.batch.course import (
 from forkrun.batch.logs import speaks_of_memory
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
 from forkrun.batch.systems.choose import system_of
+from forkrun.batch.systems.script import n_merge_parts
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -51,7 +52,7 @@ def submit_nodes(
             ) from None
     if submission and config.batch.merge:
         alive = [s for s in accepted_submissions(folder) if s.on == on]
-        yield system.merge(folder, submission, alive)
+        yield system.merge(folder, submission, alive, n_merge_parts(folder, config.batch))
 
 
 def _submissions(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from forkrun.batch.collecting import collect
+from forkrun.base.user_text import short
+from forkrun.batch.collecting import collect, collect_part
 from forkrun.cli.run import add_how_much, print_result
+from forkrun.errors import ConfigError
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -18,11 +20,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--partial", action="store_true", help="merge what is there")
+    parser.add_argument(
+        "--part", metavar="K/N",
+        help="only make part K of N of the outputs (K from 0), as a job of its own:"
+        " forkrun collect RUNDIR joins them",
+    )  # fmt: skip
     add_how_much(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the report and the names of files."""
+    if options.part is not None:
+        collect_part(options.run_directory, *_numbers(options.part))
+        return 0
     result = collect(options.run_directory, partial=options.partial, quiet=options.quiet)
     return print_result(result, options.quiet, options.verbose)
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    number, _, n_parts = text.partition("/")
+    if not (number.isdecimal() and n_parts.isdecimal() and len(text) < 16):
+        raise ConfigError(f"collect --part {short(text)}: write K/N, such as 0/20")
+    return int(number), int(n_parts)

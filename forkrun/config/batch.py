@@ -72,6 +72,9 @@ class BatchConfig(Section):
     """How forkrun is started on a node; not given: by the Python that submits."""
     merge: Flag = False
     """The outputs are merged when the nodes are done, by a job that waits for them."""
+    merge_jobs: Positive | None = None
+    """Jobs that make parts of the outputs before these are merged; not given: one for each 100
+    nodes."""
     retries: Count = 3
     """Times that `forkrun resubmit` submits a node that failed."""
     more_memory: Factor = 1.5

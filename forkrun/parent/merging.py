@@ -24,7 +24,9 @@ from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
 from forkrun.merge.finished import merge_problem
+from forkrun.merge.order import merge_order
 from forkrun.merge.output import Planned
+from forkrun.merge.output_parts import Merging, make_part
 from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
@@ -96,6 +98,28 @@ def merge(
     end_merge(folder, config, timeline, is_whole=is_whole)
 
 
+def merge_part(
+    folder: RunDirectory, config: JobConfig, plan: Plan, commits: Sequence[Commit], number: int,
+    n_parts: int, tick: Callable[[], None],
+) -> None:  # fmt: skip
+    """Makes one of so many parts of the outputs, which a merge joins; like a merge, in a process of
+    its own. All units are committed. Raises what went wrong."""
+    opened = _Counter()
+
+    def body() -> None:
+        try:
+            ordered = merge_order(plan.units.n_events, commits)
+            merging = Merging(folder, config, _planned(folder, plan, is_whole=True), ordered)
+            make_part(merging, number, n_parts, lambda file: opened.set(file + 1))
+        except Exception as error:
+            raise as_forkrun_error(error) from error
+
+    if config.forking.children:
+        _do_in_child(folder, body, tick, lambda: _file_read(plan, opened.value))
+    else:
+        body()
+
+
 def problem_of_merge(
     folder: RunDirectory, config: JobConfig, tick_also: Callable[[], None]
 ) -> str | None:
@@ -151,14 +175,18 @@ def _merge_here(
     try:
         remove_unfinished_results(folder)
         commits = read_commits(folder) if commits is None else commits
-        planned = Planned(
-            plan.units, plan.files, plan.n_events, plan.digest, plan.identities,
-            read_contents(folder), is_whole,
-        )  # fmt: skip
+        planned = _planned(folder, plan, is_whole=is_whole)
         summary = merge_run(folder.path, config, planned, commits, note, on_open)
     except Exception as error:
         raise as_forkrun_error(error) from error
     write_json(_summary(folder, is_whole), asdict(summary))
+
+
+def _planned(folder: RunDirectory, plan: Plan, *, is_whole: bool) -> Planned:
+    return Planned(
+        plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
+        is_whole,
+    )  # fmt: skip
 
 
 def _file_read(plan: Plan, number: int) -> str | None:

@@ -140,6 +140,15 @@ class RunDirectory:
         return self.batch / "staged-out.json"
 
     @property
+    def output_cuts(self) -> Path:
+        """Where outputs are cut into parts that jobs of their own make."""
+        return self.batch / "merge" / "cuts.json"
+
+    def output_part(self, number: int) -> Path:
+        """Folder of a part of the outputs."""
+        return self.batch / "merge" / f"{number:04d}"
+
+    @property
     def nodes(self) -> Path:
         """Folder of the nodes' run directories; only of a job on many nodes."""
         return self.path / "nodes"

@@ -1,5 +1,7 @@
 """Rounds of failures: nodes of jobs on this machine are killed at random points, whole process
-groups at once, until a number of failures is reached; each job has the bytes of one node.
+groups at once, and so are the merges and the jobs that make parts of outputs, until a number of
+failures is reached; each job has the bytes of one node. Nodes of two jobs in three work on scratch,
+those of every third with a copy of their input.
 
 python tests/batch/failures.py --failures 1000
 """
@@ -10,6 +12,7 @@ import argparse
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,7 +29,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges
 from tests.batch.jobs import Job, problem_of
-from tests.support.jobs import forkrun
+from tests.support.jobs import environment, forkrun
 
 _TIME_LIMIT_S = 900.0
 
@@ -39,6 +42,7 @@ class Round:
     n_failures: int = 0
     n_queues_killed: int = 0
     n_resubmitted: int = 0
+    n_merges_killed: int = 0
     problem: str = ""
 
 
@@ -49,13 +53,17 @@ def run_round(
     n_nodes: int = 6,
     at_once: int = 6,
     scratch: Path | None = None,
+    is_staged: bool = False,
 ) -> Round:
-    """One job, of which so many nodes are killed. `scratch`: where they work."""
+    """One job, of which so many nodes are killed. `scratch`: where they work; `is_staged`: with
+    copies of their input there."""
     dice, this = random.Random(seed), Round(seed)
     run = job.folder / f"round-{seed}"
     shape: tuple[object, ...] = ("--nodes", n_nodes, "--set", f"batch.at_once={at_once}")
     if scratch:
         shape = (*shape, "--set", f"batch.scratch={scratch}", "--set", "batch.publish_every=0.3")
+    if is_staged:
+        shape = (*shape, "--set", "batch.stage_in='cp {source} {target}'")
     ended = job.submit(run, *shape, "--set", "batch.retries=1000000")
     assert ended.code == 0, ended.err
     folder = RunDirectory(run)
@@ -71,19 +79,35 @@ def run_round(
         if time.monotonic() > until_s:
             this.problem = f"it did not end within {_TIME_LIMIT_S:.0f} s"
     if not this.problem:
+        _kill_merges(run, this, dice)
         collected = forkrun("collect", run, "-q", cwd=job.folder)
         this.problem = collected.err if collected.code else problem_of(run, job.truth)
     return this
 
 
+def _kill_merges(run: Path, this: Round, dice: random.Random) -> None:
+    """Kills a job that makes a part of the outputs, then a merge, unless they are done before."""
+    for arguments in (["--part", f"{dice.randrange(2)}/2"], []):
+        command = [sys.executable, "-m", "forkrun", "collect", str(run), "-q", *arguments]
+        merge = subprocess.Popen(command, env=environment(), start_new_session=True)
+        with suppress(subprocess.TimeoutExpired):
+            merge.wait(dice.uniform(0.3, 3.0))
+        if merge.poll() is None:
+            os.killpg(merge.pid, signal.SIGKILL)
+            merge.wait()
+            this.n_failures += 1
+            this.n_merges_killed += 1
+
+
 def _disturb(folder: RunDirectory, this: Round, dice: random.Random, most: int) -> JobStatus:
-    """Waits a random time, then perhaps kills a node, seldom a queue."""
+    """Waits a random time, then kills a node, sometimes several, seldom a queue."""
     time.sleep(dice.uniform(0.0, 0.6))
     running = _running(folder)
-    if running and this.n_failures < most:
-        with suppress(ProcessLookupError):
-            os.killpg(dice.choice(running), signal.SIGKILL)
-            this.n_failures += 1
+    for group in dice.sample(running, min(len(running), dice.choice([1, 1, 2, 6]))):
+        if this.n_failures < most:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+                this.n_failures += 1
     if this.n_failures < most and dice.random() < 0.05:
         this.n_queues_killed += _kill_a_queue(folder)
     return read_status(folder, NodeRanges.read(folder))
@@ -115,7 +139,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--failures", type=int, default=100, metavar="N")
     parser.add_argument("--per-job", type=int, default=40, metavar="N")
-    parser.add_argument("--scratch", action="store_true", help="nodes work on scratch")
     parser.add_argument("--first-seed", type=int, default=1, metavar="N")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forkrun-failures-") as folder:
@@ -124,9 +147,10 @@ def main() -> int:
         while sum(r.n_failures for r in rounds) < options.failures:
             left = options.failures - sum(r.n_failures for r in rounds)
             seed = options.first_seed + len(rounds)
-            scratch = Path(folder) if options.scratch else None
+            scratch = Path(folder) if seed % 3 else None
             most = min(options.per_job, left)
-            rounds.append(run_round(job, seed, most, scratch=scratch))
+            is_staged = seed % 3 == 2
+            rounds.append(run_round(job, seed, most, scratch=scratch, is_staged=is_staged))
             _say(rounds, options.failures)
             if rounds[-1].problem:
                 return 1
@@ -136,8 +160,10 @@ def main() -> int:
 def _say(rounds: list[Round], n_wanted: int) -> None:
     n, last = sum(r.n_failures for r in rounds), rounds[-1]
     n_queues = sum(r.n_queues_killed for r in rounds)
+    n_merges = sum(r.n_merges_killed for r in rounds)
     print(
-        f"{n} of {n_wanted} failures, {n_queues} queues killed, in {len(rounds)} jobs; seed"
+        f"{n} of {n_wanted} failures, {n_merges} of them of merges, and {n_queues} queues"
+        f" killed, in {len(rounds)} jobs; seed"
         f" {last.seed}: {last.problem or 'the bytes of one node'},"
         f" {last.n_resubmitted} resubmitted",
         flush=True,

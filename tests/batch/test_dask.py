@@ -1,10 +1,11 @@
-"""Jobs on a Dask cluster, of which a worker is killed."""
+"""Jobs on a Dask cluster, of which workers, the scheduler or the client are killed."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ import forkrun
 from forkrun.base.durable import read_json
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.progress import read_progress
+from tests.batch.dask_cluster import processes
 from tests.batch.jobs import Job, problem_of
+from tests.batch.slurm_cluster import wait_long
 from tests.support.jobs import environment, wait_for
 
 distributed = pytest.importorskip("distributed", reason="pip install forkrun[dask]")
@@ -25,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
-    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=40, time_s=0.02)
+    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=40, time_s=0.05)
 
 
 def test_a_job_on_a_cluster_survives_a_worker_that_is_killed(
@@ -86,3 +89,69 @@ def test_a_job_runs_on_a_cluster_of_dask_jobqueue(
         forkrun.load(job.file).run(cluster=client, output=run, quiet=True)
     assert len(list((run / "nodes").iterdir())) == 2
     assert problem_of(run, job.truth) == ""
+
+
+@pytest.fixture(scope="module")
+def slow_job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """Takes 8 s of each of three nodes."""
+    return Job.make(tmp_path_factory.mktemp("slow-job"), n_lumis=24, time_s=0.05)
+
+
+def _n_units(run: Path) -> int:
+    folder = RunDirectory(run)
+    return sum(read_progress(folder.node(number)).n_units for number in range(3))
+
+
+def _has_more_units(run: Path, n_before: int) -> bool:
+    return _n_units(run) > n_before
+
+
+def test_a_job_survives_workers_that_are_killed_again_and_again(
+    slow_job: Job, tmp_path: Path
+) -> None:
+    run, n_before = slow_job.folder / "again", 0
+    with processes(tmp_path) as dask:
+        dask.begin(n_workers=2)
+        client = dask.client(slow_job, run, n_nodes=3)
+        for number in range(5):
+            wait_long(partial(_has_more_units, run, n_before))
+            n_before = _n_units(run)
+            dask.kill_worker(number % 2)
+            dask.add_worker()
+        assert client.wait(600) == 0, dask.said()
+    assert problem_of(run, slow_job.truth) == ""
+
+
+def test_a_scheduler_that_is_lost_is_said_and_another_one_resumes_the_job(
+    slow_job: Job, tmp_path: Path
+) -> None:
+    run = slow_job.folder / "lost"
+    with processes(tmp_path) as dask:
+        dask.begin(n_workers=2)
+        client = dask.client(slow_job, run, n_nodes=3)
+        wait_long(lambda: _n_units(run) > 0)
+        dask.lose_scheduler()
+        assert client.wait(300) == 10
+        assert "the connection to Dask's scheduler is lost" in dask.said()
+        assert "the same call with another client resumes the job" in dask.said()
+        kept = _n_units(run)
+        dask.begin(n_workers=2)
+        assert dask.client(slow_job, run, n_nodes=3).wait(600) == 0, dask.said()
+    assert kept > 0
+    assert problem_of(run, slow_job.truth) == ""
+
+
+def test_a_client_that_goes_away_leaves_nodes_that_the_next_one_waits_for(
+    slow_job: Job, tmp_path: Path
+) -> None:
+    run = slow_job.folder / "gone"
+    with processes(tmp_path) as dask:
+        dask.begin(n_workers=3)
+        client = dask.client(slow_job, run, n_nodes=3)
+        wait_long(lambda: all(read_progress(RunDirectory(run).node(n)).n_units for n in range(3)))
+        client.kill()
+        client.wait()
+        assert dask.client(slow_job, run, n_nodes=3).wait(600) == 0, dask.said()
+    starts = [file.read_text().count('"start"') for file in (run / "batch/ends").iterdir()]
+    assert starts == [1, 1, 1]
+    assert problem_of(run, slow_job.truth) == ""

@@ -141,7 +141,8 @@ def test_what_is_out_of_time_goes_back_into_the_queue(condor: Pool, job: Job) ->
 
 def test_what_is_killed_ends_and_is_kept(condor: Pool, job: Job) -> None:
     run = job.folder / "killed"
-    assert _submit(condor, job, run, "batch.cores=1").code == 0
+    long = "modules.slow.params.time_s=0.5"  # no node is done before it is killed
+    assert _submit(condor, job, run, "batch.cores=1", long).code == 0
     wait_long(lambda: _status(condor, run)["nodes"][1]["n_units"] > 0)
     assert condor.forkrun("kill", run, "--nodes", "1").code == 0
     wait_long(lambda: _status(condor, run)["nodes"][1]["state"] == "ended early")
@@ -157,3 +158,20 @@ def test_a_wrong_line_is_refused_and_the_job_can_be_submitted_later(condor: Pool
     assert ended.code == 10, ended.out
     assert "htcondor: condor_submit: " in ended.err
     assert _status(condor, job.folder / "wrong")["states"]["not submitted"] == 4
+
+
+def test_dagman_waits_for_the_nodes_and_merges(condor: Pool, job: Job) -> None:
+    """One node is removed: the merge says that it is missing. Resubmitted, the job is merged."""
+    run = job.folder / "merged"
+    settings = ("batch.cores=1", "batch.merge=true", "batch.merge_jobs=2")
+    ended = _submit(condor, job, run, *settings, n_nodes=2)
+    assert ended.code == 0, ended.err
+    assert "DAGMan merges when no node's job is left, after 2 jobs that make parts" in ended.out
+    wait_long(lambda: _status(condor, run)["nodes"][1]["n_units"] > 0)
+    assert condor.forkrun("kill", run, "--nodes", "1").code == 0
+    log = run / "batch/logs/merge.log"
+    wait_long(lambda: log.exists() and "1 of 2 nodes are not done (node 1: " in log.read_text())
+    assert condor.forkrun("resubmit", run).code == 0
+    wait_long(lambda: _status(condor, run)["collected"])
+    wait_long(lambda: (run / "report.json").exists())
+    assert problem_of(run, job.truth) == ""

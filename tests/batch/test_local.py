@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from tests.batch.failures import run_round
 from tests.batch.jobs import Job, problem_of, status_of
-from tests.support.jobs import environment, forkrun, wait_for, write_job
+from tests.support.jobs import environment, forkrun, output_digests, wait_for, write_job
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,17 @@ def test_a_run_directory_is_submitted_once(job: Job, prepared: Path) -> None:
     ended = job.submit(prepared, "--nodes", 2)
     assert ended.code == 4
     assert "has been submitted already" in ended.err
+
+
+def test_of_two_submits_at_the_same_time_one_is_refused(tmp_path: Path, job: Job) -> None:
+    with ThreadPoolExecutor(2) as team:
+        shape = (tmp_path / "run", "--nodes", 2, "--dry-run")
+        ended = [each.result() for each in [team.submit(job.submit, *shape) for _ in range(2)]]
+    assert sorted(each.code for each in ended) == [0, 4]
+    for number in (0, 1):
+        assert forkrun("node", tmp_path / "run", number, "-q", cwd=tmp_path).code == 0
+    assert forkrun("collect", tmp_path / "run", "-q", cwd=tmp_path).code == 0
+    assert output_digests(tmp_path / "run") == job.truth
 
 
 @pytest.mark.parametrize("command", ["run", "resume", "merge"])

@@ -140,12 +140,14 @@ def test_what_is_killed_ends_and_goes_on_when_it_is_resubmitted(slurm: Cluster, 
     assert _command("kill", run, cwd=job.folder).code == 0
 
 
-def test_a_job_that_waits_for_the_nodes_merges(slurm: Cluster, job: Job) -> None:
+def test_jobs_that_wait_for_the_nodes_make_parts_and_merge(slurm: Cluster, job: Job) -> None:
     run = job.folder / "merged"
     shape = ("--nodes", 2, "--set", "batch.cores=1", "--set", 'batch.memory="1 GB"', "--merge")
-    ended = job.submit(run, *shape, "--set", "modules.slow.params.time_s=0.0", on="slurm")
+    fast = ("--set", "modules.slow.params.time_s=0.0", "--set", "batch.merge_jobs=2")
+    ended = job.submit(run, *shape, *fast, on="slurm")
     assert ended.code == 0, ended.err
     assert ended.out.count("Submitted batch job ") == 2
     wait_long(lambda: bool(status_of(run)["collected"]))
     wait_long(lambda: (run / "report.json").exists())
     assert problem_of(run, job.truth) == ""
+    assert [(run / f"batch/logs/merge.log.{n}").exists() for n in range(3)] == [True, True, False]

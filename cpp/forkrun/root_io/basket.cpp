@@ -18,6 +18,8 @@ constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_d
                       at_key_length = 14, at_cycle = 16, at_seek_key = 18, at_seek_directory = 26,
                       end_of_fixed_key = 34;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
+/// The same for all: a basket's record does not say how many of its branch come before it.
+constexpr std::int16_t only_cycle = 0;
 
 /// A string of the key and where it ends.
 struct Text {
@@ -80,13 +82,13 @@ std::int16_t header_length(const std::string& name, const std::string& title) {
 }
 
 void write_header(RecordWriter& writer, const BasketHeader& header, const std::string& name,
-                  const std::string& title, std::int16_t cycle) {
+                  const std::string& title) {
   writer.put(header.n_bytes);
   writer.put(key_version);
   writer.put(header.object_length);
   writer.put(reproducible_date);
   writer.put(header.key_length);
-  writer.put(cycle);
+  writer.put(only_cycle);
   writer.put(std::int64_t{0});
   writer.put(std::int64_t{0});
   writer.put(std::string{"TBasket"});
@@ -292,7 +294,7 @@ void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length) {
 BasketRecord encode_basket(const std::string& name, const std::string& title,
                            std::span<const std::byte> entries,
                            std::span<const std::int32_t> offsets, std::int32_t entry_size,
-                           std::int32_t n_entries, std::int16_t cycle, Compression compression) {
+                           std::int32_t n_entries, Compression compression) {
   BasketRecord basket;
   auto& header = basket.header;
   header.key_length = header_length(name, title);
@@ -310,7 +312,7 @@ BasketRecord encode_basket(const std::string& name, const std::string& title,
   header.n_bytes = header.key_length + static_cast<std::int32_t>(payload.size());
   basket.record.reserve(static_cast<std::size_t>(header.n_bytes));
   RecordWriter writer{basket.record};
-  write_header(writer, header, name, title, cycle);
+  write_header(writer, header, name, title);
   basket.record.insert(basket.record.end(), payload.begin(), payload.end());
   return basket;
 }
@@ -320,6 +322,7 @@ void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64
     throw Error("a basket has a key of an old form");
   }
   put_big_endian(&record[at_date], reproducible_date);
+  put_big_endian(&record[at_cycle], only_cycle);
   put_big_endian(&record[at_seek_key], seek_key);
   put_big_endian(&record[at_seek_directory], seek_directory);
 }

@@ -96,10 +96,10 @@ struct BasketRecord {
                                          std::span<const std::byte> entries,
                                          std::span<const std::int32_t> offsets,
                                          std::int32_t entry_size, std::int32_t n_entries,
-                                         std::int16_t cycle, Compression compression);
+                                         Compression compression);
 
-/// Writes place of the record and of its directory into the record's key, and the fixed date that
-/// makes files reproducible.
+/// Writes place of the record and of its directory into the record's key, and the fixed date and
+/// cycle that make files reproducible.
 void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);
 
 }  // namespace forkrun::root_io

@@ -34,7 +34,7 @@ class EveryCompression : public testing::TestWithParam<const char*> {};
 TEST_P(EveryCompression, GivesBackEntriesOfFixedSize) {
   const auto entries = some_bytes(4000);
   auto record =
-      encode_basket("branch", "tree", entries, {}, 4, 1000, 0, Compression::parse(GetParam()));
+      encode_basket("branch", "tree", entries, {}, 4, 1000, Compression::parse(GetParam()));
   Bytes memory;
   const auto basket = decode(record, false, memory);
   EXPECT_EQ(basket.n_entries, 1000);
@@ -45,7 +45,7 @@ TEST_P(EveryCompression, GivesBackEntriesOfFixedSize) {
 TEST_P(EveryCompression, GivesBackEntriesOfVaryingSize) {
   const auto entries = some_bytes(4000);
   const std::vector<std::int32_t> offsets{0, 0, 17, 18, 4000, 4000};
-  auto record = encode_basket(std::string(300, 'b'), "tree", entries, offsets, 0, 6, 0,
+  auto record = encode_basket(std::string(300, 'b'), "tree", entries, offsets, 0, 6,
                               Compression::parse(GetParam()));
   Bytes memory;
   const auto basket = decode(record, true, memory);
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
 TEST(Basket, LargerThanACompressionBlockIsCutIntoSeveral) {
   const auto entries = some_bytes((1U << 24U) + 12345U);
   auto record = encode_basket("b", "t", entries, {}, 1, static_cast<std::int32_t>(entries.size()),
-                              0, Compression::parse("lz4:1"));
+                              Compression::parse("lz4:1"));
   EXPECT_LT(record.record.size(), entries.size());
   Bytes memory;
   EXPECT_TRUE(std::ranges::equal(decode(record, false, memory).data, entries));
@@ -74,7 +74,7 @@ TEST(Basket, WhatDoesNotShrinkIsStoredAsItIs) {
   std::vector<std::byte> entries(64);
   std::iota(reinterpret_cast<std::uint8_t*>(entries.data()),
             reinterpret_cast<std::uint8_t*>(entries.data()) + entries.size(), std::uint8_t{0});
-  auto record = encode_basket("b", "t", entries, {}, 1, 64, 0, Compression::parse("zstd:5"));
+  auto record = encode_basket("b", "t", entries, {}, 1, 64, Compression::parse("zstd:5"));
   EXPECT_EQ(record.header.n_bytes, record.header.key_length + 64);
 }
 
@@ -82,7 +82,7 @@ TEST(Basket, DamageIsAnError) {
   const auto entries = some_bytes(4000);
   const std::vector<std::int32_t> offsets{0, 2000};
   auto record =
-      encode_basket("b", "t", entries, offsets, 0, 2, 0, Compression::parse("zstd:5")).record;
+      encode_basket("b", "t", entries, offsets, 0, 2, Compression::parse("zstd:5")).record;
   Bytes memory;
   Basket basket;
   EXPECT_THROW(decode_basket(std::span{record}.first(20), true, memory, basket), Error);
@@ -109,7 +109,7 @@ TEST_P(EveryCompression, WithAnyDamageIsReadWithinItsBoundsOrRefused) {
   const auto entries = some_bytes(4000);
   const std::vector<std::int32_t> offsets{0, 0, 17, 18, 4000, 4000};
   const auto record =
-      encode_basket("b", "t", entries, offsets, 0, 6, 0, Compression::parse(GetParam())).record;
+      encode_basket("b", "t", entries, offsets, 0, 6, Compression::parse(GetParam())).record;
   std::mt19937 random{7};
   int n_refused = 0;
   Bytes memory;
@@ -134,8 +134,7 @@ TEST_P(EveryCompression, WithAnyDamageIsReadWithinItsBoundsOrRefused) {
 
 TEST(Basket, ThatClaimsMoreThanItsBytesCanBecomeIsRefusedBeforeMemoryIsTaken) {
   auto record =
-      encode_basket("b", "t", some_bytes(4000), {}, 4, 1000, 0, Compression::parse("zstd:5"))
-          .record;
+      encode_basket("b", "t", some_bytes(4000), {}, 4, 1000, Compression::parse("zstd:5")).record;
   put_big_endian(&record[6], std::int32_t{0x7fffffff});  // of the object, uncompressed
   Bytes memory;
   Basket basket;
@@ -144,8 +143,7 @@ TEST(Basket, ThatClaimsMoreThanItsBytesCanBecomeIsRefusedBeforeMemoryIsTaken) {
 }
 
 TEST(Basket, GetsItsPlace) {
-  auto record =
-      encode_basket("b", "t", some_bytes(8), {}, 1, 8, 0, Compression::parse("none")).record;
+  auto record = encode_basket("b", "t", some_bytes(8), {}, 1, 8, Compression::parse("none")).record;
   place_basket(record, 0x123456789a, 100);
   EXPECT_EQ(big_endian<std::int64_t>(&record[18]), 0x123456789a);
   EXPECT_EQ(big_endian<std::int64_t>(&record[26]), 100);

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
+from forkrun.batch.systems.dagman import can_merge, merge_files, submit_merge
 from forkrun.batch.systems.script import node_script, node_script_text
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
@@ -49,10 +50,11 @@ class HTCondor:
                 f'batch.partition: HTCondor has none; "{batch.partition}" may be a line of'
                 ' batch.directives, such as "+JobFlavour = \\"workday\\"" or "requirements = …"'
             )
-        if batch.merge:
+        if batch.merge and not can_merge():
             raise ConfigError(
-                "batch.merge: an HTCondor job cannot wait for others; when the nodes are done:"
-                " forkrun collect RUNDIR (forkrun status RUNDIR --follow waits for that)"
+                "batch.merge: there is no condor_submit_dag here, and an HTCondor job cannot wait"
+                " for others; when the nodes are done: forkrun collect RUNDIR (forkrun status"
+                " RUNDIR --follow waits for that)"
             )
 
     def scripts(
@@ -63,7 +65,9 @@ class HTCondor:
             script=shlex.quote(str(node_script(folder, submission))),
             logs=shlex.quote(str(folder.batch_log(0).parent)),
         )
+        merge = merge_files(folder, submission, batch, list(_of_job(submission, batch)))
         return {
+            **merge,
             description_file(folder, submission): description(folder, submission, batch),
             _job_script(folder, submission): job,
             node_script(folder, submission): node_script_text(folder, submission, batch),
@@ -76,10 +80,15 @@ class HTCondor:
         return said.strip().splitlines()[-1] if said.strip() else "submitted"
 
     def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+        self,
+        folder: RunDirectory,
+        submission: Submission,
+        alive: Sequence[Submission],
+        n_parts: int,
     ) -> str:
-        """It cannot be asked for: `check`."""
-        return ""
+        """DAGMan waits until all jobs of nodes have ended, however."""
+        waited_for = f"{_of(alive)} && ForkrunNode >= 0"
+        return submit_merge(folder, submission, waited_for, n_parts)
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
@@ -128,19 +137,29 @@ def description(folder: RunDirectory, submission: Submission, batch: BatchConfig
 
 def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
     said = _path(folder.batch_log(0).parent / "htcondor-") + "$(ClusterId)_$(ProcId)"
-    yield "universe = vanilla"
     yield f"executable = {_path(_job_script(folder, submission))}"
     yield "arguments = $(node)"
     yield f"batch_name = {submission.name}"
     yield f'+ForkrunName = "{submission.name}"'
     yield "+ForkrunNode = $(node)"
+    yield f"log = {said}.log"
+    yield f"error = {said}.err"
+    yield f"on_exit_remove = ExitBySignal || ExitCode != {OutOfTimeError.exit_code}"
+    yield from _of_job(submission, batch)
+    if batch.at_once:
+        limit = f"forkrun_{submission.name.rpartition('-')[2]}"
+        yield f"concurrency_limits = {limit}:{max(_TOKENS // batch.at_once, 1)}"
+    yield from batch.directives
+    yield "queue node in (" + ", ".join(map(str, submission.nodes)) + ")"
+
+
+def _of_job(submission: Submission, batch: BatchConfig) -> Iterator[str]:
+    """What any job of a submission asks for."""
+    yield "universe = vanilla"
     # The run directory is on a shared file system, whatever the site calls its domain.
     yield "transfer_executable = False"
     yield "should_transfer_files = YES"
     yield 'transfer_output_files = ""'
-    yield f"log = {said}.log"
-    yield f"error = {said}.err"
-    yield f"on_exit_remove = ExitBySignal || ExitCode != {OutOfTimeError.exit_code}"
     yield "periodic_remove = JobStatus == 5"  # held: its log says why, forkrun resubmit submits it
     if batch.cores:
         yield f"request_cpus = {batch.cores}"
@@ -150,11 +169,6 @@ def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> 
         yield f"allowed_job_duration = {ceil(submission.time_limit_s)}"
     if batch.account:
         yield f"accounting_group = {batch.account}"
-    if batch.at_once:
-        limit = f"forkrun_{submission.name.rpartition('-')[2]}"
-        yield f"concurrency_limits = {limit}:{max(_TOKENS // batch.at_once, 1)}"
-    yield from batch.directives
-    yield "queue node in (" + ", ".join(map(str, submission.nodes)) + ")"
 
 
 def _path(path: Path) -> str:

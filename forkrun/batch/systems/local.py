@@ -15,8 +15,8 @@ from typing import Any
 from forkrun.base.durable import read_json, write_bytes
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.script import (
-    merge_script,
-    merge_script_text,
+    merge_scripts,
+    n_merge_parts,
     node_script,
     node_script_text,
 )
@@ -44,10 +44,10 @@ class Local:
         self, folder: RunDirectory, submission: Submission, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The script of its nodes, and how many run at the same time."""
-        merge = {merge_script(folder, submission): merge_script_text(folder, batch)}
-        return (merge if batch.merge else {}) | {
+        return merge_scripts(folder, submission, batch) | {
             node_script(folder, submission): node_script_text(folder, submission, batch),
             at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
+            n_parts_file(folder, submission.number): f"{n_merge_parts(folder, batch)}\n",
         }
 
     def submit(self, folder: RunDirectory, submission: Submission) -> str:
@@ -70,7 +70,11 @@ class Local:
         raise BatchError(f"local: the queue did not begin; its log: {log}")
 
     def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+        self,
+        folder: RunDirectory,
+        submission: Submission,
+        alive: Sequence[Submission],
+        n_parts: int,
     ) -> str:
         """The queue does it at its end."""
         return "the queue merges when its nodes have ended"
@@ -130,3 +134,8 @@ def kill_file(folder: RunDirectory, number: int) -> Path:
 def at_once_file(folder: RunDirectory, number: int) -> Path:
     """How many nodes a queue runs at the same time."""
     return folder.batch / f"queue-{number}.at-once"
+
+
+def n_parts_file(folder: RunDirectory, number: int) -> Path:
+    """How many parts of the outputs a queue has made before it merges."""
+    return folder.batch / f"queue-{number}.parts"

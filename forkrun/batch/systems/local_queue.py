@@ -9,12 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from forkrun.base.durable import write_bytes
 from forkrun.batch.course import Submission, read_submissions
-from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
-from forkrun.batch.systems.script import merge_script, node_script
+from forkrun.batch.systems.local import (
+    at_once_file,
+    kill_file,
+    lock_file,
+    n_parts_file,
+    state_file,
+)
+from forkrun.batch.systems.script import merge_script, node_script, part_script
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import RunLock
@@ -53,8 +60,15 @@ class Queue:
         """If that was asked for. The queue that ends last finds that all nodes are done."""
         script = merge_script(self._folder, self._submission)
         if script.exists():
-            with lock.kept_by_thread():
+            with lock.kept_by_thread(), ThreadPoolExecutor(self._at_once) as team:
+                n_parts = int(n_parts_file(self._folder, self._submission.number).read_text())
+                list(team.map(self._make_part, range(n_parts)))
                 subprocess.run(["bash", str(script)], stdin=subprocess.DEVNULL)
+
+    def _make_part(self, number: int) -> None:
+        """Makes a part of the outputs. What fails is left to the merge."""
+        script = part_script(self._folder, self._submission)
+        subprocess.run(["bash", str(script), str(number)], stdin=subprocess.DEVNULL)
 
     def stop(self) -> None:
         """Asks it to end all nodes; in a handler of a signal."""

@@ -10,6 +10,7 @@ from forkrun.batch.course import Submission
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges
 
 _NODE = """#!/bin/bash
 # What a node does; $1: its number. Written by forkrun submit.
@@ -58,15 +59,25 @@ def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchC
 
 
 _MERGE = """#!/bin/bash
-{directives}# What merges the outputs when the nodes have ended. Written by forkrun submit.
-exec >> {log} 2>&1
+{directives}# {what} when the nodes have ended. Written by forkrun submit.
+{first}exec >> {log} 2>&1
 not_set_up() {{
     echo "forkrun: batch.setup: exit code $1 of: $2"
     exit {not_set_up}
 }}
 cd {folder} || not_set_up $? "cd"
-{setup}exec {command} collect {run} --quiet
+{setup}exec {command} collect {run}{options} --quiet
 """
+_NODES_OF_PART = 100
+"""Nodes whose events one job puts into a part of the outputs, where the number of jobs is not
+given."""
+
+
+def n_merge_parts(folder: RunDirectory, batch: BatchConfig) -> int:
+    """Jobs that make parts of the outputs before the merge joins them; 0: it makes all itself."""
+    n_nodes = len(NodeRanges.read(folder))
+    n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes)
+    return n_parts if batch.merge and n_parts > 1 else 0
 
 
 def merge_script(folder: RunDirectory, submission: Submission) -> Path:
@@ -74,11 +85,42 @@ def merge_script(folder: RunDirectory, submission: Submission) -> Path:
     return folder.batch / f"merge-{submission.number}.sh"
 
 
-def merge_script_text(folder: RunDirectory, batch: BatchConfig, directives: str = "") -> str:
-    """Its content. `directives`: lines for the batch system."""
+def part_script(folder: RunDirectory, submission: Submission) -> Path:
+    """The place of the script that makes one part of the outputs after a submission."""
+    return folder.batch / f"merge-part-{submission.number}.sh"
+
+
+def merge_scripts(
+    folder: RunDirectory,
+    submission: Submission,
+    batch: BatchConfig,
+    directives: str = "",
+    of_parts: str = "",
+) -> dict[Path, str]:
+    """The scripts that merge after a submission, if that is asked for, by place. `directives`:
+    lines for the batch system; `of_parts`: more of them for the jobs that make parts."""
+    if not batch.merge:
+        return {}
+    merge = _merge_text(folder, batch, "What merges the outputs", directives)
+    scripts = {merge_script(folder, submission): merge}
+    if n_parts := n_merge_parts(folder, batch):
+        what = "What makes a part of the outputs, by its number,"
+        scripts[part_script(folder, submission)] = _merge_text(
+            folder, batch, what, directives + of_parts, n_parts
+        )
+    return scripts
+
+
+def _merge_text(
+    folder: RunDirectory, batch: BatchConfig, what: str, directives: str, n_parts: int = 0
+) -> str:
+    log = shlex.quote(str(folder.merge_log))
     return _MERGE.format(
+        what=what,
         directives=directives,
-        log=shlex.quote(str(folder.merge_log)),
+        first="part=${1:-$SLURM_ARRAY_TASK_ID}\n" if n_parts else "",
+        log=f'{log}."$part"' if n_parts else log,
+        options=f' --part "$part/{n_parts}"' if n_parts else "",
         not_set_up=BatchError.exit_code,
         folder=shlex.quote(str(folder.path.parent)),
         setup="".join(map(_checked, batch.setup)),

@@ -12,9 +12,10 @@ from forkrun.batch.course import Submission
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
 from forkrun.batch.systems.script import (
     merge_script,
-    merge_script_text,
+    merge_scripts,
     node_script,
     node_script_text,
+    part_script,
 )
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
@@ -64,8 +65,7 @@ class Slurm:
             again=OutOfTimeError.exit_code,
         )
         common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
-        merge = {merge_script(folder, submission): merge_script_text(folder, batch, common)}
-        return (merge if batch.merge else {}) | {
+        return merge_scripts(folder, submission, batch, common) | {
             _script(folder, submission): array,
             node_script(folder, submission): node_script_text(folder, submission, batch),
         }
@@ -76,16 +76,23 @@ class Slurm:
         return call("slurm", ["sbatch", script], SUBMIT_S).strip()
 
     def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+        self,
+        folder: RunDirectory,
+        submission: Submission,
+        alive: Sequence[Submission],
+        n_parts: int,
     ) -> str:
-        """A job that begins when all arrays have ended, however."""
+        """A job that begins when all arrays have ended, however; with parts an array before it."""
         names = f"--name={','.join(each.name for each in alive)}"
         ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
-        after = [f"--dependency=afterany:{':'.join(sorted(set(ids)))}"] if ids else []
-        script = str(merge_script(folder, submission))
-        name = f"--job-name={submission.name}-merge"
-        command = ["sbatch", name, "--output=/dev/null", *after, script]
-        return f"{call('slurm', command, SUBMIT_S).strip()}: the merge"
+        after = sorted(set(ids))
+        if n_parts:
+            array = f"--array=0-{n_parts - 1}"
+            after = [_submit_merge(submission, part_script(folder, submission), after, array)]
+        job = _submit_merge(submission, merge_script(folder, submission), after)
+        return f"Submitted batch job {job}: the merge" + (
+            f", of parts that job {after[0]} makes" if n_parts else ""
+        )
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
@@ -113,6 +120,14 @@ class Slurm:
             for array in sorted(set(call("slurm", command, ASK_S).split())):
                 ids = [f"{array}_{place}" for place in places]
                 call("slurm", ["scancel", *ids], SUBMIT_S)
+
+
+def _submit_merge(submission: Submission, script: Path, after: Sequence[str], *options: str) -> str:
+    """Gives the id of the job, which waits until those of `after` have ended."""
+    wait = [f"--dependency=afterany:{':'.join(after)}"] if after else []
+    name = f"--job-name={submission.name}-merge"
+    command = ["sbatch", "--parsable", name, "--output=/dev/null", *wait, *options, str(script)]
+    return call("slurm", command, SUBMIT_S).strip().partition(";")[0]
 
 
 def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Life]]:

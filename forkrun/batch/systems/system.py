@@ -37,10 +37,15 @@ class System(Protocol):
         """Submits; returns what the batch system says."""
 
     def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
+        self,
+        folder: RunDirectory,
+        submission: Submission,
+        alive: Sequence[Submission],
+        n_parts: int,
     ) -> str:
         """Submits the merge of a submission's scripts, which waits for the jobs of those that are
-        `alive`; returns what the batch system says."""
+        `alive`, and before it the jobs that make so many parts; returns what the batch system
+        says."""
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

@@ -15,14 +15,6 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Uncompressed bytes of a cluster: enough for each branch, and no more than a child has room for.
-constexpr double cluster_bytes = 32 << 20;
-constexpr double branch_bytes = 64 << 10;
-
-double wanted_bytes(const OutputTree& tree) {
-  return std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
-}
-
 /// Writes the clusters of a tree, with the new columns of their events.
 class TreeSink final : public ClusterSink {
  public:
@@ -68,21 +60,28 @@ class FileMaker {
         file_{output.path, content.compression},
         tree_{file_, source.tree, input, content, n_threads},
         sink_{tree_, std::move(progress)},
-        cutter_{wanted_bytes(tree_), tree_.keeps_baskets(), inputs(source, tree_), sink_} {}
+        cutter_{tree_.wanted_cluster_bytes(), tree_.keeps_baskets(), inputs(source, tree_), sink_} {
+  }
 
   /// The first of these entries that are to be in this file, which are taken away from them; none
   /// if the first one is not.
-  [[nodiscard]] std::optional<Selected> take(Selected& from) const {
+  [[nodiscard]] std::optional<Selected> take(Selected& from) {
     if (output_.entries.empty()) {
       return split_off(from, from.entries.last);
     }
-    const auto range = std::ranges::find_if(output_.entries, [&](const auto& mine) {
+    const auto has_first = [&](const auto& mine) {
       return mine.file == from.entries.file && mine.first <= from.entries.first &&
              from.entries.first < mine.last;
-    });
-    if (range == output_.entries.end()) {
-      return {};
+    };
+    const auto& entries = output_.entries;
+    auto range = std::find_if(next_, entries.end(), has_first);
+    if (range == entries.end()) {
+      range = std::find_if(entries.begin(), next_, has_first);
+      if (range == next_) {
+        return {};
+      }
     }
+    next_ = range;
     return split_off(from, range->last);
   }
   void add(const Selected& selected) {
@@ -98,7 +97,7 @@ class FileMaker {
   }
   [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
     const auto all = static_cast<double>(n_events) * tree_.bytes_per_event(0);
-    return std::min(all, wanted_bytes(tree_));
+    return std::min(all, tree_.wanted_cluster_bytes());
   }
 
  private:
@@ -109,6 +108,8 @@ class FileMaker {
   }
 
   const FileToMake& output_;
+  /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
+  std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
   OutputFile file_;
   OutputTree tree_;
   TreeSink sink_;

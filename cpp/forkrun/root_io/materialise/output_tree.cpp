@@ -18,6 +18,10 @@ namespace forkrun::root_io {
 
 namespace {
 
+/// Uncompressed bytes of a cluster: enough for each branch, and no more than a child has room for.
+constexpr double cluster_bytes = 32 << 20;
+constexpr double branch_bytes = 64 << 10;
+
 /// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
 std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
   const auto all = reader.baskets();
@@ -103,6 +107,10 @@ double OutputTree::bytes_per_event(std::uint32_t file) {
                (is_scalar ? 1 : values_guessed) * static_cast<double>(input_.tree().GetEntries());
   }
   return std::max(n_bytes / std::max(1.0, static_cast<double>(input_.tree().GetEntries())), 1.0);
+}
+
+double OutputTree::wanted_cluster_bytes() const {
+  return std::max(cluster_bytes, branch_bytes * static_cast<double>(kept_.size()));
 }
 
 void OutputTree::open(std::uint32_t file) {

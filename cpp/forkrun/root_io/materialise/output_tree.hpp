@@ -45,7 +45,8 @@ class OutputTree {
 
   /// Uncompressed bytes that an event of this file takes in the kept branches.
   [[nodiscard]] double bytes_per_event(std::uint32_t file);
-  [[nodiscard]] std::size_t n_branches() const { return kept_.size(); }
+  /// Uncompressed bytes of a cluster.
+  [[nodiscard]] double wanted_cluster_bytes() const;
   /// Whether baskets of the input may be copied as they are.
   [[nodiscard]] bool keeps_baskets() const { return keeps_baskets_; }
 

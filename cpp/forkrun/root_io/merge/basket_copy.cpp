@@ -23,13 +23,15 @@ std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check
     const auto records = records_in(bytes, chunk);
     const auto headers = check.check(chunk, records);
     const auto place = output.allocate(bytes.size());
+    std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const auto offset = chunk[i].seek - chunk.front().seek;
       place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
                    place + offset, output.seek_directory());
+      sizes.push_back(records[i].size());
       copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
     }
-    output.write(place, bytes);
+    output.write(place, bytes, sizes);
   });
   sort_by_branch(copied);
   return copied;

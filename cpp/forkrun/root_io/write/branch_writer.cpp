@@ -158,7 +158,7 @@ void BranchWriter::encode() {
     return;
   }
   encoded_ = encode_basket(branch_.GetName(), branch_.GetTree()->GetName(), pending_.view(),
-                           offsets_, entry_size_, n_pending_, n_baskets_++, compression_);
+                           offsets_, entry_size_, n_pending_, compression_);
   encoded_->first_entry = n_written_;
   n_written_ += n_pending_;
   n_pending_ = 0;
@@ -176,7 +176,6 @@ void BranchWriter::write(OutputFile& file) {
 void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
   enter_basket(branch_, header, place, n_written_);
   n_written_ += header.n_entries;
-  ++n_baskets_;
 }
 
 void BranchWriter::finish() {

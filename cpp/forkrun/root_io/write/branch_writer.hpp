@@ -60,7 +60,6 @@ class BranchWriter {
   std::int32_t entry_size_{};
   std::int64_t n_written_{};
   std::int32_t n_pending_{};
-  std::int16_t n_baskets_{};
   std::int64_t largest_count_{};
   bool counts_objects_;
   Bytes pending_;

@@ -98,10 +98,11 @@ std::int64_t OutputFile::allocate(std::size_t n_bytes) {
   return place;
 }
 
-void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes) {
+void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes,
+                       std::span<const std::size_t> sizes) {
   const CapturedMessages messages;
   file_->Seek(place);
-  if (!file_->append(bytes)) {
+  if (!file_->append(bytes, sizes)) {
     check();
   }
 }

@@ -43,8 +43,10 @@ class OutputFile {
               std::int64_t first_entry);
   /// Takes room for so many bytes at the end of the file; gives the place.
   [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
-  /// Writes bytes at their allocated place. \throws OutputError
-  void write(std::int64_t place, std::span<const std::byte> bytes);
+  /// Writes bytes at their allocated place. `sizes`: of the records that they consist of, if there
+  /// are several. \throws OutputError
+  void write(std::int64_t place, std::span<const std::byte> bytes,
+             std::span<const std::size_t> sizes = {});
   /// Place of the file's top directory, as keys note it.
   [[nodiscard]] std::int64_t seek_directory() const { return seek_directory_; }
 

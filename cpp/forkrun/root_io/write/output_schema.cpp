@@ -34,6 +34,7 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
                       "\" cannot be made");
   }
+  branch->SetAddress(nullptr);  // as of a branch that was read: files of both have the same bytes
   return *branch;
 }
 

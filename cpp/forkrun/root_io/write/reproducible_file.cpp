@@ -54,11 +54,20 @@ ReproducibleFile::~ReproducibleFile() {
   }
 }
 
-bool ReproducibleFile::append(std::span<const std::byte> bytes) {
+bool ReproducibleFile::append(std::span<const std::byte> bytes,
+                              std::span<const std::size_t> sizes) {
   if (!IsOpen() || !IsWritable()) {
     return false;
   }
-  add_to_digest(bytes);
+  std::size_t n_added = 0;
+  for (const auto size : sizes) {
+    add_to_digest(GetRelOffset() + static_cast<std::int64_t>(n_added),
+                  bytes.subspan(n_added, size));
+    n_added += size;
+  }
+  if (n_added < bytes.size()) {
+    add_to_digest(GetRelOffset() + static_cast<std::int64_t>(n_added), bytes.subspan(n_added));
+  }
   if (!write_at(fD, position_.value(), bytes)) {
     error_ = errno;
     SetBit(kWriteError);
@@ -98,8 +107,8 @@ Bool_t ReproducibleFile::WriteBuffer(const char* buffer, Int_t n_bytes) {
   return static_cast<Bool_t>(!append(bytes));
 }
 
-void ReproducibleFile::add_to_digest(std::span<const std::byte> bytes) {
-  digest_.add(static_cast<std::uint64_t>(GetRelOffset()));
+void ReproducibleFile::add_to_digest(std::int64_t place, std::span<const std::byte> bytes) {
+  digest_.add(static_cast<std::uint64_t>(place));
   digest_.add(bytes);
 }
 

@@ -30,8 +30,11 @@ class ReproducibleFile final : public TFile {
   ReproducibleFile(const std::string& path, OutputMode mode, int compression);
   ~ReproducibleFile() override;
 
-  /// Writes bytes that have their final form at the current place.
-  [[nodiscard]] bool append(std::span<const std::byte> bytes);
+  /// Writes bytes that have their final form at the current place. `sizes`: of the records that
+  /// they consist of, if there are several: the UUID does not depend on how records were put
+  /// together.
+  [[nodiscard]] bool append(std::span<const std::byte> bytes,
+                            std::span<const std::size_t> sizes = {});
   /// The errno of the first read or write that failed; 0 if none has.
   [[nodiscard]] int error() const { return error_; }
   /// Every byte written so far; and, in a file that existed, its UUID before.
@@ -53,7 +56,7 @@ class ReproducibleFile final : public TFile {
  private:
   void open(const std::string& path, OutputMode mode);
   [[nodiscard]] bool describes(const TList& classes);
-  void add_to_digest(std::span<const std::byte> bytes);
+  void add_to_digest(std::int64_t place, std::span<const std::byte> bytes);
   void set_uuid();
   [[noreturn]] void fail(const std::string& what, int error) const;
 

@@ -5,10 +5,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <thread>
 
 #include <TNamed.h>
@@ -51,6 +55,21 @@ struct sigaction handling_of(int number) {
 }
 
 }  // namespace
+
+TEST_F(ReproducibleFileTest, HasAUuidThatDoesNotDependOnHowRecordsWerePutTogether) {
+  constexpr std::int64_t place = 1000;
+  const std::array<std::byte, 40> bytes{std::byte{1}};
+  const std::array<std::size_t, 2> sizes{24, 16};
+  ReproducibleFile together{path("together.root"), OutputMode::create, zstd_1};
+  together.Seek(place);
+  EXPECT_TRUE(together.append(bytes, sizes));
+  ReproducibleFile apart{path("apart.root"), OutputMode::create, zstd_1};
+  apart.Seek(place);
+  EXPECT_TRUE(apart.append(std::span{bytes}.first<24>()));
+  apart.Seek(place + 24);
+  EXPECT_TRUE(apart.append(std::span{bytes}.subspan<24>()));
+  EXPECT_EQ(together.uuid(), apart.uuid());
+}
 
 TEST_F(ReproducibleFileTest, LosesNoInterruptWhileItWrites) {
   const auto before = handling_of(SIGINT);

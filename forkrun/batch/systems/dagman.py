@@ -1,0 +1,103 @@
+"""The merge on HTCondor: DAGMan waits until no node's job is left, then submits it."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from forkrun.base.durable import write_text
+from forkrun.batch.course import Submission
+from forkrun.batch.systems.commands import SUBMIT_S, call
+from forkrun.batch.systems.script import merge_script, merge_scripts, n_merge_parts, part_script
+from forkrun.config import BatchConfig
+from forkrun.errors import BatchError
+from forkrun.rundir.directory import RunDirectory
+
+_WAIT_CODE, _ASK_EVERY_S = 75, 20
+"""Exit code of the script with which DAGMan calls it again, and when."""
+
+_WAITS = """#!/bin/bash
+# Whether jobs of nodes are left: DAGMan asks again then. Written by forkrun submit.
+left=$({condor_q} -allusers -constraint {constraint} -autoformat ForkrunNode) || exit {code}
+[ -z "$left" ] || exit {code}
+"""
+
+
+def can_merge() -> bool:
+    """Whether DAGMan is here."""
+    return shutil.which("condor_submit_dag") is not None
+
+
+def merge_files(
+    folder: RunDirectory, submission: Submission, batch: BatchConfig, common: Sequence[str]
+) -> Mapping[Path, str]:
+    """What the merge of a submission needs, by place, if it is asked for. `common`: lines of the
+    descriptions of jobs."""
+    files = dict(merge_scripts(folder, submission, batch))
+    for script in tuple(files):
+        n_parts = n_merge_parts(folder, batch) if script == part_script(folder, submission) else 0
+        lines = _job(script, submission, batch, common, n_parts)
+        files[script.with_suffix(".sub")] = "\n".join([*lines, ""])
+    return files
+
+
+def _job(
+    script: Path, submission: Submission, batch: BatchConfig, common: Sequence[str], n_parts: int
+) -> Iterator[str]:
+    yield "# Written by forkrun submit."
+    yield f"executable = {script}"
+    yield f'+ForkrunMerge = "{submission.name}"'
+    if n_parts:
+        yield "arguments = $(part)"
+    yield from common
+    yield from batch.directives
+    yield f"queue part in ({', '.join(map(str, range(n_parts)))})" if n_parts else "queue"
+
+
+def submit_merge(
+    folder: RunDirectory, submission: Submission, constraint: str, n_parts: int
+) -> str:
+    """Gives the graph to DAGMan. `constraint`: of jobs that are waited for. Raises BatchError: the
+    nodes are submitted all the same."""
+    waits, graph = _place(folder, submission, "waits.sh"), _place(folder, submission, "dag")
+    if any(letter in str(folder.path) for letter in ' "$'):
+        raise BatchError(_without(folder, "DAGMan takes no path with spaces, quotes or $"))
+    condor_q = shlex.quote(shutil.which("condor_q") or "condor_q")
+    text = _WAITS.format(condor_q=condor_q, constraint=shlex.quote(constraint), code=_WAIT_CODE)
+    write_text(waits, text)
+    waits.chmod(0o755)
+    write_text(graph, "\n".join([*_graph(folder, submission, waits, n_parts), ""]))
+    command = ["condor_submit_dag", "-force", "-batch-name", f"{submission.name}-merge", str(graph)]
+    try:
+        call("htcondor", command, SUBMIT_S)
+    except BatchError as error:
+        raise BatchError(_without(folder, str(error))) from None
+    return "DAGMan merges when no node's job is left" + (
+        f", after {n_parts} jobs that make parts of the outputs" if n_parts else ""
+    )
+
+
+def _without(folder: RunDirectory, why: str) -> str:
+    return (
+        f"{why}\nthe nodes are submitted, the merge is not: when they are done,"
+        f" forkrun collect {folder.path}"
+    )
+
+
+def _graph(
+    folder: RunDirectory, submission: Submission, waits: Path, n_parts: int
+) -> Iterator[str]:
+    """A merge whose parts failed makes these itself: it is the final job, which begins anyhow."""
+    merge = merge_script(folder, submission).with_suffix(".sub")
+    first = "parts" if n_parts else "merge"
+    yield "# Written by forkrun submit."
+    if n_parts:
+        yield f"JOB parts {part_script(folder, submission).with_suffix('.sub')}"
+    yield f"{'FINAL' if n_parts else 'JOB'} merge {merge}"
+    yield f"SCRIPT DEFER {_WAIT_CODE} {_ASK_EVERY_S} PRE {first} {waits}"
+
+
+def _place(folder: RunDirectory, submission: Submission, what: str) -> Path:
+    return folder.batch / f"htcondor-merge-{submission.number}.{what}"

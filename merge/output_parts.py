@@ -1,0 +1,229 @@
+"""Outputs of a run on many nodes in parts, each made by a job of its own: the clusters that begin
+with events of its nodes. Joined they are the file that one process would have made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forkrun import _core
+from forkrun.base.cpus import merge_threads
+from forkrun.base.dataclass import dataclass
+from forkrun.base.durable import published_folder, read_json, write_json
+from forkrun.errors import LockedError, VerificationError
+from forkrun.merge.output import Planned, source_of, to_make
+from forkrun.merge.parts import check_part
+from forkrun.merge.positions import Cut, Positions, commits_of, cuts
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, OutputPart
+from forkrun.rundir.lock import RunLock
+from forkrun.rundir.nodes import NodeRanges
+
+if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
+    from forkrun.config import JobConfig, OutputConfig
+
+_LOOK_EVERY_S = 1.0
+_RECORD = "made.json"
+Cuts = Mapping[str, Sequence[Cut]]
+"""By label of the output, one for each part."""
+
+
+@dataclass(frozen=True)
+class Merging:
+    """What is merged: all `commits` of a run, in the order of the plan."""
+
+    folder: RunDirectory
+    config: JobConfig
+    planned: Planned
+    commits: Sequence[Commit]
+
+    @property
+    def outputs(self) -> list[OutputConfig]:
+        """Those that can be made in parts: of one file, in which ROOT writes no branch anew."""
+        source = self.config.source
+        by_root = set(_core.branches_written_anew(self.planned.files[0], source.tree))
+        kept = self.planned.contents.by_label
+        return [
+            output
+            for output in self.config.outputs
+            if not output.per_lumi and not by_root & set(kept[output.label].branches)
+        ]
+
+
+def make_part(
+    merging: Merging, number: int, n_parts: int, on_open: Callable[[int], None] | None = None
+) -> None:
+    """Makes one part of the outputs, unless it is there. `on_open` gets the number of each input
+    file just before it is opened. Raises VerificationError, InputError or OutputError."""
+    of = _digest(merging, n_parts)
+    if _record(merging.folder, number, of) is not None:
+        return
+    by_label = {label: each[number] for label, each in _cuts(merging, n_parts, of).items()}
+    with published_folder(merging.folder.output_part(number)) as temporary:
+        _make(merging, by_label, temporary, on_open)
+        files = {
+            label: _described(merging.folder, number, temporary / f"{label}.root", len(cut.sizes))
+            for label, cut in by_label.items()
+        }
+        write_json(temporary / _RECORD, {"of": of, "files": files})
+
+
+def parts_to_join(
+    merging: Merging, on_open: Callable[[int], None] | None = None
+) -> dict[str, list[Path]]:
+    """By label the files of outputs that are to be joined of parts; none if no job has made some.
+    Parts that are missing, or not as they were written, are made here."""
+    n_parts = read_json(merging.folder.output_cuts).get("n_parts", 0)
+    if not n_parts or not merging.planned.is_whole:
+        return {}
+    of = _digest(merging, n_parts)
+    records = []
+    for number in range(n_parts):
+        make_part(merging, number, n_parts, on_open)
+        records.append(_record(merging.folder, number, of) or {})
+    found = {}
+    for label in records[0]:
+        files = [record.get(label) for record in records]
+        if None not in files and any(files):
+            found[label] = [merging.folder.path / name for names in files for name in names or ()]
+    return found
+
+
+def _record(folder: RunDirectory, number: int, of: str) -> dict[str, list[str] | None] | None:
+    """Files of a part, by label; None if it is not there, of other commits or damaged."""
+    known = read_json(folder.output_part(number) / _RECORD)
+    if known.get("of") != of:
+        return None
+    files: dict[str, list[str] | None] = {}
+    try:
+        for label, described in known["files"].items():
+            parts = None if described is None else [OutputPart(**each) for each in described]
+            for part in parts or ():
+                check_part(folder.path, part)
+            files[label] = None if parts is None else [part.file for part in parts]
+    except (LookupError, TypeError, ValueError, AttributeError, VerificationError):
+        return None
+    return files
+
+
+def _described(
+    folder: RunDirectory, number: int, file: Path, n_clusters: int
+) -> list[dict[str, Any]] | None:
+    """Of a part that has been made: none if it has no events, None if its clusters are not those
+    that were expected."""
+    if not n_clusters:
+        return []
+    if not file.exists():
+        return None
+    place = (folder.output_part(number) / file.name).relative_to(folder.path)
+    checksum = _core.file_checksum(str(file))
+    return [vars(OutputPart(str(place), 0, "", file.stat().st_size, checksum))]
+
+
+def _make(
+    merging: Merging,
+    by_label: Mapping[str, Cut],
+    folder: Path,
+    on_open: Callable[[int], None] | None,
+) -> None:
+    """Writes LABEL.root for each output that has events here. One whose clusters end elsewhere than
+    expected is removed."""
+    positions = Positions(merging.planned.units)
+    ends: dict[str, list[int]] = {label: [] for label, cut in by_label.items() if cut.sizes}
+    makings = [
+        _to_make(merging, output, by_label[output.label], positions, folder, ends[output.label])
+        for output in merging.config.outputs
+        if output.label in ends
+    ]
+    config = merging.config
+    n_threads = merge_threads(config.forking.children, config.threads.per_child)
+    source = source_of(config, merging.planned)
+    made = _core.materialise(makings, source, n_threads, config.merge.verify, on_open)
+    for label, n_events in zip(ends, made, strict=True):
+        expected = list(accumulate(by_label[label].sizes, initial=n_events[0]))[1:]
+        begin, end = n_events[0], n_events[0] + n_events[1]
+        found = [n for n in ends[label] if begin < n <= end]
+        for extra in folder.glob(f"{label}.root.*"):
+            extra.unlink()
+        if found != expected:
+            (folder / f"{label}.root").unlink()
+
+
+def _to_make(
+    merging: Merging,
+    output: OutputConfig,
+    cut: Cut,
+    positions: Positions,
+    folder: Path,
+    ends: list[int],
+) -> _core.OutputToMake:
+    """The part between what the fragments of its commits have before and behind it. `ends` gets the
+    number of events at the end of each cluster."""
+    places = commits_of(cut, merging.commits, positions)
+    commits = merging.commits[places.start : places.stop]
+    begin, end = positions.of_unit(commits[0].unit), positions.of_unit(commits[-1].units.stop)
+    file = folder / f"{output.label}.root"
+    files = [
+        (f"{file}.before", positions.entries(begin, cut.begin) or _NOTHING),
+        (str(file), positions.entries(cut.begin, cut.end)),
+        (f"{file}.behind", positions.entries(cut.end, end) or _NOTHING),
+    ]
+    return to_make(
+        merging.folder.path, merging.config, output, commits, merging.planned, files, ends.append,
+        first=places.start,
+    )  # fmt: skip
+
+
+_NOTHING = [(0, 0, 0)]
+"""Entries of a file without events: no entries at all would be all of them."""
+
+
+def _cuts(merging: Merging, n_parts: int, of: str) -> Cuts:
+    """Where the parts begin and end. The first job that wants to know it finds it out; the others
+    wait for that."""
+    place = merging.folder.output_cuts
+    place.parent.mkdir(parents=True, exist_ok=True)
+    while (known := read_json(place)).get("of") != of:
+        with suppress(LockedError), RunLock.held(place.parent / "lock") as lock:
+            with lock.kept_by_thread():
+                if read_json(place).get("of") != of:
+                    write_json(place, _found_cuts(merging, n_parts, of), indent=None)
+            continue
+        time.sleep(_LOOK_EVERY_S)
+    return {
+        label: [Cut(begin, end, tuple(sizes)) for begin, end, sizes in listed]
+        for label, listed in known["cuts"].items()
+    }
+
+
+def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
+    positions = Positions(merging.planned.units)
+    ranges = NodeRanges.read(merging.folder)
+    units = [ranges.first_unit[len(ranges) * n // n_parts] for n in range(n_parts + 1)]
+    borders = [positions.of_unit(unit) for unit in units]
+    found = {}
+    for output in merging.outputs:
+        scratch = merging.folder.output_cuts.with_suffix(f".{output.label}.part")
+        whole = to_make(
+            merging.folder.path, merging.config, output, merging.commits, merging.planned,
+            [(str(scratch), [])], lambda _: None,
+        )  # fmt: skip
+        clusters = _core.cluster_begins(whole, source_of(merging.config, merging.planned))
+        found[output.label] = [
+            (cut.begin, cut.end, cut.sizes) for cut in cuts(clusters, positions, borders)
+        ]
+    return {"of": of, "n_parts": n_parts, "cuts": found}
+
+
+def _digest(merging: Merging, n_parts: int) -> str:
+    """What says that parts are of just these commits, and of these outputs."""
+    commits = [(commit.unit, commit.n_units, commit.end_s) for commit in merging.commits]
+    outputs = [output.model_dump(mode="json") for output in merging.config.outputs]
+    listed = (n_parts, NodeRanges.read(merging.folder).first_unit, outputs, commits)
+    return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
