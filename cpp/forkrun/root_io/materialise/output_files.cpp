@@ -23,6 +23,8 @@ double wanted_bytes(const OutputTree& tree) {
   return std::max(cluster_bytes, branch_bytes * static_cast<double>(tree.n_branches()));
 }
 
+}  // namespace
+
 /// Writes the clusters of a tree, with the new columns of their events.
 class TreeSink final : public ClusterSink {
  public:
@@ -56,8 +58,6 @@ class TreeSink final : public ClusterSink {
   ValueQueue values_;
   std::int64_t n_events_{};
 };
-
-}  // namespace
 
 /// One file, while it is made.
 class FileMaker {
