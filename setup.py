@@ -1,8 +1,8 @@
 """Builds the C++ libraries with CMake, into the package; the rest is in pyproject.toml.
 
 The environment may set FORKRUN_BUILD_DIR (kept between builds), FORKRUN_TESTS=ON (the C++ tests are
-built there, too), FORKRUN_WERROR=ON (warnings are errors) and FORKRUN_UNITY=OFF (each source is compiled
-by itself)."""
+built there, too), FORKRUN_WERROR=ON (warnings are errors) and FORKRUN_UNITY=OFF (each source is
+compiled by itself)."""
 
 from __future__ import annotations
 

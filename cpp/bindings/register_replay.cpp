@@ -46,9 +46,9 @@ std::unique_ptr<Replay> make_replay(const std::vector<ModuleDescription>& module
 }
 
 replay::Result run_replay(Replay& job, const std::string& executor, std::size_t threads,
-                   std::size_t events_in_flight, std::size_t block_size, bool always_tasks,
-                   std::int64_t first_event, std::int64_t n_events, double steps_per_s,
-                   StatusBoard& board, std::size_t child) {
+                          std::size_t events_in_flight, std::size_t block_size, bool always_tasks,
+                          std::int64_t first_event, std::int64_t n_events, double steps_per_s,
+                          StatusBoard& board, std::size_t child) {
   const ProcessorConfig config{executor_of(executor), threads, events_in_flight, block_size,
                                always_tasks};
   return job.run({config, first_event, n_events, steps_per_s}, &board[child]);
