@@ -23,6 +23,11 @@ class EventDigest:
     def __sub__(self, other: EventDigest) -> EventDigest: ...
     def __eq__(self, other: object) -> bool: ...
 
+def is_plain_tree(path: str, tree: str) -> bool:
+    """Whether the columns of this tree can be read without ROOT's interpreter: the tree is in a
+    local file and of a form that is known here. Opens nothing else. Raises InputError if the file
+    cannot be opened."""
+
 # --- reading the input's shape (call in a helper process, never in the parent) --------------------
 def index_tree(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0
@@ -632,8 +637,8 @@ of; the sums of a storage: "counts": w; "weights": w, w²; "means": w, w y, w y�
 w, w², w y, w y²."""
 
 def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
-    """Adds TH1D, TProfile and their sisters of 2 and 3 axes to a file, new or existing. Raises
-    OutputError."""
+    """Writes a new file of TH1D, TProfile and their sisters of 2 and 3 axes, and THnSparseD.
+    Raises OutputError."""
 
 # --- memory that children share -------------------------------------------------------------------
 HAS_IMMORTAL_OBJECTS: bool
@@ -754,6 +759,7 @@ def file_checksum(path: str) -> int:
     """CRC-32C of a whole file. Raises InputError."""
 
 def warm_up() -> None:
-    """Loads ROOT's libraries, dictionaries and interpreter, so that children share them."""
+    """Loads ROOT's libraries, dictionaries and interpreter, so that children share them. Signals
+    keep the handlers that they have."""
 
 def root_version() -> str: ...

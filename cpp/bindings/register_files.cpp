@@ -6,13 +6,13 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/root_io/histograms/histogram_file.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/histogram_reader.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
 #include <forkrun/root_io/read/tree_index.hpp>
-#include <forkrun/root_io/write/histogram_file.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -231,6 +231,8 @@ py::dict read_histogram(const std::string& path, const std::string& name) {
 }  // namespace
 
 void register_files(py::module_& module) {
+  module.def("is_plain_tree", &root_io::is_plain_tree, py::arg("path"), py::arg("tree"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
   py::class_<root_io::OpenTree>(module, "OpenTree")

@@ -8,7 +8,7 @@
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/process/fork.hpp>
 #include <forkrun/process/forked_copy.hpp>
-#include <forkrun/root_io/warm_up.hpp>
+#include <forkrun/root_io/start_root.hpp>
 
 #include "bindings.hpp"
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from forkrun import _core
 from forkrun.base.wait_status import describe_status
 from forkrun.errors import ForkrunError, InputError, StoppedError
 from forkrun.fork.failure import FailureNote, as_forkrun_error
@@ -39,8 +38,7 @@ Work = Callable[[Callable[[int], None]], Any]
 
 def prepare_helper() -> None:
     """Call once in a helper process, before it reads: it dies quickly and of the signal itself,
-    without the stack trace that ROOT would have a debugger write, and its memory is limited."""
-    _core.root_version()  # ROOT puts its handlers in place when it is first asked for something
+    without a stack trace that a debugger would write, and its memory is limited."""
     for number in _CRASHES:
         signal.signal(number, signal.SIG_DFL)
     _lower(resource.RLIMIT_DATA, MOST_HEAP_BYTES)

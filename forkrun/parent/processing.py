@@ -17,7 +17,7 @@ from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units, run_child
 from forkrun.child.work import SharedState, Work
 from forkrun.conditions.guard import ConditionGuard
-from forkrun.errors import JobError
+from forkrun.errors import InputError, JobError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.memory import prepare_memory
@@ -134,14 +134,24 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
 
 
 def _warm_up(work: Work) -> None:
-    """Loads ROOT's interpreter, which is most of what children would load; runs the warm-up job,
-    which takes a third of a second more, where it pays."""
+    """Starts ROOT's interpreter if it will be needed, which is most of what children would load;
+    runs the warm-up job, which takes a third of a second more, where it pays."""
     if not work.job.config.memory.warm_up:
         return
     with step("libraries were warmed up"):
-        _core.warm_up()
+        if work.job.config.outputs or not _is_input_plain(work):
+            _core.warm_up()
         if _does_warm_up_job_pay(work):
             run_warm_up_job(with_python=bool(work.job.schedule.modules))
+
+
+def _is_input_plain(work: Work) -> bool:
+    """Whether its columns can be read without ROOT, to judge by the first file."""
+    source = work.job.config.source
+    try:
+        return _core.is_plain_tree(work.job.plan.files[0], source.tree)
+    except InputError:
+        return False
 
 
 def _does_warm_up_job_pay(work: Work) -> bool:

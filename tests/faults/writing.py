@@ -16,17 +16,17 @@ N_EVENTS = 100
 
 
 def write(path: str) -> None:
-    """Two clusters of a tree, then histograms added to the same file."""
-    writer = _core.TreeWriter(path, "Events", COLUMNS, "zstd:1")
+    """Histograms, then two clusters of a tree added to the same file."""
+    axes: list[Any] = [("x", np.linspace(0.0, 1.0, 3), False, [])]
+    values = np.array([0.0, 1.0, 2.0, 0.0])
+    sums = np.stack([values, values])
+    _core.write_histograms(path, [("plots/h", "", axes, "weights", sums, False)])
+    writer = _core.TreeWriter(path, "Events", COLUMNS, "zstd:1", append_tree=True)
     for first in (0, N_EVENTS // 2):
         events = np.arange(first, first + N_EVENTS // 2, dtype=np.uint64)
         counts = np.ones(len(events) + 1, dtype=np.int64).cumsum() - 1
         writer.write({"event": events, "x": (counts, events.astype(np.float32))})
     writer.close()
-    axes: list[Any] = [("x", np.linspace(0.0, 1.0, 3), False, [])]
-    values = np.array([0.0, 1.0, 2.0, 0.0])
-    sums = np.stack([values, values])
-    _core.write_histograms(path, [("plots/h", "", axes, "weights", sums, False)])
 
 
 def main() -> None:

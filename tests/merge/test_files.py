@@ -17,8 +17,15 @@ from tests.support.jobs import sha256
 from tests.support.odd_file import OBJECTS, write_odd_file
 
 
-def write(path: Path, numbers: Sequence[int], name: str = "x", tree: str = "Events") -> str:
-    writer = _core.TreeWriter(str(path), tree, [(name, "int32"), ("Jet_pt", "float32[]")], "zstd:5")
+def write(
+    path: Path,
+    numbers: Sequence[int],
+    name: str = "x",
+    tree: str = "Events",
+    append_tree: bool = False,
+) -> str:
+    columns = [(name, "int32"), ("Jet_pt", "float32[]")]
+    writer = _core.TreeWriter(str(path), tree, columns, "zstd:5", append_tree=append_tree)
     values = np.asarray(numbers, dtype=np.int32)
     offsets = np.arange(len(values) + 1, dtype=np.int64) * 2
     writer.write({name: values, "Jet_pt": (offsets, np.repeat(values, 2).astype(np.float32))})
@@ -78,8 +85,8 @@ def test_trees_that_differ_are_an_error_that_names_the_branches(tmp_path: Path) 
 
 def test_histograms_are_summed_and_carried_objects_join_a_merged_tree(tmp_path: Path) -> None:
     for i in (1, 2):
-        write(tmp_path / f"{i}.root", [i])
         histogram(tmp_path / f"{i}.root", "folder/mass", [i, 10 * i])
+        write(tmp_path / f"{i}.root", [i], append_tree=True)
     inputs = [str(tmp_path / f"{i}.root") for i in (1, 2)]
     out = str(tmp_path / "merged.root")
     assert _core.merge_trees(inputs, out, ["Events"]) == {"Events": 2}

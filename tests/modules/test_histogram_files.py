@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,18 @@ import boost_histogram as bh
 import hist
 import numpy as np
 import pytest
+import uproot
 from boost_histogram.serialization import from_uhi
 
+from forkrun import _core
+from forkrun.errors import OutputError
 from forkrun.merge.histograms import write_histograms
 from forkrun.merge.uhi import write_uhi
 from forkrun.modules.histograms.booking import BookedHistogram
 from forkrun.rundir.histogram_parts import Named, encode, read_parts
 from tests.server.root_program import call_root
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, write_job
+from tests.support.jobs import environment, forkrun, write_job
 
 MODULES = Path(__file__).with_name("histogram_modules.py")
 
@@ -80,6 +85,68 @@ def test_one_axis_is_sparse_if_the_module_says_so(tmp_path: Path) -> None:
         plain.add(back[0][2])
     with pytest.raises(ValueError, match="no sparse profile"):
         BookedHistogram("h", hist.Hist.new.Reg(3, 0, 1).Mean(), sparse=True)
+
+
+_WRITE = """
+import sys
+from pathlib import Path
+import numpy as np
+from forkrun import _core
+axes = [("x", np.linspace(0, 1, 3), True, ["a", "b"])]
+sums = np.arange(8.0).reshape(2, 4)
+for number, is_sparse in enumerate((False, True)):
+    path = f"{sys.argv[1]}/{number}.root"
+    _core.write_histograms(path, [("m/h", "title", axes, "weights", sums, is_sparse)])
+print("libCling" in Path("/proc/self/maps").read_text())
+"""
+
+
+def test_writing_starts_no_interpreter(tmp_path: Path) -> None:
+    """ROOT's takes longer to start than a small job takes."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WRITE, tmp_path],
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "False\n"
+    with uproot.open(tmp_path / "0.root") as file:
+        assert file["m/h"].values().tolist() == [1.0, 2.0]
+        assert file["m/h"].axis().labels() == ["a", "b"]
+
+
+_EXTEND = """
+import sys
+import ROOT
+file = ROOT.TFile.Open(sys.argv[1], "UPDATE")
+file.Map()
+file.Get("m/h0").Print()
+file.ShowStreamerInfo()
+file.WriteTObject(ROOT.TNamed("note", "added"))
+file.Close()
+"""
+
+
+def test_root_reads_and_extends_a_file_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "h.root"
+    shape = hist.Hist.new.Reg(3, 0, 1, name="x")
+    profile = taken(shape.Mean(), {"x": [0.5], "sample": [2.0]})[2]
+    write_histograms(path, [taken(shape.Weight(), {"x": [0.5]}), ("m", "h0", profile)])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _EXTEND, path],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "TH1.Print Name  = h0" in done.stdout
+    with uproot.open(path) as file:
+        assert file["note"].member("fTitle") == "added"
+        assert file["m/h0"].classname == "TProfile"
+        assert file["m/h"].classname == "TH1D"
+
+
+def test_what_is_more_than_an_object_can_have_is_an_error_before_it_is_read(tmp_path: Path) -> None:
+    axes: list[Any] = [("x", np.linspace(0, 1, 511), True, []) for _ in range(3)]
+    sums = np.zeros(512**3)  # 1 GB, which take no memory while they are not touched
+    with pytest.raises(OutputError, match=r'histogram "m/h" has 10737\d+ bytes, .* 1 GB'):
+        _core.write_histograms(str(tmp_path / "h.root"), [("m/h", "", axes, "counts", sums, False)])
 
 
 STORAGES = [hist.storage.Double, hist.storage.Weight, hist.storage.Mean, hist.storage.WeightedMean]

@@ -241,7 +241,7 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
   swap_copy(reinterpret_cast<std::byte*>(basket.offsets.data()),
             object.data() + end + sizeof(std::int32_t), n, sizeof(std::int32_t));
   basket.offsets[n] = header.last;
-  move_offsets(basket, header.key_length);
+  move_offsets(basket.offsets, header.key_length);
 }
 
 }  // namespace
@@ -276,15 +276,15 @@ void set_entry_size(Basket& basket) {
   basket.entry_size = n == 0 ? 0 : basket.data.size() / n;
 }
 
-void move_offsets(Basket& basket, std::int32_t key_length) {
-  bool is_wrong = basket.offsets[0] < key_length;
-  for (std::size_t i = 0; i + 1 < basket.offsets.size(); ++i) {
-    is_wrong |= basket.offsets[i + 1] < basket.offsets[i];  // all, several at a time
+void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length) {
+  bool is_wrong = offsets[0] < key_length;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    is_wrong |= offsets[i + 1] < offsets[i];  // all, several at a time
   }
   if (is_wrong) {
     throw Error("a basket is damaged: the offsets of its entries are not in order");
   }
-  for (auto& offset : basket.offsets) {
+  for (auto& offset : offsets) {
     offset -= key_length;
   }
 }

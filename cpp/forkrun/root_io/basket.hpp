@@ -79,9 +79,9 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
 /// Sets the size of entries that all have the same one. \throws Error if they cannot have.
 void set_entry_size(Basket& basket);
 
-/// From places counted from the begin of the header to places in `data`. \throws Error if they are
-/// not in order.
-void move_offsets(Basket& basket, std::int32_t key_length);
+/// Of entries, from places counted from the begin of the header to places in `data`. \throws Error
+/// if they are not in order.
+void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length);
 
 /// A basket about to be written: `record` is complete but for the place on file.
 struct BasketRecord {

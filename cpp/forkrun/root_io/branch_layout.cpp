@@ -1,28 +1,23 @@
 #include <forkrun/root_io/branch_layout.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstring>
 #include <string_view>
 
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TClass.h>
 #include <TLeaf.h>
-#include <TLeafC.h>
 #include <TLeafObject.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/leaf_form.hpp>
 #include <forkrun/root_io/movable.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-constexpr std::size_t vector_header_bytes = 10;  // byte count, version, size
 
 std::optional<ElementType> element_of(EDataType type) {
   switch (type) {
@@ -43,31 +38,10 @@ std::optional<ElementType> element_of(EDataType type) {
   }
 }
 
-std::optional<ElementType> element_of(const TLeaf& leaf) {
-  const bool is_unsigned = leaf.IsUnsigned();
-  switch (leaf.IsA()->GetName()[5]) {  // TLeafX, the whole name is checked by the caller
-    case 'O': return ElementType::boolean;
-    case 'B': return is_unsigned ? ElementType::uint8 : ElementType::int8;
-    case 'S': return is_unsigned ? ElementType::uint16 : ElementType::int16;
-    case 'I': return is_unsigned ? ElementType::uint32 : ElementType::int32;
-    case 'L':
-    case 'G': return is_unsigned ? ElementType::uint64 : ElementType::int64;
-    case 'F': return ElementType::float32;
-    case 'D': return ElementType::float64;
-    default: return std::nullopt;
-  }
-}
-
 /// ROOT keeps the largest count of a branch for itself.
 struct CountAccess : TBranchElement {
   static int& of(TBranchElement& branch) { return branch.*(&CountAccess::fMaximum); }
 };
-
-/// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
-bool is_arithmetic(const TLeaf& leaf) {
-  const std::string_view name{leaf.IsA()->GetName()};
-  return name.size() == 6 && name.starts_with("TLeaf");
-}
 
 /// An object as a `T`: in a damaged file any object may stand where a leaf or branch belongs.
 template <typename T>
@@ -79,26 +53,9 @@ T& as(TObject* object, const char* what, const std::string& where) {
   return *found;
 }
 
-/// Sizes in a title such as "x[n][2][3]", without the number of a counter. More of them than a
-/// column has become one: the values lie row after row.
-std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const TLeaf& leaf) {
-  std::array<std::uint32_t, ColumnType::most_dimensions> dimensions{};
-  const auto n_values = static_cast<std::uint32_t>(leaf.GetLenStatic());
-  std::uint32_t product = 1;
-  std::size_t n = 0;
-  const std::string_view title{leaf.GetTitle()};
-  for (auto at = title.find('['); at != std::string_view::npos; at = title.find('[', at + 1)) {
-    std::uint32_t size = 0;
-    std::from_chars(title.data() + at + 1, title.data() + title.size(), size);
-    if (size > 0 && n < dimensions.size()) {
-      dimensions.at(n++) = size;
-      product *= size;
-    }
-  }
-  if (product != n_values) {
-    return {n_values};
-  }
-  return dimensions;
+LeafForm form_of(const TLeaf& leaf) {
+  return {leaf.IsA()->GetName(), leaf.GetTitle(), leaf.GetLenStatic(), leaf.IsUnsigned(),
+          leaf.GetLeafCount() != nullptr};
 }
 
 void describe_leaves(TBranch& branch, BranchLayout& layout) {
@@ -108,21 +65,15 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
     const auto& counter = as<TLeaf>(count, "leaf that counts", "branch " + layout.name);
     layout.counter = as<TBranch>(counter.GetBranch(), "branch that counts", layout.name).GetName();
   }
+  std::vector<LeafForm> forms;
+  for (TObject* object : leaves) {
+    forms.push_back(form_of(as<TLeaf>(object, "leaf", "branch " + layout.name)));
+  }
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   layout.type_name = leaf.GetTypeName();
-  if (leaves.GetEntriesFast() == 1 && leaf.IsA() == TLeafC::Class()) {
-    layout.column = ColumnType{ElementType::character, Shape::jagged};
-    return;
-  }
-  if (leaves.GetEntriesFast() > 1 || leaf.GetLenStatic() < 1 || !is_arithmetic(leaf)) {
+  layout.column = column_of(forms);
+  if (!layout.column) {
     layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
-    return;
-  }
-  if (const auto element = element_of(leaf)) {
-    layout.column = ColumnType{*element, layout.counter.empty() ? Shape::scalar : Shape::jagged};
-    if (leaf.GetLenStatic() > 1) {
-      layout.column->dimensions = dimensions_of(leaf);
-    }
   }
 }
 
@@ -158,14 +109,12 @@ void describe_object(TBranchElement& branch, BranchLayout& layout) {
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   TClass* type = TClass::GetClass(branch.GetClassName());
   const bool is_leaf = branch.GetListOfBranches()->GetEntriesFast() == 0 && branch.GetID() < 0;
-  layout.relocatable = has_movable_entries(branch);
   if (!is_leaf || type == nullptr) {
     return;
   }
   if (const auto column = column_of(*type)) {
     layout.column = column;
     layout.header_bytes = type->GetCollectionProxy() != nullptr ? vector_header_bytes : 0;
-    layout.relocatable = true;
   }
 }
 
@@ -190,23 +139,11 @@ BranchLayout layout_of(TBranch& branch) {
     describe_object(*element, layout);
   } else if (branch.IsA() == TBranch::Class() && branch.GetListOfLeaves()->GetEntriesFast() > 0) {
     describe_leaves(branch, layout);
-    layout.relocatable = true;
   } else {
     layout.type_name = branch.GetClassName();
   }
   return layout;
 }
-
-std::vector<BranchLayout> layouts_of(TTree& tree) {
-  std::vector<BranchLayout> layouts;
-  for (TObject* branch : *tree.GetListOfBranches()) {
-    layouts.push_back(
-        layout_of(as<TBranch>(branch, "branch", std::string{"tree "} + tree.GetName())));
-  }
-  return layouts;
-}
-
-namespace {
 
 bool has_baskets(TBranch& branch) {
   constexpr int clones = 3, collection = 4;
@@ -214,6 +151,8 @@ bool has_baskets(TBranch& branch) {
   return branch.GetListOfBranches()->GetEntriesFast() == 0 ||
          (element != nullptr && (element->GetType() == clones || element->GetType() == collection));
 }
+
+namespace {
 
 void add_branches(const TObjArray& branches, BranchTree& all);
 
@@ -242,11 +181,19 @@ BranchTree all_branches(TBranch& top) {
   return all;
 }
 
+bool has_relocatable_entries(TBranch& branch) {
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  if (element == nullptr) {
+    return branch.IsA() == TBranch::Class() && branch.GetListOfLeaves()->GetEntriesFast() > 0;
+  }
+  return has_movable_entries(*element) || layout_of(branch).column.has_value();
+}
+
 bool is_relocatable(TBranch& top) {
   const auto all = all_branches(top);
   const auto is_element = [](TBranch* branch) { return branch->IsA() == TBranchElement::Class(); };
   return std::ranges::all_of(all.filled,
-                             [](TBranch* branch) { return layout_of(*branch).relocatable; }) &&
+                             [](TBranch* branch) { return has_relocatable_entries(*branch); }) &&
          std::ranges::all_of(all.holders, is_element);
 }
 

@@ -20,19 +20,20 @@ struct BranchLayout {
   std::string counter;               ///< name of the counting branch, "" if none
   std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
   bool has_offsets{};                ///< entries differ in size
-  /// Entries are ranges of bytes that mean the same in any basket, so they can be copied unread.
-  bool relocatable{};
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;
 };
 
+/// Before the values of a std::vector: byte count, version, size.
+constexpr std::size_t vector_header_bytes = 10;
+
 /// The top-level branch of this name, nullptr if there is none.
 [[nodiscard]] TBranch* branch_named(TTree& tree, const std::string& name);
 
 [[nodiscard]] BranchLayout layout_of(TBranch& branch);
-/// Layouts of all top-level branches, in their order.
-[[nodiscard]] std::vector<BranchLayout> layouts_of(TTree& tree);
+/// It, and not only branches within it.
+[[nodiscard]] bool has_baskets(TBranch& branch);
 
 /// The branches that have baskets, each before those within it, and those that only hold others.
 struct BranchTree {
@@ -41,6 +42,9 @@ struct BranchTree {
 };
 [[nodiscard]] BranchTree all_branches(TTree& tree);
 [[nodiscard]] BranchTree all_branches(TBranch& top);
+/// Whether its own entries are ranges of bytes that mean the same in any basket, so that they can
+/// be copied unread.
+[[nodiscard]] bool has_relocatable_entries(TBranch& branch);
 /// All within it, and itself, can be copied unread.
 [[nodiscard]] bool is_relocatable(TBranch& top);
 /// Type and form of a branch of objects, for comparison with that of another file.

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include <TBranch.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 
@@ -119,8 +116,8 @@ FragmentOutput::LaneReaders& FragmentOutput::readers_of(TreeLane& lane) {
   readers.counters.clear();
   for (const auto& shared : shared_) {
     if (shared.is_of_input) {
-      readers.counters[shared.counter] = std::make_unique<BranchReader>(
-          find_branch(lane.tree(), shared.counter, lane.file()), lane.file());
+      readers.counters[shared.counter] =
+          std::make_unique<BranchReader>(lane.input_tree().branch(shared.counter), lane.file());
     }
   }
   return readers;

@@ -34,6 +34,7 @@ void SharedInput::open(std::uint32_t file) {
   }
   readers_.clear();
   lane_.open(file);
+  tree_.reset();
   file_ = file;
 }
 
@@ -46,11 +47,17 @@ TreeLane& SharedInput::first_file() {
   return lane_;
 }
 
-std::span<const std::unique_ptr<BranchReader>> SharedInput::readers(const std::string& branch) {
+std::span<const KeptReader> SharedInput::readers(const std::string& branch) {
   const auto [at, is_new] = readers_.try_emplace(branch);
   if (is_new) {
-    for (auto* filled : all_branches(find_branch(lane_.tree(), branch, lane_.file())).filled) {
-      at->second.push_back(std::make_unique<BranchReader>(*filled, lane_.file()));
+    auto& file = lane_.file();
+    if (!tree_) {
+      tree_ = tree_of_root(lane_.tree(), file);
+    }
+    tree_->require(branch);
+    for (auto* filled : all_branches(*branch_named(lane_.tree(), branch)).filled) {
+      at->second.push_back(
+          {filled, std::make_unique<BranchReader>(stored_branch(*filled, *tree_, file), file)});
     }
   }
   return at->second;
@@ -59,7 +66,7 @@ std::span<const std::unique_ptr<BranchReader>> SharedInput::readers(const std::s
 void SharedInput::forget() {
   for (auto& [branch, readers] : readers_) {
     for (auto& reader : readers) {
-      reader->forget();
+      reader.reader->forget();
     }
   }
 }
@@ -80,26 +87,26 @@ void KeptInput::open(std::uint32_t file) {
   generation_ = generation();
   readers_.clear();
   check_.reset();
-  std::span<const std::unique_ptr<BranchReader>> within;
+  std::span<const KeptReader> within;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
       within = input_.readers(kept.name);
     }
     if (kept.number >= within.size() ||
-        (compares_forms_ && described(within[kept.number]->branch()) != kept.form)) {
+        (compares_forms_ && described(*within[kept.number].branch) != kept.form)) {
       throw InputError(this->file().path() + ": branch " + kept.name +
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
     }
-    readers_.push_back(within[kept.number].get());
+    readers_.push_back(&within[kept.number]);
   }
 }
 
 const BasketCheck& KeptInput::check() {
   if (!check_) {
     std::vector<TBranch*> branches;
-    for (auto* reader : readers_) {
-      branches.push_back(&reader->branch());
+    for (const auto* reader : readers_) {
+      branches.push_back(reader->branch);
     }
     check_.emplace(tree(), branches, file(), input_.check());
   }

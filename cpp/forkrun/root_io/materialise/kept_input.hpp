@@ -12,6 +12,7 @@
 #include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/tree_source.hpp>
 
 namespace forkrun::root_io {
@@ -21,6 +22,12 @@ struct KeptBranch {
   std::string name;      ///< of the top-level branch
   std::size_t number{};  ///< of those with baskets that are within it, itself among them
   std::string form;
+};
+
+/// A branch with baskets, as ROOT has it, and what reads it.
+struct KeptReader {
+  TBranch* branch{};
+  std::unique_ptr<BranchReader> reader;
 };
 
 /// "name, form" of a branch, for comparison with that of another file.
@@ -48,7 +55,7 @@ class SharedInput {
   [[nodiscard]] const TreeLane& lane() const { return lane_; }
   /// Those of the branches with baskets within a top-level branch of the file that is open.
   /// \throws InputError
-  [[nodiscard]] std::span<const std::unique_ptr<BranchReader>> readers(const std::string& branch);
+  [[nodiscard]] std::span<const KeptReader> readers(const std::string& branch);
   /// Gives back the memory of baskets that were read.
   void forget();
 
@@ -59,7 +66,8 @@ class SharedInput {
   TreeLane lane_;
   TreeLane first_file_;  ///< opened if `lane_` has another file
   std::uint32_t file_{};
-  std::unordered_map<std::string, std::vector<std::unique_ptr<BranchReader>>> readers_;
+  std::unique_ptr<InputTree> tree_;  ///< of the file that is open, as ROOT has it
+  std::unordered_map<std::string, std::vector<KeptReader>> readers_;
 };
 
 /// What one output keeps of it.
@@ -77,7 +85,8 @@ class KeptInput {
   [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
   [[nodiscard]] InputFile& file() const { return input_.lane().file(); }
   /// Of a kept branch, in the file that is open.
-  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]; }
+  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]->reader; }
+  [[nodiscard]] TBranch& branch(std::size_t kept) const { return *readers_[kept]->branch; }
   /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
   [[nodiscard]] const BasketCheck& check();
 
@@ -86,7 +95,7 @@ class KeptInput {
   std::vector<KeptBranch> kept_;
   bool compares_forms_{};
   std::uint64_t generation_{};
-  std::vector<BranchReader*> readers_;
+  std::vector<const KeptReader*> readers_;
   std::optional<BasketCheck> check_;  ///< made when it is first asked for
 };
 

@@ -94,7 +94,7 @@ double OutputTree::bytes_per_event(std::uint32_t file) {
   open(file);
   double n_bytes = 0;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    n_bytes += static_cast<double>(input_.reader(i).branch().GetTotBytes());
+    n_bytes += static_cast<double>(input_.branch(i).GetTotBytes());
   }
   for (const auto& column : content_.products) {
     constexpr double values_guessed = 4;
@@ -145,8 +145,8 @@ void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues>
   std::vector<std::size_t> whole;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    auto& reader = input_.reader(i);
-    const bool is_whole = stays_as_it_is(reader.branch()) && !baskets_of(reader, run).empty();
+    const bool is_whole =
+        stays_as_it_is(input_.branch(i)) && !baskets_of(input_.reader(i), run).empty();
     (is_whole ? whole : others).push_back(i);
   }
   copy_records(whole, run);
@@ -169,7 +169,7 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
     kept_[basket.branch].enter(basket.header, basket.place);
   }
   for (const auto branch : branches) {
-    kept_[branch].include_maximum(input_.reader(branch).branch());
+    kept_[branch].include_maximum(input_.branch(branch));
   }
 }
 

@@ -1,33 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
+
+#include <forkrun/root_io/format/basket_lists.hpp>
 
 class TBranch;
 class TTree;
 
 namespace forkrun::root_io {
 
-/// A basket in the list of its branch.
-struct ListedBasket {
-  std::int64_t first_entry{};
-  std::int64_t seek{};  ///< place in the file; 0: it is not in a record of its own
-  std::int32_t n_bytes{};
-  bool is_in_tree{};  ///< it is kept within the tree's own record
-};
-
-/// The list of baskets of one branch, as the tree has it: not checked.
-struct BranchBaskets {
-  std::int64_t n_entries{};
-  std::vector<ListedBasket> baskets;  ///< empty if there is none, or the list is damaged
-};
-
-/// What a tree says of its baskets.
-struct TreeBaskets {
-  std::int64_t n_entries{};
-  std::vector<BranchBaskets> branches;
-};
-
+/// As ROOT has read them.
 [[nodiscard]] TreeBaskets baskets_of(TTree& tree, const std::vector<TBranch*>& branches);
 
 }  // namespace forkrun::root_io

@@ -14,7 +14,9 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/basket_chunks.hpp>
 #include <forkrun/root_io/merge/common_branches.hpp>
+#include <forkrun/root_io/merge/object_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>
 
@@ -48,9 +50,17 @@ bool may_have_references(const InputFile& file, const BranchTree& branches) {
   return file.file().GetNProcessIDs() > 0 && has_objects(branches);
 }
 
+/// None if ROOT has to read it.
+std::optional<TreeRecord> record_of(InputFile& file, const TKey& key, const std::string& path) {
+  const auto object = read_object(file, key, path);
+  auto record =
+      object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
+  return record && !record->has_baskets ? std::move(record) : std::nullopt;
+}
+
 bool are_relocatable(const BranchTree& branches) {
   return std::ranges::all_of(branches.filled,
-                             [](auto* branch) { return layout_of(*branch).relocatable; });
+                             [](auto* branch) { return has_relocatable_entries(*branch); });
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -175,7 +185,7 @@ void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTr
   if (recompress_ || only_ || !are_known(branches)) {
     return;  // ROOT has to read all trees
   }
-  if (auto record = parse_tree_record(read_object(file, key, path_))) {
+  if (auto record = record_of(file, key, path_)) {
     forms_ = std::make_shared<BranchForms>(branches.filled);
     structure_ = std::move(record->structure);
   }
@@ -186,7 +196,7 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
   if (!structure_ || may_have_references(file, branches_)) {
     return false;
   }
-  auto record = parse_tree_record(read_object(file, key, path_));
+  auto record = record_of(file, key, path_);
   if (!record || record->structure != *structure_) {
     return false;
   }
@@ -329,7 +339,9 @@ void TreeMerger::enter(InputFile& file, const BranchTree& branches,
 }
 
 void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
-  BranchReader reader{*branches.filled[place.branch], file};
+  TBranch& branch = *branches.filled[place.branch];
+  const auto tree = tree_of_root(*branch.GetTree(), file);
+  BranchReader reader{stored_branch(branch, *tree, file), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
   writers_[place.branch].copy(reader, {&run, 1});
   writers_[place.branch].encode();
@@ -338,9 +350,10 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
 
 void TreeMerger::rewrite_rows(InputFile& file, const BranchTree& branches,
                               std::span<const RowRange> rows) {
+  const auto tree = tree_of_root(file.tree(path_), file);
   std::vector<std::unique_ptr<BranchReader>> readers;
   for (auto* branch : branches.filled) {
-    readers.push_back(std::make_unique<BranchReader>(*branch, file));
+    readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
   }
   for (const auto& range : rows) {
     for (auto first = range.first; first < range.last; first += recompressed_entries) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
-#include <forkrun/root_io/merge/tree_record.hpp>
 #include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>

@@ -9,7 +9,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
-#include <forkrun/root_io/read/event_ids.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 
@@ -39,14 +39,14 @@ struct Record {
   }
 };
 
-void read_column(TTree& tree, InputFile& file, const char* name, Column& column) {
-  BranchReader reader{find_branch(tree, name, file), file};
+void read_column(const InputTree& tree, InputFile& file, const char* name, Column& column) {
+  BranchReader reader{tree.branch(name), file};
   if (reader.layout().column != column.type()) {
     throw InputError(file.path() + ": branch \"" + name + "\" of tree \"" + origin_record +
                      "\" is " + reader.layout().described_type() + ", not " + column.type().name() +
                      "; forkrun did not write this tree");
   }
-  reader.read(0, tree.GetEntries(), column);
+  reader.read(0, tree.n_entries(), column);
 }
 
 Record columns_of(const OriginsByPath& origins) {
@@ -81,10 +81,10 @@ Record columns_of(const OriginsByPath& origins) {
 }  // namespace
 
 std::optional<OriginsByPath> read_origins(InputFile& file) {
-  if (file.file().GetKey(origin_record.c_str()) == nullptr) {
+  if (!file.has(origin_record)) {
     return {};
   }
-  TTree& tree = file.tree(origin_record);
+  const auto& tree = file.input_tree(origin_record);
   Record record;
   for (const auto& [name, column] : record.columns()) {
     read_column(tree, file, name, *column);

@@ -2,32 +2,26 @@
 
 #include <algorithm>
 #include <bit>
-
-#include <TBasket.h>
-#include <TBranch.h>
-#include <TBufferFile.h>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
 
 namespace forkrun::root_io {
 
-BranchReader::BranchReader(TBranch& branch, InputFile& file)
-    : branch_{branch},
-      file_{file},
-      layout_{layout_of(branch)},
-      baskets_{stored_baskets(branch, file)} {
-  starts_.reserve(baskets_.size() + 1);
-  for (const auto& basket : baskets_) {
+BranchReader::BranchReader(StoredBranch branch, InputFile& file)
+    : branch_{std::move(branch)}, file_{file} {
+  starts_.reserve(branch_.baskets.size() + 1);
+  for (const auto& basket : branch_.baskets) {
     starts_.push_back(basket.first_entry);
   }
-  starts_.push_back(branch.GetEntries());
+  starts_.push_back(branch_.n_entries);
 }
 
 std::size_t BranchReader::find(std::int64_t entry) const {
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), entry);
   if (after == starts_.begin() || after == starts_.end()) {
-    throw InputError(file_.path() + ": branch " + layout_.name + " has no entry " +
+    throw InputError(file_.path() + ": branch " + branch_.layout.name + " has no entry " +
                      std::to_string(entry));
   }
   return static_cast<std::size_t>(after - starts_.begin()) - 1;
@@ -53,7 +47,7 @@ void BranchReader::forget() {
 
 void BranchReader::load(std::size_t number) {
   loaded_ = static_cast<std::size_t>(-1);
-  const auto& stored = baskets_[number];
+  const auto& stored = branch_.baskets[number];
   try {
     if (stored.seek == 0) {
       load_from_tree(stored);
@@ -64,7 +58,7 @@ void BranchReader::load(std::size_t number) {
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
-    throw_damaged(file_, branch_, stored.first_entry, error.what());
+    throw_damaged(file_, branch_.layout.name, stored.first_entry, error.what());
   }
   basket_.first_entry = stored.first_entry;
   loaded_ = number;
@@ -73,56 +67,36 @@ void BranchReader::load(std::size_t number) {
 void BranchReader::load_from_file(const StoredBasket& stored) {
   file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
   static_cast<void>(checked_header(record_.view(), stored, branch_));
-  decode_basket(record_.view(), layout_.has_offsets, memory_, basket_);
+  decode_basket(record_.view(), branch_.layout.has_offsets, memory_, basket_);
 }
 
-/// A small last basket may be kept within the tree's own record instead of a record of its own.
 void BranchReader::load_from_tree(const StoredBasket& stored) {
-  auto* basket = dynamic_cast<TBasket*>(branch_.GetListOfBaskets()->At(stored.number));
-  if (basket == nullptr || basket->GetBufferRef() == nullptr) {
-    throw Error("the basket is missing");
-  }
-  const auto key_length = basket->GetKeylen();
-  const auto last = basket->GetLast();
-  const auto* buffer = basket->GetBufferRef();
-  if (key_length < 0 || last < key_length || last > buffer->BufferSize() ||
-      basket->GetNevBuf() != stored.n_entries) {
-    throw Error("a basket is damaged: its sizes do not agree");
-  }
-  const auto n_bytes = static_cast<std::size_t>(last - key_length);
-  const auto data = memory_.resize(n_bytes);
-  std::copy_n(reinterpret_cast<const std::byte*>(buffer->Buffer()) + key_length, n_bytes,
-              data.begin());
+  const auto& [entries, offsets] = branch_.of_tree.at(stored.number);
+  const auto data = memory_.resize(entries.size());
+  std::ranges::copy(entries, data.begin());
   basket_.data = data;
-  basket_.n_entries = basket->GetNevBuf();
-  basket_.offsets.clear();
-  if (!layout_.has_offsets) {
-    return set_entry_size(basket_);
+  basket_.n_entries = static_cast<std::int32_t>(stored.n_entries);
+  basket_.offsets = offsets;
+  if (offsets.empty()) {
+    set_entry_size(basket_);
   }
-  const auto* offsets = basket->GetEntryOffset();
-  if (offsets == nullptr || basket->GetNevBuf() > basket->GetNevBufSize()) {
-    throw Error("a basket has no offsets of its entries");
-  }
-  basket_.offsets.assign(offsets, offsets + basket->GetNevBuf());
-  basket_.offsets.push_back(last);
-  move_offsets(basket_, key_length);
 }
 
 /// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
 /// as they are taken apart.
 void BranchReader::check_entries() const {
-  if (!layout_.column || layout_.column->is_nested()) {
+  if (!branch_.layout.column || branch_.layout.column->is_nested()) {
     return;
   }
-  const auto n_in_item = layout_.column->n_in_item();
-  const auto size = size_of(layout_.column->element) * n_in_item;
-  if (layout_.column->shape == Shape::scalar) {
+  const auto n_in_item = branch_.layout.column->n_in_item();
+  const auto size = size_of(branch_.layout.column->element) * n_in_item;
+  if (branch_.layout.column->shape == Shape::scalar) {
     if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * size) {
       throw Error("its entries do not have one value each");
     }
     return;
   }
-  const auto header = static_cast<std::int32_t>(layout_.header_bytes);
+  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
   const auto is_wrong = [&](std::size_t i) {
     const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
     return static_cast<unsigned>(n_bytes < 0) |
@@ -144,7 +118,7 @@ void BranchReader::check_entries() const {
 
 /// Of any size of items.
 void BranchReader::check_items(std::size_t item_bytes) const {
-  const auto header = static_cast<std::int32_t>(layout_.header_bytes);
+  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
   for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
     const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
     if (n_bytes < 0 || n_bytes % static_cast<std::int32_t>(item_bytes) != 0) {
@@ -165,10 +139,10 @@ void BranchReader::for_each_basket(
 }
 
 void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
-  into.reset(*layout_.column);
-  if (layout_.column->is_nested()) {
+  into.reset(*branch_.layout.column);
+  if (branch_.layout.column->is_nested()) {
     read_nested(first, last, into);
-  } else if (layout_.column->shape == Shape::scalar) {
+  } else if (branch_.layout.column->shape == Shape::scalar) {
     read_scalars(first, last, into);
   } else {
     read_jagged(first, last, into);
@@ -176,14 +150,14 @@ void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
 }
 
 void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& into) {
-  const auto size = size_of(layout_.column->element);
-  const auto n_in_item = layout_.column->n_in_item();
+  const auto size = size_of(branch_.layout.column->element);
+  const auto n_in_item = branch_.layout.column->n_in_item();
   auto* to = into.resize_values(static_cast<std::size_t>(last - first) * n_in_item);
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto bytes = basket.entries(from, end);
     const auto n = static_cast<std::size_t>(end - from) * n_in_item;
     if (bytes.size() != n * size) {
-      throw InputError(file_.path() + ": branch " + layout_.name +
+      throw InputError(file_.path() + ": branch " + branch_.layout.name +
                        " does not have one value per entry");
     }
     swap_copy(to, bytes.data(), n, size);
@@ -192,7 +166,7 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
 }
 
 void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& into) {
-  const auto size = size_of(layout_.column->element);
+  const auto size = size_of(branch_.layout.column->element);
   auto offsets = into.resize_offsets(static_cast<std::size_t>(last - first));
   offsets[0] = 0;
   const bool is_one_basket = first < last && basket_end(first) >= last;
@@ -204,7 +178,7 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
     const auto n = static_cast<std::size_t>(end - from);
     fill_offsets(basket, from, offsets.first(n + 1));
     const auto n_values =
-        static_cast<std::size_t>(offsets[n] - offsets[0]) * layout_.column->n_in_item();
+        static_cast<std::size_t>(offsets[n] - offsets[0]) * branch_.layout.column->n_in_item();
     copy_values(basket, from, end,
                 is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
     offsets = offsets.subspan(n);
@@ -216,14 +190,14 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
 }
 
 void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& into) {
-  nested_.begin(*layout_.column, static_cast<std::size_t>(last - first));
+  nested_.begin(*branch_.layout.column, static_cast<std::size_t>(last - first));
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     try {
       for (; from < end; ++from) {
-        nested_.add(basket.entries(from, from + 1), layout_.header_bytes);
+        nested_.add(basket.entries(from, from + 1), branch_.layout.header_bytes);
       }
     } catch (const Error& error) {
-      throw_damaged(file_, branch_, from, error.what());
+      throw_damaged(file_, branch_.layout.name, from, error.what());
     }
   });
   nested_.fill(into);
@@ -231,8 +205,8 @@ void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& in
 
 /// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.
 std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) const {
-  const auto n_told = static_cast<double>(branch_.GetTotBytes());
-  const auto part = static_cast<double>(last - first) / static_cast<double>(branch_.GetEntries());
+  const auto n_told = static_cast<double>(branch_.n_told_bytes);
+  const auto part = static_cast<double>(last - first) / static_cast<double>(branch_.n_entries);
   constexpr double usual_ratio = 64;
   const auto hint = std::min(n_told * part, usual_ratio * static_cast<double>(file_.size()));
   return hint > 0 ? static_cast<std::size_t>(hint) : 0;
@@ -241,8 +215,8 @@ std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) con
 /// Continues from offsets[0]. `check_entries` has seen that all are whole numbers of values.
 void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
                                 std::span<std::int64_t> offsets) const {
-  const auto header = static_cast<std::int64_t>(layout_.header_bytes);
-  const auto item = size_of(layout_.column->element) * layout_.column->n_in_item();
+  const auto header = static_cast<std::int64_t>(branch_.layout.header_bytes);
+  const auto item = size_of(branch_.layout.column->element) * branch_.layout.column->n_in_item();
   const auto* at = basket.offsets.data() + (from - basket.first_entry);
   if (!std::has_single_bit(item)) {
     for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -258,8 +232,8 @@ void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
 
 void BranchReader::copy_values(const Basket& basket, std::int64_t from, std::int64_t end,
                                std::byte* to) const {
-  const auto size = size_of(layout_.column->element);
-  const auto header = layout_.header_bytes;
+  const auto size = size_of(branch_.layout.column->element);
+  const auto header = branch_.layout.header_bytes;
   if (header == 0) {
     const auto bytes = basket.entries(from, end);
     return swap_copy(to, bytes.data(), bytes.size() / size, size);

@@ -7,10 +7,9 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/root_io/basket.hpp>
-#include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/read/nested_values.hpp>
-#include <forkrun/root_io/read/stored_baskets.hpp>
+#include <forkrun/root_io/read/stored_branch.hpp>
 
 namespace forkrun::root_io {
 
@@ -18,14 +17,13 @@ namespace forkrun::root_io {
 /// Keeps the basket read last, so that the next block uses it again.
 class BranchReader {
  public:
-  BranchReader(TBranch& branch, InputFile& file);
+  BranchReader(StoredBranch branch, InputFile& file);
 
-  [[nodiscard]] const BranchLayout& layout() const { return layout_; }
-  [[nodiscard]] TBranch& branch() const { return branch_; }
+  [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
   /// Gives back the memory of the basket read last.
   void forget();
   /// All baskets, in the order of their entries.
-  [[nodiscard]] std::span<const StoredBasket> baskets() const { return baskets_; }
+  [[nodiscard]] std::span<const StoredBasket> baskets() const { return branch_.baskets; }
 
   /// The values of entries [first, last). Needs `layout().column`. \throws InputError
   void read(std::int64_t first, std::int64_t last, Column& into);
@@ -52,10 +50,8 @@ class BranchReader {
   void for_each_basket(std::int64_t first, std::int64_t last,
                        const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use);
 
-  TBranch& branch_;
+  StoredBranch branch_;
   InputFile& file_;
-  BranchLayout layout_;
-  std::vector<StoredBasket> baskets_;
   std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
   Bytes record_;
   Bytes values_;

@@ -6,23 +6,11 @@
 #include <optional>
 #include <utility>
 
-#include <TBranch.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/nearest_name.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-std::vector<std::string> branch_names(TTree& tree) {
-  std::vector<std::string> names;
-  for (TObject* branch : *tree.GetListOfBranches()) {
-    names.emplace_back(branch->GetName());
-  }
-  return names;
-}
 
 /// The first value that `To` does not hold: its place, and what it is.
 struct Misfit {
@@ -62,23 +50,14 @@ bool is_integer(const ColumnType& type) {
 
 }  // namespace
 
-TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file) {
-  TBranch* branch = branch_named(tree, name);
-  if (branch == nullptr) {
-    throw InputError(file.path() + ": tree \"" + tree.GetName() + "\" has no branch \"" + name +
-                     "\"" + nearest_name_hint(name, branch_names(tree)));
-  }
-  return *branch;
-}
-
 template <typename T>
-EventIds::IdColumn<T>::IdColumn(TTree& tree, InputFile& file, const std::string& name,
+EventIds::IdColumn<T>::IdColumn(const InputTree& tree, InputFile& file, const std::string& name,
                                 const char* what)
     : path{file.path()}, number_of{what} {
   if (name.empty()) {
     return;
   }
-  reader = std::make_unique<BranchReader>(find_branch(tree, name, file), file);
+  reader = std::make_unique<BranchReader>(tree.branch(name), file);
   const auto& layout = reader->layout();
   if (!layout.column || !is_integer(*layout.column)) {
     throw InputError(file.path() + ": branch \"" + name + "\" is " + layout.described_type() +
@@ -99,7 +78,8 @@ void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
   }
 }
 
-EventIds::EventIds(TTree& tree, InputFile& file, const IdBranches& names, std::uint32_t file_number)
+EventIds::EventIds(const InputTree& tree, InputFile& file, const IdBranches& names,
+                   std::uint32_t file_number)
     : file_number_{file_number},
       runs_{tree, file, names.run, "run"},
       lumis_{tree, file, names.lumi, "luminosity section"},

@@ -7,20 +7,17 @@
 #include <vector>
 
 #include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/tree_index.hpp>
 
-class TTree;
-
 namespace forkrun::root_io {
-
-/// Finds a branch. \throws InputError with the nearest name.
-[[nodiscard]] TBranch& find_branch(TTree& tree, const std::string& name, const InputFile& file);
 
 /// Reads the ids of a range of entries, from the id branches or from the entries' numbers.
 class EventIds {
  public:
   /// \throws InputError if a branch is missing or is not one integer per event.
-  EventIds(TTree& tree, InputFile& file, const IdBranches& names, std::uint32_t file_number);
+  EventIds(const InputTree& tree, InputFile& file, const IdBranches& names,
+           std::uint32_t file_number);
 
   /// Moves to entries [first, last).
   void load(std::int64_t first, std::int64_t last);
@@ -31,7 +28,7 @@ class EventIds {
   /// One integer per event, of any width, widened to T.
   template <typename T>
   struct IdColumn {
-    IdColumn(TTree& tree, InputFile& file, const std::string& name, const char* what);
+    IdColumn(const InputTree& tree, InputFile& file, const std::string& name, const char* what);
     /// \throws InputError naming the first value that is no number of what this column holds.
     void load(std::int64_t first, std::int64_t last);
 

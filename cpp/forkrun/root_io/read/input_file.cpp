@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,13 +14,15 @@
 #include <TBranch.h>
 #include <TError.h>
 #include <TFile.h>
-#include <TROOT.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
+#include <forkrun/root_io/start_root.hpp>
 
 namespace forkrun::root_io {
 
@@ -67,26 +70,25 @@ std::string cannot_read(const std::string& path, std::int64_t offset, const std:
   return path + ": cannot be read at byte " + std::to_string(offset) + ": " + why;
 }
 
+[[noreturn]] void throw_cannot_open(const std::string& path) {
+  throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+}
+
 /// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
 /// goes on with what it could not read: here that is an exception.
 class LocalFile final : public TFile {
  public:
-  /// "NET": this class opens the file itself; O_NONBLOCK: opening a pipe does not wait for a
-  /// writer.
-  /// \throws InputError
-  explicit LocalFile(const std::string& path) : TFile{"local", "NET"} {
+  /// "NET": it is open already. \throws InputError
+  LocalFile(const std::string& path, int descriptor) : TFile{"local", "NET"} {
     SetName(path.c_str());
     fRealName = path;
     fOption = "READ";
-    fD = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fD = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);  // TFile closes its own
     if (fD < 0) {
-      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+      throw_cannot_open(path);
     }
-    identity_ = identity_of(fD, path);
     TFile::Init(false);
   }
-
-  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
 
  protected:
   Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
@@ -106,7 +108,6 @@ class LocalFile final : public TFile {
 
  private:
   FilePosition position_;
-  FileIdentity identity_;
 };
 
 bool is_local(const std::string& path) { return path.find("://") == std::string::npos; }
@@ -204,37 +205,100 @@ std::string CapturedMessages::first() const { return first_message; }
 
 std::string CapturedMessages::first_error() const { return first_error_message; }
 
-InputFile::InputFile(const std::string& path) : path_{path} {
-  const CapturedMessages messages;
-  if (is_local(path)) {
-    auto local = naming_file(path, [&] { return std::make_unique<LocalFile>(path); });
-    descriptor_ = local->GetFd();
-    identity_ = local->identity();
-    file_ = std::move(local);
-  } else {
-    file_.reset(naming_file(path, [&] { return TFile::Open(path.c_str(), "READ"); }));
-  }
-  if (!file_ || file_->IsZombie()) {
-    throw InputError(path + ": is not a readable ROOT file" + because(messages.first()));
-  }
-  if (file_->TestBit(TFile::kRecovered)) {
-    throw InputError(path + ": is truncated or was not closed properly" +
-                     because(messages.first()) + "; make it again, or copy it again");
+InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
+  if (outline_) {
+    identity_.uuid = outline_->uuid();
+    return;
   }
   if (descriptor_ < 0) {
-    identity_.n_bytes = file_->GetSize();
+    identity_.n_bytes = file().GetSize();
   }
-  identity_.uuid = file_->GetUUID().AsString();
+  identity_.uuid = file().GetUUID().AsString();
 }
 
-InputFile::~InputFile() = default;
+/// O_NONBLOCK: opening a pipe does not wait for a writer.
+InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/) : path_{path} {
+  if (!is_local(path)) {
+    return;
+  }
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) {
+    throw_cannot_open(path_);
+  }
+  identity_ = identity_of(descriptor_, path_);
+  outline_ = FileOutline::of(
+      identity_.n_bytes, [descriptor = descriptor_](std::int64_t place, std::span<std::byte> into) {
+        return read_at(descriptor, place, into) == static_cast<std::int64_t>(into.size());
+      });
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+TFile& InputFile::file() const {
+  if (!file_) {
+    open_with_root();
+  }
+  return *file_;
+}
+
+void InputFile::open_with_root() const {
+  start_root();
+  const CapturedMessages messages;
+  std::unique_ptr<TFile> file{naming_file(path_, [&]() -> TFile* {
+    return descriptor_ >= 0 ? new LocalFile{path_, descriptor_}
+                            : TFile::Open(path_.c_str(), "READ");
+  })};
+  if (!file || file->IsZombie()) {
+    throw InputError(path_ + ": is not a readable ROOT file" + because(messages.first()));
+  }
+  if (file->TestBit(TFile::kRecovered)) {
+    throw InputError(path_ + ": is truncated or was not closed properly" +
+                     because(messages.first()) + "; make it again, or copy it again");
+  }
+  file_ = std::move(file);
+}
+
+const InputTree& InputFile::input_tree(const std::string& name) {
+  auto& opened = trees_[name];
+  if (!opened) {
+    opened = tree_without_root(name);
+  }
+  if (!opened) {
+    opened = tree_of_root(tree(name), *this);
+  }
+  return *opened;
+}
+
+bool is_plain_tree(const std::string& path, const std::string& tree) {
+  const InputFile file{path, InputFile::WithoutRoot{}};
+  return file.tree_without_root(tree) != nullptr;
+}
+
+/// nullptr if ROOT has to look at it, were it only to say what is wrong.
+std::unique_ptr<InputTree> InputFile::tree_without_root(const std::string& name) const {
+  const auto key = outline_ ? outline_->find(name) : std::nullopt;
+  if (!key || key->type != "TTree") {
+    return nullptr;
+  }
+  const auto object = outline_->object(*key);
+  auto record = object ? parse_tree_record(*object, key->key_length) : std::nullopt;
+  return record && record->tops ? tree_of_record(std::move(*record), *this) : nullptr;
+}
+
+bool InputFile::has(const std::string& name) const {
+  return outline_ ? outline_->find(name).has_value() : file().GetKey(name.c_str()) != nullptr;
+}
 
 TTree& InputFile::tree(const std::string& name) const {
   return naming_file(path_, [&]() -> TTree& {
     const CapturedMessages messages;
-    auto* tree = file_->Get<TTree>(name.c_str());
+    auto* tree = file().Get<TTree>(name.c_str());
     if (tree == nullptr) {
-      throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(*file_));
+      throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
     }
     check_tree(*tree, path_);
     return *tree;
@@ -269,7 +333,7 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
 void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
   const std::lock_guard lock{remote_};
   const CapturedMessages messages;
-  if (file_->ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
+  if (file().ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
                         static_cast<int>(into.size()))) {
     throw InputError(path_ + ": cannot be read at byte " + std::to_string(offset) +
                      because(messages.first()));

@@ -3,15 +3,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+
+#include <forkrun/root_io/format/file_outline.hpp>
 
 class TFile;
 class TTree;
 
 namespace forkrun::root_io {
+
+class InputTree;
 
 /// Identity of a file, to check that it is still the one that was indexed.
 struct FileIdentity {
@@ -20,24 +26,32 @@ struct FileIdentity {
   std::int64_t modified_ns{};  ///< of a local file, since 1970; 0: not known, and not compared
 };
 
-/// A ROOT file opened for reading. Metadata come from ROOT; the bytes of baskets are read by
-/// `read`, with pread(2) for a local file, through TFile for a remote one.
+/// A ROOT file opened for reading. Of a local file, what it says of its plain trees and the bytes
+/// of baskets are read with pread(2); all else, and remote files, through TFile, which is opened
+/// only then: it needs ROOT's interpreter, which takes a quarter of a second to start.
 class InputFile {
  public:
   /// \throws InputError if the file is missing, is not a ROOT file, or was not closed properly.
   explicit InputFile(const std::string& path);
+  friend bool is_plain_tree(const std::string& path, const std::string& tree);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] TFile& file() const { return *file_; }
+  /// As ROOT has it. Not in several threads at the same time. \throws InputError
+  [[nodiscard]] TFile& file() const;
   [[nodiscard]] std::int64_t size() const { return identity_.n_bytes; }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// \throws InputError if this is not the file that was indexed.
   void check_identity(const FileIdentity& indexed) const;
-  /// \throws InputError naming the trees there are.
+  /// As ROOT has it. \throws InputError naming the trees there are.
   [[nodiscard]] TTree& tree(const std::string& name) const;
+  /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
+  /// `tree`.
+  [[nodiscard]] const InputTree& input_tree(const std::string& name);
+  /// Whether the top directory has an object of this name.
+  [[nodiscard]] bool has(const std::string& name) const;
 
   /// Fills `into` from this offset of the file. Any thread. \throws InputError
   void read(std::int64_t offset, std::span<std::byte> into);
@@ -46,10 +60,17 @@ class InputFile {
   [[nodiscard]] std::int64_t read_bytes() const { return read_bytes_; }
 
  private:
+  struct WithoutRoot {};
+  /// \throws InputError if it cannot be opened.
+  InputFile(const std::string& path, WithoutRoot tag);
+  void open_with_root() const;
+  [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 
   std::string path_;
-  std::unique_ptr<TFile> file_;
+  mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
+  std::optional<FileOutline> outline_;   ///< none: ROOT is needed
+  std::map<std::string, std::unique_ptr<InputTree>> trees_;
   FileIdentity identity_;
   int descriptor_ = -1;  ///< of a local file; that of a remote one is its protocol's own number
   std::mutex remote_;
@@ -75,6 +96,10 @@ class CapturedMessages {
   /// The first error, warnings left out; "" if there was none.
   [[nodiscard]] std::string first_error() const;
 };
+
+/// Whether columns of this tree of a local file can be read without ROOT. False also if there is no
+/// such tree.
+[[nodiscard]] bool is_plain_tree(const std::string& path, const std::string& tree);
 
 [[noreturn]] void rethrow_with_file(const std::string& path);
 

@@ -1,18 +1,15 @@
 #include <forkrun/root_io/read/read_columns.hpp>
 
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
-#include <forkrun/root_io/read/event_ids.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-Column read_column(TTree& tree, InputFile& file, const std::string& name, std::int64_t first,
-                   std::int64_t last) {
-  BranchReader reader{find_branch(tree, name, file), file};
+Column read_column(const InputTree& tree, InputFile& file, const std::string& name,
+                   std::int64_t first, std::int64_t last) {
+  BranchReader reader{tree.branch(name), file};
   if (!reader.layout().column) {
     throw InputError(file.path() + ": branch \"" + name + "\" is of type " +
                      reader.layout().type_name +
@@ -26,12 +23,12 @@ Column read_column(TTree& tree, InputFile& file, const std::string& name, std::i
 }  // namespace
 
 OpenTree::OpenTree(const std::string& path, const std::string& tree)
-    : file_{path}, tree_{file_.tree(tree)} {}
+    : file_{path}, tree_{file_.input_tree(tree)} {}
 
 std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::int64_t first,
                                    std::int64_t last) {
   return naming_file(file_.path(), [&] {
-    const auto n_entries = static_cast<std::int64_t>(tree_.GetEntries());
+    const auto n_entries = tree_.n_entries();
     const auto end = last < 0 ? n_entries : last;
     if (first < 0 || first > end || end > n_entries) {
       throw InputError(file_.path() + ": there are no entries " + std::to_string(first) + " to " +

@@ -6,8 +6,7 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
-
-class TTree;
+#include <forkrun/root_io/read/input_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -24,7 +23,7 @@ class OpenTree {
 
  private:
   InputFile file_;
-  TTree& tree_;
+  const InputTree& tree_;
 };
 
 }  // namespace forkrun::root_io

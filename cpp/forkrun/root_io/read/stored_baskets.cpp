@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include <TBranch.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/zip.hpp>
 
 namespace forkrun::root_io {
@@ -36,31 +33,33 @@ std::string wrong_with(const StoredBasket& basket, std::int64_t n_file_bytes) {
 
 }  // namespace
 
-void throw_damaged(const InputFile& file, TBranch& branch, std::int64_t first_entry,
+void throw_damaged(const InputFile& file, const std::string& branch, std::int64_t first_entry,
                    const std::string& what) {
-  throw InputError(file.path() + ": branch " + branch.GetName() + ", basket at entry " +
+  throw InputError(file.path() + ": branch " + branch + ", basket at entry " +
                    std::to_string(first_entry) + ": " + what);
 }
 
-std::vector<StoredBasket> stored_baskets(TBranch& branch, const InputFile& file) {
-  const std::int64_t n_entries = branch.GetEntries();
-  const auto* starts = branch.GetBasketEntry();
-  const int n_baskets = std::min(branch.GetWriteBasket() + 1, branch.GetMaxBaskets());
-  if (n_entries < 0 || (n_entries > 0 && (starts == nullptr || n_baskets <= 0))) {
+std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed, const std::string& branch,
+                                          const InputFile& file) {
+  const auto& [n_entries, list] = listed;
+  if (n_entries < 0 || (n_entries > 0 && list.empty())) {
     throw_damaged(file, branch, 0,
                   "the tree says that there are " + std::to_string(n_entries) + " entries in " +
-                      std::to_string(n_baskets) + " baskets");
+                      std::to_string(list.size()) + " baskets");
   }
   std::vector<StoredBasket> baskets;
-  for (int i = 0; i < n_baskets && starts[i] < n_entries; ++i) {
+  for (int i = 0; const auto& basket : list) {
+    if (basket.first_entry >= n_entries) {
+      break;
+    }
     const std::int64_t before = baskets.empty() ? 0 : baskets.back().first_entry;
-    if (starts[i] < before || (i == 0 && starts[i] != 0)) {
+    if (basket.first_entry < before || (i == 0 && basket.first_entry != 0)) {
       throw_damaged(file, branch, before, "the baskets of the tree are not in order");
     }
-    if (!baskets.empty() && starts[i] == before) {
+    if (!baskets.empty() && basket.first_entry == before) {
       baskets.pop_back();  // it is empty
     }
-    baskets.push_back({i, starts[i], 0, branch.GetBasketSeek(i), branch.GetBasketBytes()[i]});
+    baskets.push_back({i++, basket.first_entry, 0, basket.seek, basket.n_bytes});
   }
   for (std::size_t i = 0; i < baskets.size(); ++i) {
     const auto end = i + 1 < baskets.size() ? baskets[i + 1].first_entry : n_entries;
@@ -73,7 +72,7 @@ std::vector<StoredBasket> stored_baskets(TBranch& branch, const InputFile& file)
 }
 
 BasketHeader checked_header(std::span<const std::byte> record, const StoredBasket& basket,
-                            TBranch& branch) {
+                            const StoredBranch& branch) {
   const auto header = parse_basket_header(record);
   if (header.n_bytes != basket.n_bytes || header.seek_key != basket.seek) {
     throw Error("the record at byte " + std::to_string(basket.seek) +
@@ -82,7 +81,7 @@ BasketHeader checked_header(std::span<const std::byte> record, const StoredBaske
                 std::to_string(header.seek_key));
   }
   const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
-  if (name != branch.GetName() && branch_named(*branch.GetTree(), name) != nullptr) {
+  if (name != branch.layout.name && branch.tree->has(name)) {
     throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
   }
   if (header.n_entries != basket.n_entries) {

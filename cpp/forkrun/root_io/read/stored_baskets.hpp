@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <forkrun/root_io/basket.hpp>
-
-class TBranch;
+#include <forkrun/root_io/format/basket_lists.hpp>
 
 namespace forkrun::root_io {
 
 class InputFile;
+struct StoredBranch;
 
 /// A basket as the tree describes it.
 struct StoredBasket {
@@ -24,15 +24,17 @@ struct StoredBasket {
 
 /// The baskets of a branch in the order of their entries; empty ones are left out. Every number is
 /// checked against the size of the file. \throws InputError
-[[nodiscard]] std::vector<StoredBasket> stored_baskets(TBranch& branch, const InputFile& file);
+[[nodiscard]] std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed,
+                                                        const std::string& branch,
+                                                        const InputFile& file);
 
 /// The header of what is in the file where the tree says that a basket is. \throws Error if it is
 /// another basket, or a damaged one.
 [[nodiscard]] BasketHeader checked_header(std::span<const std::byte> record,
-                                          const StoredBasket& basket, TBranch& branch);
+                                          const StoredBasket& basket, const StoredBranch& branch);
 
 /// With the names of file, branch and first entry of the basket. \throws InputError
-[[noreturn]] void throw_damaged(const InputFile& file, TBranch& branch, std::int64_t first_entry,
-                                const std::string& what);
+[[noreturn]] void throw_damaged(const InputFile& file, const std::string& branch,
+                                std::int64_t first_entry, const std::string& what);
 
 }  // namespace forkrun::root_io

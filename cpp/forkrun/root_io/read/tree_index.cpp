@@ -1,13 +1,12 @@
 #include <forkrun/root_io/read/tree_index.hpp>
 
 #include <algorithm>
-
-#include <TBranch.h>
-#include <TTree.h>
+#include <iterator>
+#include <utility>
 
 #include <forkrun/root_io/read/event_ids.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
-#include <forkrun/root_io/read/stored_baskets.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -15,27 +14,20 @@ namespace {
 
 constexpr std::int64_t n_entries_at_once = 1 << 16;
 
-std::vector<std::int64_t> basket_starts(TBranch& branch, const InputFile& file) {
-  std::vector<std::int64_t> starts;
-  for (const auto& basket : stored_baskets(branch, file)) {
-    starts.push_back(basket.first_entry);
-  }
-  return starts;
-}
-
 /// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
 /// on what the writer noted about them.
-std::vector<std::int64_t> clusters_of(TTree& tree, const InputFile& file) {
+std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
+                                      std::int64_t n_entries) {
   std::vector<std::int64_t> common;
   bool is_first = true;
-  for (TObject* object : *tree.GetListOfBranches()) {
-    auto& branch = static_cast<TBranch&>(*object);
-    if (branch.GetListOfBranches()->GetEntriesFast() > 0 || branch.GetEntries() == 0) {
+  for (const auto& branch : branches) {
+    if (branch.is_split || branch.n_entries == 0) {
       continue;
     }
-    const auto starts = basket_starts(branch, file);
+    std::vector<std::int64_t> starts;
+    std::ranges::transform(branch.baskets, std::back_inserter(starts), &StoredBasket::first_entry);
     if (is_first) {
-      common = starts;
+      common = std::move(starts);
     } else {
       std::erase_if(common,
                     [&](std::int64_t entry) { return !std::ranges::binary_search(starts, entry); });
@@ -45,8 +37,8 @@ std::vector<std::int64_t> clusters_of(TTree& tree, const InputFile& file) {
   if (common.empty() || common.front() != 0) {
     common.insert(common.begin(), 0);
   }
-  if (common.back() != tree.GetEntries()) {
-    common.push_back(tree.GetEntries());
+  if (common.back() != n_entries) {
+    common.push_back(n_entries);
   }
   return common;
 }
@@ -68,12 +60,12 @@ void add_ranges(const EventIds& ids, std::int64_t first, std::vector<LumiRange>&
   }
 }
 
-std::vector<LumiRange> ranges_of(TTree& tree, InputFile& file, const IdBranches& names,
+std::vector<LumiRange> ranges_of(const InputTree& tree, InputFile& file, const IdBranches& names,
                                  std::uint32_t file_number) {
   EventIds ids{tree, file, names, file_number};
   std::vector<LumiRange> ranges;
-  for (std::int64_t first = 0; first < tree.GetEntries(); first += n_entries_at_once) {
-    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.GetEntries()));
+  for (std::int64_t first = 0; first < tree.n_entries(); first += n_entries_at_once) {
+    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.n_entries()));
     add_ranges(ids, first, ranges);
   }
   return ranges;
@@ -86,12 +78,13 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
   InputFile file{path};
   return naming_file(path, [&] {
     const CapturedMessages messages;
-    TTree& tree = file.tree(tree_name);
+    const auto& tree = file.input_tree(tree_name);
+    const auto branches = tree.branches();
     TreeIndex index;
     index.identity = file.identity();
-    index.n_entries = tree.GetEntries();
-    index.branches = layouts_of(tree);
-    index.clusters = clusters_of(tree, file);
+    index.n_entries = tree.n_entries();
+    std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
+    index.clusters = clusters_of(branches, index.n_entries);
     index.ranges = ranges_of(tree, file, ids, file_number);
     return index;
   });
@@ -102,7 +95,7 @@ EventDigest tree_digest(const std::string& path, const std::string& tree_name,
   InputFile file{path};
   return naming_file(path, [&] {
     EventDigest digest;
-    for (const auto& range : ranges_of(file.tree(tree_name), file, ids, 0)) {
+    for (const auto& range : ranges_of(file.input_tree(tree_name), file, ids, 0)) {
       digest += range.digest;
     }
     return digest;

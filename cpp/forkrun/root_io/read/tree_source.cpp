@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include <TROOT.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::root_io {
@@ -43,10 +40,18 @@ void TreeLane::open(std::uint32_t file) {
     file_->check_identity(config_.identities.at(file));
   }
   naming_file(file_->path(), [&] {
-    tree_ = &file_->tree(config_.tree);
+    tree_ = &file_->input_tree(config_.tree);
+    tree_of_root_ = nullptr;
     ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
   });
   open_friends();
+}
+
+TTree& TreeLane::tree() const {
+  if (tree_of_root_ == nullptr) {
+    tree_of_root_ = &file_->tree(config_.tree);
+  }
+  return *tree_of_root_;
 }
 
 void TreeLane::open_friends() {
@@ -64,10 +69,10 @@ TreeLane::OpenFriend TreeLane::open_friend(const FriendTree& tree) const {
     opened.own->check_identity(part.identity);
     opened.file = opened.own.get();
   }
-  opened.tree = &opened.file->tree(tree.tree);
-  if (opened.tree->GetEntries() < part.first_entry + tree_->GetEntries()) {
+  opened.tree = &opened.file->input_tree(tree.tree);
+  if (opened.tree->n_entries() < part.first_entry + tree_->n_entries()) {
     throw InputError(part.file + ": tree \"" + tree.tree + "\" has " +
-                     std::to_string(opened.tree->GetEntries()) +
+                     std::to_string(opened.tree->n_entries()) +
                      " entries, too few to be a friend of " + file_->path());
   }
   if (!tree.ids.event.empty()) {
@@ -78,8 +83,8 @@ TreeLane::OpenFriend TreeLane::open_friend(const FriendTree& tree) const {
 
 std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, const BlockLumis& lumis) {
   open(block.file);
-  if (block.last > tree_->GetEntries()) {
-    throw InputError(file_->path() + ": has " + std::to_string(tree_->GetEntries()) +
+  if (block.last > tree_->n_entries()) {
+    throw InputError(file_->path() + ": has " + std::to_string(tree_->n_entries()) +
                      " events, not the " + std::to_string(block.last) +
                      " of its index: it changed since it was indexed");
   }
@@ -105,7 +110,7 @@ void TreeLane::check_events(const OpenFriend& other) const {
       throw InputError(
           other.file->path() + ": entry " +
           std::to_string(other.first_entry + block_.first + static_cast<std::int64_t>(i)) +
-          " of tree \"" + other.tree->GetName() + "\" is another event than entry " +
+          " of tree \"" + other.tree->name() + "\" is another event than entry " +
           std::to_string(block_.first + static_cast<std::int64_t>(i)) + " of " + file_->path() +
           ", whose friend it is to be");
     }
@@ -138,8 +143,7 @@ BranchReader& TreeLane::reader(std::size_t column, const Origin& origin) {
   auto& reader = readers_[column];
   if (!reader) {
     const auto& wanted = config_.columns[column];
-    reader = std::make_unique<BranchReader>(find_branch(origin.tree, origin.branch, origin.file),
-                                            origin.file);
+    reader = std::make_unique<BranchReader>(origin.tree.branch(origin.branch), origin.file);
     if (reader->layout().column != wanted.type) {
       throw InputError(origin.file.path() + ": branch \"" + origin.branch + "\" is " +
                        reader->layout().described_type() + ", in the first file it is " +
@@ -156,12 +160,12 @@ FilledColumn* TreeLane::filled(std::size_t column) {
     return nullptr;
   }
   auto& filled = filled_[column];
-  if (!filled && branch_named(*tree_, wanted.name) == nullptr) {
+  if (!filled && !tree_->has(wanted.name)) {
     const auto& [value, name] = fill->second;
-    auto* counter = name.empty() ? nullptr : branch_named(*tree_, name);
+    const bool has_counter = !name.empty() && tree_->has(name);
     filled = std::make_unique<FilledColumn>(
         wanted.type, value,
-        counter == nullptr ? nullptr : std::make_unique<BranchReader>(*counter, *file_));
+        has_counter ? std::make_unique<BranchReader>(tree_->branch(name), *file_) : nullptr);
   }
   return filled.get();
 }
@@ -192,10 +196,7 @@ SourceLane::Statistics TreeLane::statistics() const {
 
 TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
 
-std::unique_ptr<SourceLane> TreeSource::make_lane() {
-  ROOT::EnableThreadSafety();
-  return std::make_unique<TreeLane>(config_);
-}
+std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<TreeLane>(config_); }
 
 void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size,
                      std::vector<EntryRange>& blocks) const {

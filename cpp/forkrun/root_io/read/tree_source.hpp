@@ -11,6 +11,7 @@
 #include <forkrun/root_io/read/event_ids.hpp>
 #include <forkrun/root_io/read/filled_column.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 
 class TTree;
 
@@ -60,7 +61,9 @@ class TreeLane : public SourceLane {
 
   /// For output modules: opens a file without loading a block.
   void open(std::uint32_t file);
-  [[nodiscard]] TTree& tree() const { return *tree_; }
+  /// As ROOT has it.
+  [[nodiscard]] TTree& tree() const;
+  [[nodiscard]] const InputTree& input_tree() const { return *tree_; }
   [[nodiscard]] InputFile& file() const { return *file_; }
   /// Changes whenever another file is opened: references into the earlier one are then void.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
@@ -70,14 +73,14 @@ class TreeLane : public SourceLane {
   struct OpenFriend {
     std::unique_ptr<InputFile> own;  ///< null if it is in that file
     InputFile* file{};
-    TTree* tree{};
+    const InputTree* tree{};
     std::int64_t first_entry{};
     std::unique_ptr<EventIds> ids{};  ///< null if it has none
   };
   /// What a column is read from.
   struct Origin {
     InputFile& file;
-    TTree& tree;
+    const InputTree& tree;
     const std::string& branch;
     std::int64_t first_entry;
   };
@@ -93,7 +96,8 @@ class TreeLane : public SourceLane {
 
   const TreeSourceConfig& config_;
   std::unique_ptr<InputFile> file_;
-  TTree* tree_ = nullptr;
+  const InputTree* tree_ = nullptr;
+  mutable TTree* tree_of_root_ = nullptr;  ///< null until it is asked for
   std::uint32_t file_number_{};
   std::uint64_t generation_ = 0;
   std::vector<OpenFriend> friends_;

@@ -1,7 +1,6 @@
 #include <forkrun/root_io/write/output_file.hpp>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include <TBasket.h>
@@ -11,6 +10,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/class_descriptions.hpp>
+#include <forkrun/root_io/format/output_descriptor.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/reproducible_file.hpp>
 
@@ -114,8 +114,7 @@ void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t plac
 
 void OutputFile::check() const {
   if (const auto error = file_->error(); error != 0 || file_->TestBit(TFile::kWriteError)) {
-    throw OutputError(path_ + ": cannot be written: " + std::strerror(error != 0 ? error : EIO) +
-                      "; free some space or choose another directory");
+    fail_to_write(path_, error != 0 ? error : EIO);
   }
 }
 

@@ -1,14 +1,10 @@
 #include <forkrun/root_io/write/reproducible_file.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <TArrayC.h>
@@ -16,7 +12,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/class_descriptions.hpp>
-#include <forkrun/root_io/write/file_check.hpp>
+#include <forkrun/root_io/format/output_descriptor.hpp>
 
 namespace forkrun::root_io {
 
@@ -24,12 +20,9 @@ namespace forkrun::root_io {
 ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
     : TFile{"forkrun?reproducible", "NET", "", compression} {
   const bool is_new = mode == OutputMode::create;
-  if (is_new) {
-    ::unlink(path.c_str());  // a process that still has the old file open writes into that
-  }
   fOption = is_new ? "CREATE" : "UPDATE";
   fRealName = path;
-  open(path, is_new);
+  open(path, mode);
   if (fSeekInfo != 0) {  // it existed
     Uuid before{};
     GetUUID().GetUUID(reinterpret_cast<UChar_t*>(before.data()));
@@ -37,15 +30,12 @@ ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int
   }
 }
 
-void ReproducibleFile::open(const std::string& path, bool is_new) {
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0644);
-  if (descriptor_ < 0) {
-    throw OutputError(path + ": cannot be opened: " + std::strerror(errno));
-  }
+void ReproducibleFile::open(const std::string& path, OutputMode mode) {
+  descriptor_ = open_output(path, mode);
   fD = descriptor_;
   SetWritable(true);
   try {
-    TFile::Init(static_cast<Bool_t>(is_new));
+    TFile::Init(static_cast<Bool_t>(mode == OutputMode::create));
   } catch (...) {  // what TFile's destructor closes, it also takes from ROOT's list of files
     descriptor_ = -1;
     SetWritable(false);
@@ -113,15 +103,7 @@ void ReproducibleFile::add_to_digest(std::span<const std::byte> bytes) {
   digest_.add(bytes);
 }
 
-/// Version 8 of RFC 9562: 122 bits of the writer's own choice.
-Uuid ReproducibleFile::uuid() const {
-  Uuid uuid{};
-  const auto value = digest_.value();
-  std::memcpy(uuid.data(), value.data(), uuid.size());
-  uuid[6] = (uuid[6] & std::byte{0x0f}) | std::byte{0x80};
-  uuid[8] = (uuid[8] & std::byte{0x3f}) | std::byte{0x80};
-  return uuid;
-}
+Uuid ReproducibleFile::uuid() const { return uuid_of(digest_); }
 
 bool ReproducibleFile::describes(const TList& classes) {
   const std::unique_ptr<TList> on_file{GetStreamerInfoList()};
@@ -175,19 +157,11 @@ void ReproducibleFile::set_uuid() {
 
 std::int64_t ReproducibleFile::finish() {
   set_uuid();
-  check_records(descriptor_, fRealName.Data());
-  struct stat status{};
-  if (::fsync(descriptor_) != 0 || ::fstat(descriptor_, &status) != 0) {
-    fail("cannot be synced", errno);
-  }
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
-    fail("cannot be closed", errno);
-  }
-  return status.st_size;
+  return finish_output(descriptor_, fRealName.Data());
 }
 
 void ReproducibleFile::fail(const std::string& what, int error) const {
-  throw OutputError(std::string{fRealName.Data()} + ": " + what + ": " + std::strerror(error));
+  fail_output(fRealName.Data(), what, error);
 }
 
 }  // namespace forkrun::root_io

@@ -51,7 +51,7 @@ class ReproducibleFile final : public TFile {
   Int_t SysSync(Int_t descriptor) override;
 
  private:
-  void open(const std::string& path, bool is_new);
+  void open(const std::string& path, OutputMode mode);
   [[nodiscard]] bool describes(const TList& classes);
   void add_to_digest(std::span<const std::byte> bytes);
   void set_uuid();

@@ -4,6 +4,11 @@
 
 namespace forkrun::root_io {
 
+/// Starts ROOT's interpreter, for any number of threads, if nothing has yet: what only reads plain
+/// trees does without. Signals keep the handlers that they have: ROOT would put its own in place,
+/// which have a debugger write a stack when a process crashes, and take the signals of children.
+void start_root();
+
 /// Loads ROOT's libraries, dictionaries and interpreter by writing and reading a small tree in
 /// memory, so that children share them. Starts no thread and leaves no file open.
 void warm_up();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,10 @@ struct AxisContent {
   std::vector<double> edges;        ///< n_bins + 1
   bool has_equal_bins{};            ///< of the first and the last edge, the others are ignored
   std::vector<std::string> labels;  ///< of the bins; none, or n_bins
+
+  [[nodiscard]] std::size_t n_bins() const { return edges.size() - 1; }
+  /// Bins and both flow bins.
+  [[nodiscard]] std::size_t n_cells() const { return edges.size() + 1; }
 };
 
 /// Which sums a histogram keeps per bin. w: weights of fills; y: what a profile takes the mean of.
@@ -22,20 +27,29 @@ enum class HistogramStorage {
   weighted_means  ///< w, w², w y, w y²: a TProfile
 };
 
+using Sums = std::span<const double>;
+
 /// A histogram or profile, as it is written to a file.
 struct HistogramContent {
-  std::string name;  ///< may have folders: "dimuon/mass"
-  std::string title;
+  std::string name;   ///< may have folders: "dimuon/mass"
+  std::string title;  ///< "title;of x;of y;of z": an axis's own title counts more
   std::vector<AxisContent> axes;
   HistogramStorage storage{};
   /// One sum after the other; each with n_bins + 2 per axis, the first axis fastest.
-  std::span<const double> sums;
+  Sums sums;
   bool is_sparse{};  ///< a THnSparseD, as histograms of more than 3 axes are anyway
-};
 
-/// Adds TH1D, TProfile, their sisters and THnSparseD to a file, new or existing. Number of entries:
-/// that of the fills where no weights are kept, else (Σw)²/Σw², flow bins included. Moments: from
-/// the centres of bins. \throws OutputError
-void write_histograms(const std::string& path, std::span<const HistogramContent> histograms);
+  [[nodiscard]] bool is_profile() const;
+  [[nodiscard]] bool is_written_sparse() const { return is_sparse || axes.size() > 3; }
+  [[nodiscard]] std::size_t n_cells() const;
+  [[nodiscard]] Sums weights() const;
+  [[nodiscard]] Sums squared_weights() const;  ///< empty if they are not kept
+  [[nodiscard]] Sums samples() const;          ///< w y, of a profile
+  [[nodiscard]] Sums squared_samples() const;  ///< w y², of a profile
+  /// Of the fills where no weights are kept, else (Σw)²/Σw²; flow bins included.
+  [[nodiscard]] double n_entries() const;
+  /// \throws OutputError naming the histogram if a ROOT file cannot hold it
+  void check() const;
+};
 
 }  // namespace forkrun::root_io

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/merge/tree_record.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,8 @@
 #include <TTree.h>
 
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/merge/basket_lists.hpp>
+#include <forkrun/root_io/merge/object_record.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {
@@ -66,7 +68,7 @@ class TreeRecordOf : public testing::Test {
     return read_object(file, *file.file().GetKey("Events"), "Events");
   }
   static std::string structure(const ObjectRecord& of) {
-    auto parsed = parse_tree_record(of);
+    auto parsed = parse_tree_record(of.bytes, of.key_length);
     EXPECT_TRUE(parsed);
     return parsed ? parsed->structure : "";
   }
@@ -80,7 +82,8 @@ class TreeRecordOf : public testing::Test {
 
 TEST_F(TreeRecordOf, AllKindsOfBranchesSaysWhatROOTSays) {
   InputFile file{write("a.root", 3000)};
-  const auto found = parse_tree_record(record(file));
+  const auto object = record(file);
+  const auto found = parse_tree_record(object.bytes, object.key_length);
   ASSERT_TRUE(found);
   TTree& tree = file.tree("Events");
   const auto branches = all_branches(tree).filled;
@@ -130,11 +133,11 @@ TEST_F(TreeRecordOf, WhateverIsDamagedIsReadOrRefused) {
     for (const auto value : {std::byte{0}, std::byte{0x40}, std::byte{0xff}}) {
       auto damaged = sound;
       damaged.bytes[at] = value;
-      static_cast<void>(parse_tree_record(damaged));
+      static_cast<void>(parse_tree_record(damaged.bytes, damaged.key_length));
     }
     auto cut = sound;
     cut.bytes.resize(at);
-    EXPECT_FALSE(parse_tree_record(cut));
+    EXPECT_FALSE(parse_tree_record(cut.bytes, cut.key_length));
   }
 }
 

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/merge/object_stream.hpp>
+#include <forkrun/root_io/format/object_stream.hpp>
 
 #include <algorithm>
 

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace forkrun::root_io {
+
+/// A basket in the list of its branch.
+struct ListedBasket {
+  std::int64_t first_entry{};
+  std::int64_t seek{};  ///< place in the file; 0: it is not in a record of its own
+  std::int32_t n_bytes{};
+  bool is_in_tree{};  ///< it is kept within the tree's own record
+};
+
+/// A basket that is kept within the tree's own record.
+struct BasketOfTree {
+  std::vector<std::byte> entries;
+  std::vector<std::int32_t> offsets;  ///< of the entries, and their end; empty: all are as long
+};
+
+/// The list of baskets of one branch, as the tree has it: not checked.
+struct BranchBaskets {
+  std::int64_t n_entries{};
+  std::vector<ListedBasket> baskets;  ///< empty if there is none, or the list is damaged
+};
+
+/// What a tree says of its baskets.
+struct TreeBaskets {
+  std::int64_t n_entries{};
+  std::vector<BranchBaskets> branches;
+};
+
+}  // namespace forkrun::root_io

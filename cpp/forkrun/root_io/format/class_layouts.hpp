@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace forkrun::root_io {
+
+/// ROOT's class of what describes a member.
+enum class ElementKind {
+  base,
+  basic_type,
+  basic_pointer,
+  object,
+  object_any,
+  object_pointer,
+  object_any_pointer,
+  string
+};
+
+/// A base class or member, as ROOT's TStreamerElement has it.
+struct ElementLayout {
+  ElementKind kind{};
+  const char* name{};
+  const char* title{};
+  std::int32_t type{};
+  std::int32_t size{};
+  std::int32_t array_length{};
+  std::int32_t array_dim{};
+  std::array<std::int32_t, 5> max_index{};
+  const char* type_name{};
+  std::int32_t version{};     ///< of a base class, or of the class with the member `count_name`
+  const char* count_name{};   ///< the member with the length, of a pointer to basic types
+  const char* count_class{};  ///< the class of that member
+};
+
+/// What files say of a class, for readers that do not know it.
+struct ClassLayout {
+  const char* name{};
+  std::int32_t version{};
+  std::uint32_t checksum{};
+  std::span<const ElementLayout> elements;
+  std::span<const char* const> rules;  ///< for reading older versions
+};
+
+/// All that PlainFile can describe, by name; made from an installed ROOT by the build target
+/// `make_class_layouts`, whose release in ROOT's files is `root_release` (64000: 6.40.00).
+[[nodiscard]] std::span<const ClassLayout> class_layouts();
+extern const std::int32_t root_release;
+
+struct ClassesInFile {
+  std::set<std::string> objects;        ///< which are written
+  std::set<std::string> null_pointers;  ///< of which there is none
+};
+
+/// Those that ROOT describes, which are more than these, by name.
+[[nodiscard]] std::vector<const ClassLayout*> layouts_of(const ClassesInFile& classes);
+
+class ObjectWriter;
+
+/// The list of a file's record "StreamerInfo".
+void write_layouts(ObjectWriter& to, std::span<const ClassLayout* const> layouts);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,156 @@
+#include <forkrun/root_io/format/file_outline.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/object_stream.hpp>
+#include <forkrun/root_io/write/file_record.hpp>
+#include <forkrun/root_io/zip.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr auto require = ObjectStream::require;
+
+/// As ROOT writes it: 8-4-4-4-12 digits.
+std::string text_of(std::span<const std::byte> uuid) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) {
+      text += '-';
+    }
+    const auto byte = std::to_integer<unsigned>(uuid[i]);
+    text += digits[byte >> 4U];
+    text += digits[byte & 15U];
+  }
+  return text;
+}
+
+FileKey parse_key(ObjectStream& from) {
+  constexpr std::int16_t oldest = 2, large = 1000;
+  FileKey key;
+  key.n_bytes = from.number<std::int32_t>();
+  const auto version = from.number<std::int16_t>();
+  require(version >= oldest);
+  key.n_object_bytes = from.number<std::int32_t>();
+  from.skip<std::uint32_t>();  // date
+  key.key_length = from.number<std::int16_t>();
+  key.cycle = from.number<std::int16_t>();
+  key.place = version > large ? from.number<std::int64_t>() : from.number<std::int32_t>();
+  version > large ? from.skip<std::int64_t>() : from.skip<std::int32_t>();  // the directory
+  key.type = from.text();
+  key.name = from.text();
+  static_cast<void>(from.text());
+  require(key.key_length > 0 && key.n_bytes >= key.key_length && key.n_object_bytes >= 0);
+  return key;
+}
+
+/// An object compressed by more than this is no object.
+constexpr std::int64_t most_zipped = 10'000;
+
+}  // namespace
+
+std::optional<FileOutline> FileOutline::of(std::int64_t n_bytes, Read read) {
+  FileOutline outline{n_bytes, std::move(read)};
+  try {
+    return outline.open() ? std::optional{std::move(outline)} : std::nullopt;
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  }
+}
+
+bool FileOutline::open() {
+  const auto header = bytes(0, n_header_bytes);
+  constexpr std::string_view magic = "root";
+  const std::string_view begin{reinterpret_cast<const char*>(header.data()), magic.size()};
+  if (begin != magic || parse_header(header).end != n_bytes_) {
+    return false;
+  }
+  auto directory = bytes(top_directory(header).directory, n_directory_bytes);
+  const auto uuid = uuid_in_directory(directory);
+  if (uuid.empty()) {
+    return false;
+  }
+  uuid_ = text_of(uuid);
+  keys_ = keys_of(directory);
+  return !keys_.empty();
+}
+
+std::vector<std::byte> FileOutline::bytes(std::int64_t place, std::int64_t n_bytes) const {
+  require(place >= 0 && n_bytes >= 0 && place <= n_bytes_ - n_bytes);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(n_bytes));
+  require(read_(place, bytes));
+  return bytes;
+}
+
+std::vector<FileKey> FileOutline::keys_of(std::span<const std::byte> directory) const {
+  const auto list = key_list_of(directory);
+  const auto record = bytes(list.place, list.n_bytes);
+  ObjectStream from{record, 0};
+  const auto own = parse_key(from);
+  require(own.n_bytes == list.n_bytes && own.place == list.place);
+  ObjectStream content{std::span{record}.subspan(static_cast<std::size_t>(own.key_length)), 0};
+  std::vector<FileKey> keys;
+  for (auto n = content.number<std::int32_t>(); n > 0; --n) {
+    keys.push_back(parse_key(content));
+  }
+  return keys;
+}
+
+FileKey FileOutline::newest(const std::vector<FileKey>& keys, const std::string& name) const {
+  const FileKey* newest = nullptr;
+  for (const auto& key : keys) {
+    if (key.name == name && (newest == nullptr || key.cycle > newest->cycle)) {
+      newest = &key;
+    }
+  }
+  require(newest != nullptr);
+  return *newest;
+}
+
+std::optional<FileKey> FileOutline::find(const std::string& path) const {
+  try {
+    auto keys = keys_;
+    std::size_t begin = 0;
+    for (auto end = path.find('/'); end != std::string::npos; end = path.find('/', begin)) {
+      const auto key = newest(keys, path.substr(begin, end - begin));
+      require(key.type == "TDirectoryFile" || key.type == "TDirectory");
+      const auto directory = bytes(key.place + key.key_length, n_directory_bytes);
+      keys = keys_of(directory);
+      begin = end + 1;
+    }
+    return newest(keys, path.substr(begin));
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  }
+}
+
+std::optional<std::vector<std::byte>> FileOutline::object(const FileKey& key) const {
+  const auto n_payload = static_cast<std::int64_t>(key.n_bytes) - key.key_length;
+  try {
+    require(key.n_object_bytes <= most_zipped * (n_payload + 1));
+    const auto record = bytes(key.place, key.n_bytes);
+    ObjectStream from{record, 0};
+    const auto own = parse_key(from);
+    require(own.place == key.place && own.n_bytes == key.n_bytes && own.name == key.name &&
+            own.key_length == key.key_length && own.n_object_bytes == key.n_object_bytes);
+    const auto payload = std::span{record}.subspan(static_cast<std::size_t>(key.key_length));
+    std::vector<std::byte> object(static_cast<std::size_t>(key.n_object_bytes));
+    if (payload.size() >= object.size()) {
+      std::ranges::copy(payload.first(object.size()), object.begin());
+    } else {
+      unzip(payload, object);
+    }
+    return object;
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace forkrun::root_io

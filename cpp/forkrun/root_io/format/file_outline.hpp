@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace forkrun::root_io {
+
+/// What a directory of a file says of an object in it.
+struct FileKey {
+  std::string type;
+  std::string name;
+  int cycle{};
+  std::int64_t place{};
+  std::int32_t n_bytes{};         ///< of its record, with the key
+  std::int32_t n_object_bytes{};  ///< uncompressed
+  int key_length{};
+};
+
+/// Header and directories of a file, read without ROOT.
+class FileOutline {
+ public:
+  /// Fills bytes from a place of the file; false if it cannot.
+  using Read = std::function<bool(std::int64_t, std::span<std::byte>)>;
+
+  /// None if the file is not as ROOT leaves it when it closes one, or of an old form: ROOT itself
+  /// may know more.
+  [[nodiscard]] static std::optional<FileOutline> of(std::int64_t n_bytes, Read read);
+
+  [[nodiscard]] const std::string& uuid() const { return uuid_; }
+  /// The newest object of this name, with the names of its directories before it: "a/b". None if
+  /// there is none, or it is not told.
+  [[nodiscard]] std::optional<FileKey> find(const std::string& path) const;
+  /// Uncompressed. None if the sizes do not agree.
+  [[nodiscard]] std::optional<std::vector<std::byte>> object(const FileKey& key) const;
+
+ private:
+  FileOutline(std::int64_t n_bytes, Read read) : n_bytes_{n_bytes}, read_{std::move(read)} {}
+
+  bool open();
+  [[nodiscard]] std::vector<std::byte> bytes(std::int64_t place, std::int64_t n_bytes) const;
+  [[nodiscard]] std::vector<FileKey> keys_of(std::span<const std::byte> directory) const;
+  [[nodiscard]] FileKey newest(const std::vector<FileKey>& keys, const std::string& name) const;
+
+  std::int64_t n_bytes_;
+  Read read_;
+  std::string uuid_;
+  std::vector<FileKey> keys_;  ///< of the top directory
+};
+
+}  // namespace forkrun::root_io

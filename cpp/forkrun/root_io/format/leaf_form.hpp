@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+
+namespace forkrun::root_io {
+
+/// A leaf of a branch of numbers or characters, whoever has read it.
+struct LeafForm {
+  std::string_view type;   ///< its class, TLeafF for instance
+  std::string_view title;  ///< with sizes, as in "x[n][2]"
+  int n_values{};          ///< per entry, or per count
+  bool is_unsigned{};
+  bool is_counted{};
+};
+
+/// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
+[[nodiscard]] bool is_arithmetic(std::string_view leaf_type);
+
+/// What a branch with these leaves holds in each entry; nothing if it cannot be a column.
+[[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);
+
+/// The C type of the values of an arithmetic or character leaf, as ROOT names it: "Float_t".
+[[nodiscard]] std::string_view value_type_of(const LeafForm& leaf);
+
+/// Of an unsplit branch of objects of this class; nothing if it is no column. `is_known`: false if
+/// the name alone does not tell.
+struct ClassForm {
+  bool is_known{};
+  std::optional<ColumnType> column;
+  bool has_header{};  ///< entries begin with that of a collection
+};
+[[nodiscard]] ClassForm form_of_class(std::string_view name);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/compression.hpp>
+#include <forkrun/root_io/content_digest.hpp>
+#include <forkrun/root_io/format/key.hpp>
+#include <forkrun/root_io/format/object_writer.hpp>
+
+namespace forkrun::root_io {
+
+/// A new ROOT file, written without ROOT, whose bytes depend on its content alone: dates are
+/// `reproducible_date`, the UUID comes from all other bytes. But for the UUID it is, byte for byte,
+/// what ReproducibleFile writes of the same objects.
+class PlainFile {
+ public:
+  /// \throws OutputError if the file cannot be opened
+  PlainFile(const std::string& path, Compression compression);
+  ~PlainFile();
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+
+  /// Adds an object of a class of `class_layouts`, at "folder/name"; its folders are made if need
+  /// be. `write` gives its members, most_object_bytes of them at most. \throws OutputError
+  void add(const std::string& object_path, const std::string& type, const std::string& title,
+           const std::function<void(ObjectWriter&)>& write);
+
+  /// Takes room for so many bytes at the end of the file; gives the place.
+  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
+  /// Writes bytes at their allocated place. \throws OutputError
+  void write(std::int64_t place, std::span<const std::byte> bytes);
+
+  /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
+  /// its size. Without it, the file is left as it is. \throws OutputError
+  std::int64_t close();
+
+ private:
+  struct Folder {
+    Key key;  ///< of its record
+    Directory directory;
+    std::vector<std::size_t> folders;
+    std::set<std::string> names;  ///< of its objects and folders
+    std::vector<std::byte> keys;
+    std::int32_t n_keys{};
+  };
+
+  [[nodiscard]] std::size_t folder_in(std::size_t parent, const std::string& name);
+  [[nodiscard]] std::size_t make_folder(std::size_t parent, const std::string& name);
+  void enter(std::size_t folder, const Key& key);
+  void append(Key& key, std::span<const std::byte> object, Compression compression);
+  void write_key_lists(std::size_t folder);
+  [[nodiscard]] RecordPlace write_class_layouts();
+  [[nodiscard]] RecordPlace write_free_room();
+  void write_folders();
+  void write_top(const Uuid& uuid);
+
+  std::string path_;
+  Compression compression_;
+  int descriptor_;
+  std::int64_t end_;
+  ContentDigest digest_;
+  std::vector<Folder> folders_;  ///< the first is the file
+  ClassesInFile classes_;
+  FileHeader places_;
+};
+
+}  // namespace forkrun::root_io

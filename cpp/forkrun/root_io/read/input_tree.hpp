@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/stored_branch.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+class InputFile;
+struct TreeRecord;
+
+/// A tree of a file: what it says of its own branches, which those within others are not.
+class InputTree {
+ public:
+  virtual ~InputTree() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::int64_t n_entries() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> branch_names() const = 0;
+  [[nodiscard]] virtual bool has(const std::string& branch) const = 0;
+  /// \throws InputError with the nearest name if there is none.
+  [[nodiscard]] StoredBranch branch(const std::string& name) const;
+  /// \throws InputError with the nearest name if there is no such branch.
+  void require(const std::string& branch) const;
+  /// In their order. \throws InputError
+  [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
+
+ protected:
+  explicit InputTree(const InputFile& file) : file_{file} {}
+  InputTree(const InputTree&) = default;
+  [[nodiscard]] const InputFile& file() const { return file_; }
+  /// Of one that there is.
+  [[nodiscard]] virtual StoredBranch found(const std::string& name) const = 0;
+
+ private:
+  const InputFile& file_;
+};
+
+/// As ROOT has read it.
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_root(TTree& tree, const InputFile& file);
+
+/// As its own record says, without ROOT: `record.tops` are there. nullptr if what it says of
+/// numbers of entries cannot be: ROOT has to look.
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, const InputFile& file);
+
+}  // namespace forkrun::root_io
