@@ -1,6 +1,6 @@
 # Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
 # make test PYTEST_ARGS=: slow tests as well    make test WORKERS=0: one at a time
-# make PYTHON=python3.12    make CI=true: warnings are errors
+# make PYTHON=python3.12    make CI=true: warnings are errors, and each C++ source is compiled by itself
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -134,14 +134,16 @@ style: build ## those that take seconds
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
 
-tidy: build $(VENV)/tested ## clang-tidy, for sources that it has not found clean before: minutes for all
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/tidy.py $(BUILD)
+tidy: build ## clang-tidy, for sources that it has not found clean before: minutes for all
+	$(CONFIGURE_ALL) -B build/tidy -DFORKRUN_TESTS=OFF -DFORKRUN_UNITY=OFF > build/tidy.log
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/tidy.py build/tidy
 
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $$(git ls-files 'cpp/*.cpp' 'cpp/*.hpp')
 
+CONFIGURE_ALL = PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -G Ninja -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python"
 CONFIGURE := PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S cpp -G Ninja -DFORKRUN_BINDINGS=OFF
 COMPILE   := PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build
 

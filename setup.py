@@ -1,7 +1,8 @@
 """Builds the C++ libraries with CMake, into the package; the rest is in pyproject.toml.
 
 The environment may set FORKRUN_BUILD_DIR (kept between builds), FORKRUN_TESTS=ON (the C++ tests are
-built there, too) and FORKRUN_WERROR=ON (warnings are errors)."""
+built there, too), FORKRUN_WERROR=ON (warnings are errors) and FORKRUN_UNITY=OFF (each source is
+compiled by itself)."""
 
 from __future__ import annotations
 
@@ -44,6 +45,7 @@ class CMakeBuild(build_ext):
             f"-DPython_EXECUTABLE={sys.executable}",
             f"-DFORKRUN_TESTS={os.environ.get('FORKRUN_TESTS', 'OFF')}",
             f"-DFORKRUN_WERROR={os.environ.get('FORKRUN_WERROR', 'OFF')}",
+            f"-DFORKRUN_UNITY={os.environ.get('FORKRUN_UNITY', 'ON')}",
         ]
         if self.inplace:  # the package is not next to ROOT
             options.append(f"-DFORKRUN_EXTRA_RPATH={sysconfig.get_paths()['platlib']}/ROOT/lib")

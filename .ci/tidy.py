@@ -1,6 +1,6 @@
 """Runs clang-tidy on the product's C++ sources, those that it has not found clean.
 
-    python .ci/tidy.py build/dev
+    python .ci/tidy.py build/tidy
 
 A clean source leaves a stamp in the user's cache folder, named after all that findings follow from:
 its version, its options and `.clang-tidy`, how the source is compiled, its text and that of

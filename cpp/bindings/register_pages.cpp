@@ -66,7 +66,7 @@ py::array parts(const ObjectPages& pages) {
 }
 
 /// As OSError, with its number.
-void translate(std::exception_ptr raised) {
+void translate_system_error(std::exception_ptr raised) {
   try {
     if (raised) {
       std::rethrow_exception(std::move(raised));
@@ -80,7 +80,7 @@ void translate(std::exception_ptr raised) {
 }  // namespace
 
 void register_pages(py::module_& module) {
-  py::register_exception_translator(&translate);
+  py::register_exception_translator(&translate_system_error);
   py::class_<PageCounts>(module, "PageCounts")
       .def_readonly("resident", &PageCounts::resident)
       .def_readonly("resident_private", &PageCounts::resident_private)

@@ -33,10 +33,10 @@ ModuleDescription describe(const std::string& label, const std::string& kind,
           produces};
 }
 
-using Paths = std::vector<std::pair<std::string, std::vector<std::string>>>;
+using ModulesOfPaths = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 std::unique_ptr<Replay> make_replay(const std::vector<ModuleDescription>& modules,
-                                    const Paths& paths) {
+                                    const ModulesOfPaths& paths) {
   std::vector<PathDescription> described;
   described.reserve(paths.size());
   for (const auto& [name, labels] : paths) {
@@ -45,10 +45,10 @@ std::unique_ptr<Replay> make_replay(const std::vector<ModuleDescription>& module
   return std::make_unique<Replay>(modules, described);
 }
 
-replay::Result run(Replay& job, const std::string& executor, std::size_t threads,
-                   std::size_t events_in_flight, std::size_t block_size, bool always_tasks,
-                   std::int64_t first_event, std::int64_t n_events, double steps_per_s,
-                   StatusBoard& board, std::size_t child) {
+replay::Result run_replay(Replay& job, const std::string& executor, std::size_t threads,
+                          std::size_t events_in_flight, std::size_t block_size, bool always_tasks,
+                          std::int64_t first_event, std::int64_t n_events, double steps_per_s,
+                          StatusBoard& board, std::size_t child) {
   const ProcessorConfig config{executor_of(executor), threads, events_in_flight, block_size,
                                always_tasks};
   return job.run({config, first_event, n_events, steps_per_s}, &board[child]);
@@ -68,7 +68,7 @@ void register_replay(py::module_& module) {
       .def_readonly("cpu_s", &replay::Result::cpu_s);
   py::class_<Replay>(module, "Replay")
       .def(py::init(&make_replay), py::arg("modules"), py::arg("paths"))
-      .def("run", &run, py::kw_only(), py::arg("executor"), py::arg("threads"),
+      .def("run", &run_replay, py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("events_in_flight"), py::arg("block_size"), py::arg("always_tasks"),
            py::arg("first_event"), py::arg("n_events"), py::arg("steps_per_s"), py::arg("board"),
            py::arg("child"), py::call_guard<py::gil_scoped_release>());

@@ -23,7 +23,9 @@ endif()
 add_link_options(-Wl,--disable-new-dtags)
 set(CMAKE_INSTALL_RPATH "")
 
-add_compile_options(-Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${FORKRUN_WERROR}>:-Werror>)
+option(FORKRUN_UNITY "Compile several sources together: half of the time for all, twice that for one" ON)
+add_compile_options(-Wall -Wextra -Wconversion $<$<BOOL:${FORKRUN_WERROR}>:-Werror>
+                    -Wshadow$<$<BOOL:${FORKRUN_UNITY}>:=local>) # names of other sources may be the same
 if(FORKRUN_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELEASE "-Og -g1") # -O2 takes four times as long to compile
   add_compile_options(-fsanitize=${FORKRUN_SANITIZE} -fno-omit-frame-pointer)
@@ -32,6 +34,27 @@ if(FORKRUN_SANITIZE)
     add_compile_options(-fno-sanitize=vptr)
   endif()
 endif()
+
+# forkrun_compile_together(TARGET): six sources of a folder are compiled at a time, which reads their
+# headers and compiles their templates once. So a name in an anonymous namespace is unique in its folder.
+# Sources with options of their own, set before, are compiled each by itself.
+function(forkrun_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_source_file_property(options "${source}" TARGET_DIRECTORY ${target} COMPILE_OPTIONS)
+    if(NOT options)
+      get_filename_component(folder "${source}" DIRECTORY)
+      get_filename_component(folder "${folder}" NAME)
+      list(APPEND of_${folder} "${source}")
+      list(LENGTH of_${folder} n_sources)
+      math(EXPR group "(${n_sources} - 1) / 6")
+      set_source_files_properties("${source}" TARGET_DIRECTORY ${target}
+                                  PROPERTIES UNITY_GROUP "${folder}${group}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${FORKRUN_UNITY} UNITY_BUILD_MODE GROUP UNITY_BUILD_RELOCATABLE ON)
+endfunction()
 
 # forkrun_test(NAME LIBRARIES a b SOURCES x_test.cpp …): one gtest executable, registered with ctest.
 function(forkrun_test name)

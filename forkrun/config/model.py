@@ -282,25 +282,30 @@ class MonitoringConfig(Section):
     """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
 
 
+_DEFAULTS: Any = Field(default={}, validate_default=True)
+"""A section that is not given. An object of it would need a validator of its own: eleven more to be
+built by each command."""
+
+
 class JobConfig(Section):
     """A whole configuration."""
 
-    job: JobSection = JobSection()
-    source: SourceConfig = SourceConfig()
-    forking: ForkingConfig = ForkingConfig()
-    recovery: RecoveryConfig = RecoveryConfig()
-    limits: LimitsConfig = LimitsConfig()
-    memory: MemoryConfig = MemoryConfig()
-    threads: ThreadsConfig = ThreadsConfig()
+    job: JobSection = _DEFAULTS
+    source: SourceConfig = _DEFAULTS
+    forking: ForkingConfig = _DEFAULTS
+    recovery: RecoveryConfig = _DEFAULTS
+    limits: LimitsConfig = _DEFAULTS
+    memory: MemoryConfig = _DEFAULTS
+    threads: ThreadsConfig = _DEFAULTS
     datasets: tuple[DatasetConfig, ...] = ()
     conditions: tuple[ConditionConfig, ...] = ()
-    prefetch: PrefetchConfig = PrefetchConfig()
+    prefetch: PrefetchConfig = _DEFAULTS
     modules: tuple[ModuleConfig, ...] = ()
     paths: dict[Label, Texts] = {}
     outputs: tuple[OutputConfig, ...] = ()
-    merge: MergeConfig = MergeConfig()
-    monitoring: MonitoringConfig = MonitoringConfig()
-    batch: BatchConfig = BatchConfig()
+    merge: MergeConfig = _DEFAULTS
+    monitoring: MonitoringConfig = _DEFAULTS
+    batch: BatchConfig = _DEFAULTS
 
     @model_validator(mode="before")
     @classmethod

@@ -17,6 +17,8 @@ Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_I
 NOMINAL = "nominal"
 """No systematic variation."""
 _EXPRESSION_KINDS = ("filter", "producer", "histogram")
+_OF_FUNCTIONS = ("name", "axes", "weight", "consumes", "produces", "variations", "variation")
+_OF_PYTHON_FUNCTIONS = (*_OF_FUNCTIONS, "replaces")
 
 
 class AxisConfig(Section):
@@ -62,7 +64,7 @@ class ModuleConfig(Section):
 
     label: Label
     type: ModuleType
-    params: dict[str, Any] = {}
+    params: dict[str, Any] = Field(default_factory=dict)  # {} would be copied deeply
     concurrency: (
         Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT] | None
     ) = None
@@ -85,7 +87,7 @@ class ModuleConfig(Section):
     """Types of the columns that a function makes; not given: found out."""
     replaces: Texts = ()
     """Columns that a function, an expression or a C++ module makes anew for all behind it."""
-    variations: dict[VariationName, Texts] = {}
+    variations: dict[VariationName, Texts] = Field(default_factory=dict)
     """Of a function: systematic variations and their directions, {"jes": ["up", "down"]}."""
     variation: VariationName | None = None
     """The one in which alone a function or an expression replaces its columns: "jes_up"."""
@@ -97,9 +99,9 @@ class ModuleConfig(Section):
         is_class = self.type.startswith("cpp:") or (
             self.type.startswith("python:") and self.kind is None
         )
-        of_functions = ["name", "axes", "weight", "consumes", "produces", "variations", "variation"]
-        of_functions += [] if self.type.startswith("cpp:") else ["replaces"]
-        if is_class and (used := [key for key in of_functions if getattr(self, key)]):
+        keys = _OF_FUNCTIONS if self.type.startswith("cpp:") else _OF_PYTHON_FUNCTIONS
+        given = self.model_fields_set
+        if is_class and (used := [key for key in keys if key in given and getattr(self, key)]):
             raise ValueError(
                 f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"
                 " itself what it consumes and produces"

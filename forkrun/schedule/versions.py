@@ -52,10 +52,15 @@ class Version:
 
 
 class Versions:
-    """All versions of the columns of a job. `modules`: in the order of [[modules]]."""
+    """All versions of the columns of a job. `modules`: in the order of [[modules]].
+
+    Attributes: `variations`: all of the job, in the order in which they are declared; found once,
+    since each path asks for them and there may be ten thousand modules."""
 
     def __init__(self, modules: Iterable[Declared]) -> None:
         self.modules = {module.label: module for module in modules}
+        each = (v for m in self.modules.values() for v in (*m.variations, m.only) if v)
+        self.variations = list(dict.fromkeys(each))
         self._place = {label: place for place, label in enumerate(self.modules)}
         self._chains: dict[str, list[Version]] = {}
         for name in dict.fromkeys(n for m in self.modules.values() for n in m.replaces):
@@ -70,12 +75,6 @@ class Versions:
     def replaced(self) -> list[str]:
         """Columns that have another version than the first in the nominal case."""
         return [name for name, chain in self._chains.items() if chain[-1].nominal.maker]
-
-    @property
-    def variations(self) -> list[str]:
-        """All of the job, in the order in which they are declared."""
-        each = (v for m in self.modules.values() for v in (*m.variations, m.only))
-        return list(dict.fromkeys(filter(None, each)))
 
     def first(self, name: str) -> str:
         """The product that is the column as it was first."""

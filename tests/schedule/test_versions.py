@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from forkrun.schedule.variations import Variations, Wiring
 from forkrun.schedule.versions import Declared, Versions
 
@@ -83,3 +85,25 @@ def test_an_analyzer_behind_a_filter_that_varies_runs_on_paths_of_the_variation(
         "tight@jes_up": ["loose", "cut@jes_up", "met_plot@jes_up"],
         "ht@jes_up": ["ht_plot@jes_up"],
     }
+
+
+class Counted(tuple[str, ...]):
+    """Names, and how often they have been gone through."""
+
+    n_iterations = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.n_iterations += 1
+        return super().__iter__()
+
+
+def test_the_variations_of_a_job_are_found_once_for_any_number_of_paths() -> None:
+    names = Counted(("up", "down"))
+    versions = Versions([Declared("scale", ["Jet_pt"], names), Declared("select")])
+    wirings = {"scale": Wiring("producer", ["Jet_pt"], ["Jet_pt"]), "select": Wiring("filter", [])}
+    paths = {f"path{number}": ["select"] for number in range(100)}
+    variations = Variations(versions, wirings, paths)
+    n_before = names.n_iterations
+    assert [variations.of_path(path) for path in paths] == [[]] * 100
+    assert versions.variations == ["up", "down"]
+    assert names.n_iterations == n_before == 1

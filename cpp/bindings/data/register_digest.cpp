@@ -13,7 +13,7 @@ namespace {
 
 using EventNumbers = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
 
-EventDigest add(EventDigest first, const EventDigest& second) { return first += second; }
+EventDigest sum_of(EventDigest first, const EventDigest& second) { return first += second; }
 
 EventDigest subtract(EventDigest first, const EventDigest& second) { return first -= second; }
 
@@ -31,7 +31,7 @@ void register_digest(py::module_& module) {
       .def_property_readonly("count", &EventDigest::count)
       .def_property_readonly("hex", &EventDigest::hex)
       .def("add", &add_events, py::arg("run"), py::arg("lumi"), py::arg("events"))
-      .def("__add__", &add, py::is_operator())
+      .def("__add__", &sum_of, py::is_operator())
       .def("__sub__", &subtract, py::is_operator())
       .def(py::self == py::self)
       .def("__repr__", [](const EventDigest& digest) {

@@ -14,7 +14,7 @@ namespace forkrun::bindings {
 namespace {
 
 /// `values`: (n_sums, n)
-void add(ExactSums& sums, const Array<std::uint32_t>& cells, const Array<double>& values) {
+void add_values(ExactSums& sums, const Array<std::uint32_t>& cells, const Array<double>& values) {
   if (values.ndim() != 2 || values.shape(0) != static_cast<py::ssize_t>(sums.n_sums()) ||
       values.shape(1) != cells.size()) {
     throw py::value_error("wanted a value per sum and cell");
@@ -35,14 +35,14 @@ void merge(ExactSums& sums, const ExactSums& other) {
   sums.merge(other);
 }
 
-void clear_cells(ExactSums& sums, const Array<std::uint32_t>& cells) {
+void clear_sums(ExactSums& sums, const Array<std::uint32_t>& cells) {
   check_numbers(span_of(cells), sums.n_cells());
   for (const auto cell : span_of(cells)) {
     sums.clear_cell(cell);
   }
 }
 
-void move_cells(ExactSums& sums, const Array<std::uint32_t>& places, std::size_t n_cells) {
+void move_sums(ExactSums& sums, const Array<std::uint32_t>& places, std::size_t n_cells) {
   if (static_cast<std::size_t>(places.size()) != sums.n_cells()) {
     throw py::value_error("wanted a place per cell");
   }
@@ -83,11 +83,11 @@ void register_exact_sums(py::module_& module) {
       .def_property_readonly("n_words", &ExactSums::n_words)
       .def_property_readonly("n_not_finite", &ExactSums::n_not_finite)
       .def_property_readonly("empty", &ExactSums::empty)
-      .def("add", &add, py::arg("cells"), py::arg("values"))
+      .def("add", &add_values, py::arg("cells"), py::arg("values"))
       .def("merge", &merge, py::arg("other"))
       .def("clear", &ExactSums::clear)
-      .def("clear_cells", &clear_cells, py::arg("cells"))
-      .def("move_cells", &move_cells, py::arg("places"), py::arg("n_cells"))
+      .def("clear_cells", &clear_sums, py::arg("cells"))
+      .def("move_cells", &move_sums, py::arg("places"), py::arg("n_cells"))
       .def("copy", [](const ExactSums& sums) { return ExactSums{sums}; })
       .def("rounded", &rounded)
       .def("packed", &packed)

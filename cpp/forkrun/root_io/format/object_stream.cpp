@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t has_byte_count = 0x40000000;
 constexpr std::uint32_t new_class = 0xffffffff;
-constexpr std::uint32_t is_class = 0x80000000;
+constexpr std::uint32_t class_bit = 0x80000000;
 constexpr std::uint32_t is_referenced = 1U << 4U;
 
 std::string_view characters(std::span<const std::byte> bytes) {
@@ -53,7 +53,7 @@ ObjectStream::Pointer ObjectStream::pointer() {
   const auto begin = at_;
   const auto n = number<std::uint32_t>();
   if ((n & has_byte_count) == 0) {
-    require((n & is_class) == 0);
+    require((n & class_bit) == 0);
     return {"", n, at_};
   }
   const auto end = at_ + (n & ~has_byte_count);
@@ -74,8 +74,8 @@ std::string_view ObjectStream::type() {
   const auto begin = at_;
   const auto tag = number<std::uint32_t>();
   if (tag != new_class) {
-    const auto known = types_.find(tag & ~is_class);
-    require((tag & is_class) != 0 && known != types_.end());
+    const auto known = types_.find(tag & ~class_bit);
+    require((tag & class_bit) != 0 && known != types_.end());
     return known->second;
   }
   const auto rest = bytes_.subspan(at_);

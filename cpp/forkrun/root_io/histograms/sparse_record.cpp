@@ -49,7 +49,7 @@ void put_coordinates(const HistogramContent& content, std::size_t cell, std::spa
   }
 }
 
-void write_axes(ObjectWriter& to, const HistogramContent& content) {
+void write_axis_list(ObjectWriter& to, const HistogramContent& content) {
   const AxisStyle style{.title_size = 0.05F};
   to.owning_array(content.axes.size(), [&] {
     for (std::size_t i = 0; i < content.axes.size(); ++i) {
@@ -65,7 +65,7 @@ void write_base(ObjectWriter& to, const HistogramContent& content) {
   to.object(1, [&] {
     to.named(content.name.substr(content.name.rfind('/') + 1), title_of(content));
     to.number(static_cast<std::int32_t>(content.axes.size()));
-    write_axes(to, content);
+    write_axis_list(to, content);
     to.numbers(content.n_entries(), 0.0, content.squared_weights().empty() ? -1.0 : 0.0);
     to.array(no_moments);
     to.array(no_moments);

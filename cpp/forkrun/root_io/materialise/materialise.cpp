@@ -17,7 +17,7 @@ namespace forkrun::root_io {
 namespace {
 
 /// What is collected for outputs that are made together, at most.
-constexpr double most_bytes = 256 << 20;
+constexpr double most_pending_bytes = 256 << 20;
 
 /// The outputs that are made together, and how far they are.
 class Pass {
@@ -29,7 +29,7 @@ class Pass {
   bool add(const OutputToMake& output) {
     auto& maker = makers_.emplace_back(output, input_, n_threads_);
     n_bytes_ += maker.most_pending_bytes();
-    if (makers_.size() > 1 && n_bytes_ > most_bytes) {
+    if (makers_.size() > 1 && n_bytes_ > most_pending_bytes) {
       makers_.pop_back();
       return false;
     }

@@ -49,8 +49,6 @@ class TreeSink final : public ClusterSink {
   std::int64_t n_events_{};
 };
 
-}  // namespace
-
 /// One file, while it is made.
 class FileMaker {
  public:

@@ -21,8 +21,8 @@ struct StoredBranch {
   bool is_split{};  ///< its values are in branches within it
   std::int64_t n_entries{};
   std::int64_t n_told_bytes{};  ///< of its values, uncompressed, by the tree's own account
-  std::vector<StoredBasket> baskets;
-  std::map<int, BasketOfTree> of_tree;  ///< by number
+  std::vector<StoredBasket> baskets{};
+  std::map<int, BasketOfTree> of_tree{};  ///< by number
 };
 
 /// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.
