@@ -138,10 +138,19 @@ def write_named(path: Path, text: str) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is none."""
+    """The JSON object in a file; empty if there is none, or it cannot be read."""
+    try:
+        return json_object(path)
+    except OSError:
+        return {}
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty if there is none. Raises OSError if the disk does not
+    tell."""
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from forkrun.base.dataclass import dataclass
-from forkrun.base.durable import read_json
+from forkrun.base.durable import json_object, read_json
+from forkrun.errors import InputError
 
 _RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
@@ -291,8 +292,11 @@ class RunDirectory:
         return self.merge_summary.exists()
 
     def is_run_directory(self) -> bool:
-        """Whether a run of ours made it."""
-        return {"job", "source", "forking"} <= read_json(self.config).keys()
+        """Whether a run of ours made it. Raises InputError if the disk does not tell."""
+        try:
+            return {"job", "source", "forking"} <= json_object(self.config).keys()
+        except OSError as error:
+            raise InputError(f"{self.config}: cannot be read: {error.strerror}") from error
 
     def has_good_report(self) -> bool:
         """Whether the report says that the run is done."""

@@ -24,6 +24,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
 
 _ABANDONED_S = 60.0
+_TRIES = 3
 
 
 def check_place(folder: RunDirectory) -> None:
@@ -87,9 +88,9 @@ def remove_unfinished_results(folder: RunDirectory) -> None:
 
 def remove_left_over(folder: RunDirectory, *, temporary_outputs: bool) -> None:
     """Removes what killed processes left of a run whose outputs are written, and with
-    `temporary_outputs` the units. A disk may fail once."""
+    `temporary_outputs` the units. A disk may fail some times."""
     has_units = temporary_outputs and not folder.units.is_symlink()
-    for _ in range(2):
+    for _ in range(_TRIES):
         with contextlib.suppress(OSError, OutputError):
             _remove(folder, [folder.units.name] if has_units else [])
             break

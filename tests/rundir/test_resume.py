@@ -251,3 +251,14 @@ def test_a_file_of_a_condition_that_cannot_be_read_is_an_error_of_input(tmp_path
     config = validate({"source": {"files": ["a.root"]}}, "job")
     with pytest.raises(InputError, match=r"weights\.npy: cannot be read: Input/output error"):
         fingerprint(config, {}, "", [], [str(weights)])
+
+
+def test_a_run_directory_that_cannot_be_read_is_not_taken_for_another_folder(
+    tmp_path: Path,
+) -> None:
+    """Reading /proc/self/mem from its beginning gives EIO."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.json").symlink_to("/proc/self/mem")
+    ended = forkrun("resume", "run", cwd=tmp_path)
+    assert ended.code == 3
+    assert "config.json: cannot be read: Input/output error" in ended.err

@@ -13,8 +13,6 @@
 
 namespace forkrun::root_io {
 
-namespace {
-
 /// Writes the clusters of a tree, with the new columns of their events.
 class TreeSink final : public ClusterSink {
  public:
