@@ -45,7 +45,7 @@ def test_hundreds_of_commands_that_start_at_once_all_end(tmp_path: Path) -> None
     """Each in a process of its own, unlike those of other tests: what goes wrong while Python and
     ROOT are loaded at the same time is seen here alone."""
     (file,) = write_sample(tmp_path / "a.root", SampleSettings(20, 1, 1))
-    job = write_job(tmp_path, {"source": {"files": [str(file)]}})
+    job = write_job(tmp_path, {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]})
 
     def start(_: int) -> int:
         return forkrun("check", job, cwd=tmp_path, env=environment()).code

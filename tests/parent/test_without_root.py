@@ -1,0 +1,75 @@
+"""ROOT's interpreter takes a quarter of a second to start: jobs that need none do not start it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.jobs import ROOT, environment, forkrun, jets_job, write_job
+
+_INTERPRETER = "libCling.so"
+_SIGNALS = """
+import signal
+from forkrun import _core
+
+def caught():
+    with open("/proc/self/status") as status:
+        return [line for line in status if line.startswith("SigCgt")]
+
+signal.signal(signal.SIGCHLD, lambda *_: None)
+before = caught()
+_core.warm_up()
+assert "libCling.so" in open("/proc/self/maps").read()
+assert caught() == before, (caught(), before)
+"""
+
+
+def processes_with_root(tmp_path: Path, *arguments: str) -> int:
+    """Of a command and all that it starts; the loader notes what each of them loads."""
+    notes = tmp_path / "loaded"
+    notes.mkdir()
+    loading = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(notes / "by")}
+    ended = forkrun(
+        *arguments,
+        cwd=tmp_path,
+        env=environment(FORKRUN_CACHE=str(tmp_path / "cache"), **loading),
+    )
+    assert ended.code == 0, ended.err
+    texts = [note.read_text(errors="replace") for note in notes.iterdir()]
+    assert sum("libCore.so" in text for text in texts) > 1  # the note would be there
+    return sum(_INTERPRETER in text for text in texts)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> dict[str, Any]:
+    return jets_job(write_sample(tmp_path / "a.root", SampleSettings(40, 1, 2)))
+
+
+def test_a_job_with_histograms_alone_does_not_start_root(
+    tmp_path: Path, job: dict[str, Any]
+) -> None:
+    path = write_job(tmp_path, {**job, "outputs": []})
+    command = ("run", str(path), "-o", "run", "-q", "--no-plots", "--children", "2")
+    assert processes_with_root(tmp_path, *command) == 0
+    assert (tmp_path / "run/output/histograms.root").exists()
+
+
+def test_a_job_with_events_in_its_output_starts_it(tmp_path: Path, job: dict[str, Any]) -> None:
+    command = ("run", str(write_job(tmp_path, job)), "-o", "run", "-q", "--no-plots")
+    assert processes_with_root(tmp_path, *command, "--children", "2") > 0
+
+
+def test_starting_root_changes_no_handler_of_a_signal() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SIGNALS],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
