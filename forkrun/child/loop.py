@@ -55,6 +55,7 @@ def process_units(
     """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
     called after each."""
     work.timeline.record("child_started", child=child, pid=os.getpid())
+    _core.keep_freed_memory()
     ledger = Ledger(work.files.ledgers, child)
     processor = begin(work, child, work.job.config)
     work.timeline.record("child_first_event", child=child, pid=os.getpid())

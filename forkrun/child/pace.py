@@ -36,7 +36,7 @@ _SHARES = 3
 """Stretches that each child would get of what is left."""
 _FIRST_BLOCK = 8192
 """Events of the first blocks of a job with Python modules, at most: of one unit."""
-_LARGEST_BLOCK = 131_072
+_LARGEST_BLOCK = 262_144
 _GROWTH = 8
 """Ratio of the sizes of blocks that are tried, one after the other."""
 _GAIN = 1.05

@@ -51,7 +51,7 @@ def test_a_machine_that_becomes_slow_does_not_make_larger_blocks_look_bad() -> N
     for n_events, slowness in ((10, 1), (400, 1), (8192, 1), (65_536, 4)):
         cpu_s = 0.02 + n_events * 5e-7
         pace.note(n_events, slowness * cpu_s, cpu_s, 8 * n_events, slowness)
-    assert pace.block == 131_072
+    assert pace.block == 262_144
 
 
 def test_blocks_stay_small_where_events_cost_all() -> None:

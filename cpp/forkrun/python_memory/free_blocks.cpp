@@ -88,4 +88,10 @@ std::size_t take_free_blocks() {
 
 void trim_heap() { malloc_trim(0); }
 
+void keep_freed_memory() {
+  constexpr int largest = 64 << 20, kept = 128 << 20;
+  mallopt(M_MMAP_THRESHOLD, largest);
+  mallopt(M_TRIM_THRESHOLD, kept);
+}
+
 }  // namespace forkrun::python_memory
