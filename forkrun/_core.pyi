@@ -678,7 +678,7 @@ def take_free_places() -> int:
     """The same for the C library's heap, of places smaller than a page."""
 
 def keep_freed_memory() -> None:
-    """In a process that takes blocks: up to 128 MB that arrays have freed stay for the next ones."""
+    """In a process that takes blocks: up to 128 MB that arrays have freed stay for later ones."""
 
 def trim_heap() -> None:
     """Gives free pages of the C library's heap back to the operating system."""

@@ -68,7 +68,8 @@ def main_inner(arguments: Sequence[str]) -> int:
 
 def _will_need_root(arguments: Sequence[str]) -> bool:
     """A guess, made before anything is imported: a wrong one costs time and nothing else."""
-    return arguments[:1] and arguments[0] in _WITH_ROOT and any(map(_has_outputs, arguments[1:]))
+    is_one_of_them = any(word in _WITH_ROOT for word in arguments[:1])
+    return is_one_of_them and any(map(_has_outputs, arguments[1:]))
 
 
 def _has_outputs(argument: str) -> bool:
