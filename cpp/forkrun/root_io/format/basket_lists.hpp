@@ -16,8 +16,9 @@ struct ListedBasket {
 
 /// A basket that is kept within the tree's own record.
 struct BasketOfTree {
-  std::vector<std::byte> entries;
-  std::vector<std::int32_t> offsets;  ///< of the entries, and their end; empty: all are as long
+  std::int64_t n_entries{};
+  std::vector<std::byte> entries{};
+  std::vector<std::int32_t> offsets{};  ///< of the entries, and their end; empty: all are as long
 };
 
 /// The list of baskets of one branch, as the tree has it: not checked.

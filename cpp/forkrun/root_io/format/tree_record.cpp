@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/format/basket_of_tree.hpp>
 #include <forkrun/root_io/format/leaf_form.hpp>
 #include <forkrun/root_io/format/object_stream.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
@@ -238,66 +239,11 @@ class TreeParser {
       return;
     }
     require(pointer.type == "TBasket");
-    if (auto basket = parse_basket(branch.has_offsets)) {
+    if (auto basket = parse_basket_of_tree(from_, branch.has_offsets)) {
       branch.of_tree[number] = std::move(*basket);
       record_.has_baskets = true;
     }
     require(from_.at() == pointer.end);
-  }
-
-  /// None if it has a record of its own, and is only named here.
-  std::optional<BasketOfTree> parse_basket(bool has_offsets) {
-    const auto key_length = skip_key();
-    from_.skip<std::uint16_t>();  // version
-    from_.skip<std::int32_t>();   // room
-    if (from_.number<std::int32_t>() < 0) {
-      from_.skip<std::uint8_t>();  // features
-    }
-    const auto n_entries = from_.number<std::uint32_t>();
-    const auto last = from_.number<std::int32_t>();
-    constexpr int nothing = 0, offsets_and_bytes = 11, bytes_alone = 12;
-    const auto follows = from_.number<std::uint8_t>();
-    if (follows == nothing) {
-      return {};
-    }
-    require(follows == offsets_and_bytes || follows == bytes_alone);
-    BasketOfTree basket;
-    if (follows == offsets_and_bytes) {
-      require(from_.number<std::uint32_t>() == n_entries);
-      basket.offsets = offsets(n_entries, key_length, last);
-    }
-    require(last >= key_length && has_offsets == !basket.offsets.empty());
-    const auto bytes = from_.take(static_cast<std::size_t>(last));
-    const auto entries = bytes.subspan(static_cast<std::size_t>(key_length));
-    basket.entries.assign(entries.begin(), entries.end());
-    return basket;
-  }
-
-  /// Gives its length.
-  int skip_key() {
-    constexpr int large = 1000;
-    from_.skip<std::int32_t>();  // bytes of the record
-    const auto version = from_.number<std::int16_t>();
-    from_.skip<std::int32_t>(2);  // bytes of the object, date
-    const auto length = from_.number<std::int16_t>();
-    from_.skip<std::int16_t>();  // cycle
-    from_.skip<std::int32_t>(version > large ? 4 : 2);
-    for (int names = 0; names < 3; ++names) {
-      static_cast<void>(from_.text());
-    }
-    require(length >= 0);
-    return length;
-  }
-
-  std::vector<std::int32_t> offsets(std::size_t n, std::int32_t key_length, std::int32_t last) {
-    const auto bytes = from_.take(n * sizeof(std::int32_t));
-    std::vector<std::int32_t> offsets;
-    for (std::size_t i = 0; i < n; ++i) {
-      offsets.push_back(big_endian<std::int32_t>(&bytes[i * sizeof(std::int32_t)]) - key_length);
-    }
-    offsets.push_back(last - key_length);
-    require(n > 0 && offsets.front() >= 0 && std::ranges::is_sorted(offsets));
-    return offsets;
   }
 
   void baskets(std::size_t n_most, int last, Branch& branch) {

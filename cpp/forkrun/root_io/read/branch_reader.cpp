@@ -71,7 +71,11 @@ void BranchReader::load_from_file(const StoredBasket& stored) {
 }
 
 void BranchReader::load_from_tree(const StoredBasket& stored) {
-  const auto& [entries, offsets] = branch_.of_tree.at(stored.number);
+  const auto& [n_entries, entries, offsets] = branch_.of_tree.at(stored.number);
+  if (n_entries != stored.n_entries) {
+    throw Error("a basket has " + std::to_string(n_entries) + " entries where the tree says " +
+                std::to_string(stored.n_entries));
+  }
   const auto data = memory_.resize(entries.size());
   std::ranges::copy(entries, data.begin());
   basket_.data = data;

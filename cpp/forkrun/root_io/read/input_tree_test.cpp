@@ -156,6 +156,7 @@ void expect_same(const StoredBranch& found, const StoredBranch& expected) {
   }
   ASSERT_EQ(found.of_tree.size(), expected.of_tree.size()) << name;
   for (const auto& [number, basket] : expected.of_tree) {
+    EXPECT_EQ(found.of_tree.at(number).n_entries, basket.n_entries) << name;
     EXPECT_EQ(found.of_tree.at(number).entries, basket.entries) << name;
     EXPECT_EQ(found.of_tree.at(number).offsets, basket.offsets) << name;
   }

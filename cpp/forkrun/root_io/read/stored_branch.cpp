@@ -37,7 +37,7 @@ BasketOfTree basket_of_tree(TBranch& branch, const StoredBasket& stored, bool ha
     throw Error("a basket is damaged: its sizes do not agree");
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(buffer->Buffer());
-  BasketOfTree copy{{bytes + key_length, bytes + last}, {}};
+  BasketOfTree copy{stored.n_entries, {bytes + key_length, bytes + last}};
   if (!has_offsets) {
     return copy;
   }
