@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,20 +11,13 @@
 
 #include <forkrun/core/data/errors.hpp>
 
+#include <forkrun/root_io/testing/folder_test.hpp>
+
 namespace forkrun::root_io {
 
 namespace {
 
-class PlainFileTest : public testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-plain-" + std::to_string(::getpid()));
-};
+using PlainFileTest = FolderTest;
 
 void add_note(PlainFile& file, const std::string& object_path, const std::string& title) {
   file.add(object_path, "TNamed", title, [&](ObjectWriter& to) { to.named("note", title); });

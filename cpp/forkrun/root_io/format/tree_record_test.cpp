@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,21 +19,19 @@
 #include <forkrun/root_io/merge/basket_lists.hpp>
 #include <forkrun/root_io/merge/object_record.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/testing/folder_test.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
 /// Trees that ROOT has written; each test looks at them with ROOT's eyes and without.
-class TreeRecordOf : public testing::Test {
+class TreeRecordOf : public FolderTest {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   /// Numbers, jagged ones, vectors, an object in parts and a list of objects; small baskets.
   std::string write(const std::string& name, int n_events, int most = 5) const {
-    const auto path = folder_ / name;
-    const std::unique_ptr<TFile> file{TFile::Open(path.c_str(), "RECREATE")};
+    const auto file_path = path(name);
+    const std::unique_ptr<TFile> file{TFile::Open(file_path.c_str(), "RECREATE")};
     TTree tree{"Events", "of all kinds"};
     constexpr int room = 64;
     int n = 0;
@@ -61,7 +56,7 @@ class TreeRecordOf : public testing::Test {
     }
     tree.Write();
     tree.SetDirectory(nullptr);
-    return path;
+    return file_path;
   }
 
   static ObjectRecord record(InputFile& file) {
@@ -72,10 +67,6 @@ class TreeRecordOf : public testing::Test {
     EXPECT_TRUE(parsed);
     return parsed ? parsed->structure : "";
   }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-record-" + std::to_string(::getpid()));
 };
 
 }  // namespace

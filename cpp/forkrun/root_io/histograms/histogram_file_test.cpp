@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -26,6 +23,7 @@
 #include <TProfile3D.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/testing/folder_test.hpp>
 #include <forkrun/root_io/write/file_record.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
 
@@ -216,12 +214,8 @@ struct Histogram {
   std::vector<double> sums;
 };
 
-class HistogramFileTest : public testing::Test {
+class HistogramFileTest : public FolderTest {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
   void expect_as_root_writes(const std::vector<Histogram>& histograms) const {
     std::vector<HistogramContent> contents;
     for (const auto& histogram : histograms) {
@@ -247,10 +241,6 @@ class HistogramFileTest : public testing::Test {
     std::ranges::fill(uuid_in_directory(std::span{bytes}.subspan(directory)), std::byte{});
     return bytes;
   }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-histograms-" + std::to_string(::getpid()));
 };
 
 }  // namespace

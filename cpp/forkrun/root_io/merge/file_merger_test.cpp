@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <memory>
 
@@ -13,18 +11,14 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
+#include <forkrun/root_io/testing/folder_test.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-class FolderOfFiles : public testing::Test {
+class FolderOfFiles : public FolderTest {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
   /// A tree in folders, written by ROOT alone: x = first … first + n - 1.
   std::string write_tree(const std::string& name, int first, int n) const {
     const std::unique_ptr<TFile> file{TFile::Open(path(name).c_str(), "RECREATE")};
@@ -40,10 +34,6 @@ class FolderOfFiles : public testing::Test {
     tree.SetDirectory(nullptr);
     return path(name);
   }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-merger-" + std::to_string(::getpid()));
 };
 
 }  // namespace

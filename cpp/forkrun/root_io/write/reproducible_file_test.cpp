@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -18,6 +16,7 @@
 #include <TNamed.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/testing/folder_test.hpp>
 
 namespace forkrun::root_io {
 
@@ -25,17 +24,7 @@ namespace {
 
 constexpr int zstd_1 = 501;
 
-class ReproducibleFileTest : public testing::Test {
- protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-file-" + std::to_string(::getpid()));
-};
+using ReproducibleFileTest = FolderTest;
 
 void write(const std::string& path, OutputMode mode, int n) {
   ReproducibleFile file{path, mode, zstd_1};
