@@ -196,4 +196,32 @@ std::size_t zip(std::span<const std::byte> from, Compression compression,
   return n_total;
 }
 
+bool is_possible_size(std::int64_t n_object, std::int64_t n_stored) {
+  constexpr std::int64_t most_zipped = 10'000;
+  return n_object >= 0 && n_stored >= 0 && n_object <= most_zipped * (n_stored + 1);
+}
+
+std::vector<std::byte> restored(std::span<const std::byte> stored, std::size_t n_object) {
+  std::vector<std::byte> object(n_object);
+  if (stored.size() >= n_object) {
+    std::ranges::copy(stored.first(n_object), object.begin());
+  } else {
+    unzip(stored, object);
+  }
+  return object;
+}
+
+std::vector<std::byte> stored(std::span<const std::byte> object, Compression compression) {
+  constexpr std::size_t not_worth_it = 256;  // as for ROOT
+  if (compression.level > 0 && object.size() > not_worth_it) {
+    std::vector<std::byte> zipped(object.size() + object.size() / 64 + 64);
+    const auto n = zip(object, compression, zipped);
+    if (n > 0 && n < object.size()) {
+      zipped.resize(n);
+      return zipped;
+    }
+  }
+  return {object.begin(), object.end()};
+}
+
 }  // namespace forkrun::root_io

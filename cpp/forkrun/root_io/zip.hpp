@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include <forkrun/root_io/compression.hpp>
 
@@ -23,5 +25,16 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into);
 /// fewer. The bytes are those that ROOT itself would write.
 [[nodiscard]] std::size_t zip(std::span<const std::byte> from, Compression compression,
                               std::span<std::byte> into);
+
+/// Whether an object of a file can have become so small by compression: blocks of zeros may. What
+/// a damaged file says may be anything.
+[[nodiscard]] bool is_possible_size(std::int64_t n_object, std::int64_t n_stored);
+/// An object as it lies behind its key, compressed if it is smaller so. \throws Error if the data
+/// are damaged.
+[[nodiscard]] std::vector<std::byte> restored(std::span<const std::byte> stored,
+                                              std::size_t n_object);
+/// What is stored of an object: itself if it is small, or compression would not make it smaller.
+[[nodiscard]] std::vector<std::byte> stored(std::span<const std::byte> object,
+                                            Compression compression);
 
 }  // namespace forkrun::root_io

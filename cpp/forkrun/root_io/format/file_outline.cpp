@@ -1,6 +1,5 @@
 #include <forkrun/root_io/format/file_outline.hpp>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -49,8 +48,17 @@ FileKey parse_key(ObjectStream& from) {
   return key;
 }
 
-/// An object compressed by more than this is no object.
-constexpr std::int64_t most_zipped = 10'000;
+/// \throws ObjectStream::Unexpected if there is none.
+const FileKey& newest(const std::vector<FileKey>& keys, const std::string& name) {
+  const FileKey* newest = nullptr;
+  for (const auto& key : keys) {
+    if (key.name == name && (newest == nullptr || key.cycle > newest->cycle)) {
+      newest = &key;
+    }
+  }
+  require(newest != nullptr);
+  return *newest;
+}
 
 }  // namespace
 
@@ -101,51 +109,34 @@ std::vector<FileKey> FileOutline::keys_of(std::span<const std::byte> directory) 
   return keys;
 }
 
-FileKey FileOutline::newest(const std::vector<FileKey>& keys, const std::string& name) const {
-  const FileKey* newest = nullptr;
-  for (const auto& key : keys) {
-    if (key.name == name && (newest == nullptr || key.cycle > newest->cycle)) {
-      newest = &key;
-    }
-  }
-  require(newest != nullptr);
-  return *newest;
-}
-
 std::optional<FileKey> FileOutline::find(const std::string& path) const {
   try {
-    auto keys = keys_;
+    const auto* keys = &keys_;
+    std::vector<FileKey> of_folder;
     std::size_t begin = 0;
     for (auto end = path.find('/'); end != std::string::npos; end = path.find('/', begin)) {
-      const auto key = newest(keys, path.substr(begin, end - begin));
+      const auto& key = newest(*keys, path.substr(begin, end - begin));
       require(key.type == "TDirectoryFile" || key.type == "TDirectory");
-      const auto directory = bytes(key.place + key.key_length, n_directory_bytes);
-      keys = keys_of(directory);
+      of_folder = keys_of(bytes(key.place + key.key_length, n_directory_bytes));
+      keys = &of_folder;
       begin = end + 1;
     }
-    return newest(keys, path.substr(begin));
+    return newest(*keys, path.substr(begin));
   } catch (const ObjectStream::Unexpected&) {
     return {};
   }
 }
 
 std::optional<std::vector<std::byte>> FileOutline::object(const FileKey& key) const {
-  const auto n_payload = static_cast<std::int64_t>(key.n_bytes) - key.key_length;
   try {
-    require(key.n_object_bytes <= most_zipped * (n_payload + 1));
+    require(is_possible_size(key.n_object_bytes, key.n_bytes - key.key_length));
     const auto record = bytes(key.place, key.n_bytes);
     ObjectStream from{record, 0};
     const auto own = parse_key(from);
     require(own.place == key.place && own.n_bytes == key.n_bytes && own.name == key.name &&
             own.key_length == key.key_length && own.n_object_bytes == key.n_object_bytes);
-    const auto payload = std::span{record}.subspan(static_cast<std::size_t>(key.key_length));
-    std::vector<std::byte> object(static_cast<std::size_t>(key.n_object_bytes));
-    if (payload.size() >= object.size()) {
-      std::ranges::copy(payload.first(object.size()), object.begin());
-    } else {
-      unzip(payload, object);
-    }
-    return object;
+    return restored(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
+                    static_cast<std::size_t>(key.n_object_bytes));
   } catch (const ObjectStream::Unexpected&) {
     return {};
   } catch (const Error&) {

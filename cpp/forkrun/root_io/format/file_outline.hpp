@@ -44,7 +44,6 @@ class FileOutline {
   bool open();
   [[nodiscard]] std::vector<std::byte> bytes(std::int64_t place, std::int64_t n_bytes) const;
   [[nodiscard]] std::vector<FileKey> keys_of(std::span<const std::byte> directory) const;
-  [[nodiscard]] FileKey newest(const std::vector<FileKey>& keys, const std::string& name) const;
 
   std::int64_t n_bytes_;
   Read read_;

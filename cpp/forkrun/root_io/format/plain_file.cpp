@@ -30,18 +30,6 @@ void check_length(const Key& key, const std::string& path) {
   }
 }
 
-/// The compressed object in `to`, or the object itself if that is smaller.
-std::size_t store(std::span<const std::byte> object, Compression compression,
-                  std::span<std::byte> to) {
-  constexpr std::size_t too_small = 256;  // as ROOT has it
-  const bool is_zipped = compression.level > 0 && object.size() > too_small;
-  const auto n_zipped = is_zipped ? zip(object, compression, to) : 0;
-  if (n_zipped == 0) {
-    std::ranges::copy(object, to.begin());
-  }
-  return n_zipped == 0 ? object.size() : n_zipped;
-}
-
 std::vector<std::string> parts_of(const std::string& object_path) {
   std::vector<std::string> parts(1);
   for (const char letter : object_path) {
@@ -120,11 +108,11 @@ void PlainFile::add(const std::string& object_path, const std::string& type,
 void PlainFile::append(Key& key, std::span<const std::byte> object, Compression compression) {
   key.place = end_;
   key.n_object_bytes = object.size();
-  std::vector<std::byte> record(key.length() + object.size());
-  key.n_stored_bytes = store(object, compression, std::span{record}.subspan(key.length()));
-  std::ranges::copy(key.bytes(), record.begin());
-  const auto n_bytes = key.length() + key.n_stored_bytes;
-  write(allocate(n_bytes), std::span{record}.first(n_bytes));
+  const auto payload = stored(object, compression);
+  key.n_stored_bytes = payload.size();
+  auto record = key.bytes();
+  record.insert(record.end(), payload.begin(), payload.end());
+  write(allocate(record.size()), record);
 }
 
 void PlainFile::enter(std::size_t folder, const Key& key) {

@@ -31,7 +31,12 @@ constexpr int deepest = 100;
 /// Reads a tree, its branches and their leaves; each method one kind of object.
 class TreeParser {
  public:
-  TreeParser(std::span<const std::byte> bytes, int key_length) : from_{bytes, key_length} {}
+  TreeParser(std::span<const std::byte> bytes, int key_length, Tops tops)
+      : from_{bytes, key_length} {
+    if (tops == Tops::wanted) {
+      tops_.emplace();
+    }
+  }
 
   TreeRecord tree() {
     const auto object = versioned(tree_versions);
@@ -51,7 +56,9 @@ class TreeParser {
     from_.skip_object();  // the list of leaves
     rest_of_tree();
     require(from_.at() == object.end);
-    record_.tops = finished_tops();
+    if (tops_ && are_texts_) {
+      record_.tops = tops_->finished(leaf_branches_);
+    }
     return std::move(record_);
   }
 
@@ -182,8 +189,8 @@ class TreeParser {
   }
   void finish(std::size_t place, Branch branch, bool is_collection) {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
-    are_texts_ = are_texts_ && is_text(branch.named.name);
-    if (depth_ == 1) {
+    are_texts_ = are_texts_ && (!tops_ || is_text(branch.named.name));
+    if (tops_ && depth_ == 1) {
       add_top(place, branch);
     }
     auto& lists = record_.baskets.branches;
@@ -351,76 +358,27 @@ class TreeParser {
     require(from_.pointer().number == 0);  // references between objects
   }
 
-  void add_top(std::size_t place, const Branch& branch) {
-    TopBranch top;
-    top.place = place;
-    top.is_split = branch.has_branches;
-    top.n_entries = branch.list.n_entries;
-    top.n_told_bytes = branch.n_told_bytes;
-    top.of_tree = branch.of_tree;
+  /// Takes the baskets that are within the record from the branch.
+  void add_top(std::size_t place, Branch& branch) {
+    TopBranch top{{}, place, branch.has_branches, branch.list.n_entries, branch.n_told_bytes};
+    top.of_tree = std::move(branch.of_tree);
     top.layout.name = branch.named.name;
     top.layout.has_offsets = branch.has_offsets;
-    if (branch.class_name.empty()) {
-      describe_leaves(branch, top.layout);
-    } else {
-      describe_object(branch, top.layout);
+    if (!branch.class_name.empty()) {
+      return tops_->add_object(std::move(top), branch.class_name, branch.member >= 0);
     }
-    tops_.push_back(std::move(top));
-  }
-
-  void describe_leaves(const Branch& branch, BranchLayout& layout) {
     std::vector<LeafForm> forms;
     for (const auto number : branch.leaves) {
       forms.push_back(leaves_.at(number).form);
     }
-    const bool is_known =
-        !forms.empty() && (is_arithmetic(forms[0].type) || forms[0].type == "TLeafC");
-    if (!is_known || branch.has_branches) {
-      are_columns_known_ = false;
-      return;
-    }
-    layout.column = column_of(forms);
-    layout.type_name = value_type_of(forms[0]);
-    if (!layout.column) {
-      layout.type_name = std::string{branch.named.title} + "/" + layout.type_name;
-    }
-    counters_.push_back(leaves_.at(branch.leaves[0]).counter);
-    counted_.push_back(tops_.size());
-  }
-
-  void describe_object(const Branch& branch, BranchLayout& layout) {
-    layout.type_name = branch.class_name;
-    if (branch.has_branches || branch.member >= 0) {
-      return;
-    }
-    const auto form = form_of_class(branch.class_name);
-    are_columns_known_ = are_columns_known_ && form.is_known;
-    layout.column = form.column;
-    layout.header_bytes = form.has_header ? vector_header_bytes : 0;
-  }
-
-  /// The branches of counters may come later than those that they count.
-  std::optional<std::vector<TopBranch>> finished_tops() {
-    if (!are_columns_known_ || !are_texts_) {
-      return {};
-    }
-    for (std::size_t i = 0; i < counters_.size(); ++i) {
-      if (counters_[i] != 0) {
-        const auto branch = leaf_branches_.find(counters_[i]);
-        require(branch != leaf_branches_.end());
-        tops_[counted_[i]].layout.counter = branch->second;
-      }
-    }
-    return std::move(tops_);
+    const auto counter = forms.empty() ? 0 : leaves_.at(branch.leaves[0]).counter;
+    tops_->add_leaves(std::move(top), branch.named.title, forms, counter);
   }
 
   ObjectStream from_;
   TreeRecord record_;
-  std::vector<TopBranch> tops_;
-  std::vector<std::size_t> counters_;  ///< leaves that count the values …
-  std::vector<std::size_t> counted_;   ///< … of these branches
-  bool are_columns_known_ = true;
-  bool are_texts_ = true;
+  std::optional<TopBranches> tops_;                          ///< none: they are left out
+  bool are_texts_ = true;                                    ///< names of branches
   std::unordered_map<std::size_t, std::string_view> names_;  ///< of branches
   std::unordered_map<std::size_t, Leaf> leaves_;
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
@@ -430,9 +388,10 @@ class TreeParser {
 
 }  // namespace
 
-std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes, int key_length) {
+std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes, int key_length,
+                                            Tops tops) {
   try {
-    return TreeParser{bytes, key_length}.tree();
+    return TreeParser{bytes, key_length, tops}.tree();
   } catch (const ObjectStream::Unexpected&) {
     return {};
   }

@@ -2,14 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <forkrun/root_io/branch_layout.hpp>
 #include <forkrun/root_io/format/basket_lists.hpp>
+#include <forkrun/root_io/format/top_branches.hpp>
 #include <forkrun/root_io/write/leaf_range.hpp>
 
 namespace forkrun::root_io {
@@ -18,16 +17,6 @@ namespace forkrun::root_io {
 struct BranchRecord {
   std::vector<std::optional<LeafRange>> leaves;  ///< none: a leaf whose range says nothing
   int largest_count{};                           ///< most objects that an entry has
-};
-
-/// A branch of the tree itself.
-struct TopBranch {
-  BranchLayout layout;
-  std::size_t place{};  ///< among the branches that have baskets
-  bool is_split{};      ///< its values are in branches within it
-  std::int64_t n_entries{};
-  std::int64_t n_told_bytes{};  ///< of its values, uncompressed, by the tree's own account
-  std::map<int, BasketOfTree> of_tree{};  ///< baskets within the record, by number
 };
 
 /// A tree as its record in a file describes it, read without making ROOT's objects: with a thousand
@@ -40,14 +29,18 @@ struct TreeRecord {
   std::string name;
   std::int64_t most_entries{};  ///< of any branch
   bool has_baskets{};           ///< within it
-  /// In their order; none if the columns of some are not told by the record alone, or their names
-  /// are no text.
+  /// In their order, if they were wanted; none if the columns of some are not told by the record
+  /// alone, or their names are no text.
   std::optional<std::vector<TopBranch>> tops;
 };
+
+/// Whether `TreeRecord::tops` are wanted: a merge of many files does without.
+enum class Tops { left_out, wanted };
 
 /// `bytes`: of the object, behind its key. None if it is not of the forms that ROOT 6 writes for
 /// trees of plain or object branches, or if it is damaged: ROOT has to read it.
 [[nodiscard]] std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes,
-                                                          int key_length);
+                                                          int key_length,
+                                                          Tops tops = Tops::left_out);
 
 }  // namespace forkrun::root_io

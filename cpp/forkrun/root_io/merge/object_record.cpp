@@ -1,6 +1,5 @@
 #include <forkrun/root_io/merge/object_record.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -41,20 +40,6 @@ class RecordKey final : public TKey {
   }
 };
 
-std::vector<std::byte> zipped(const std::vector<std::byte>& bytes, Compression compression) {
-  constexpr std::size_t not_worth_it = 256;  // as for ROOT
-  if (compression.level == 0 || bytes.size() <= not_worth_it) {
-    return bytes;
-  }
-  std::vector<std::byte> result(bytes.size() + bytes.size() / 64 + 64);
-  const auto n = zip(bytes, compression, result);
-  if (n == 0 || n >= bytes.size()) {
-    return bytes;
-  }
-  result.resize(n);
-  return result;
-}
-
 [[noreturn]] void throw_damaged(const InputFile& file, const std::string& path,
                                 const std::string& why) {
   throw InputError(file.path() + ": object \"" + path + "\" is damaged: " + why +
@@ -66,23 +51,16 @@ std::vector<std::byte> zipped(const std::vector<std::byte>& bytes, Compression c
 ObjectRecord read_object(InputFile& file, const TKey& key, const std::string& path) {
   const auto n_bytes = static_cast<std::int64_t>(key.GetNbytes());
   const auto n_object = static_cast<std::int64_t>(key.GetObjlen());
-  constexpr std::int64_t most_zipped = 10'000;  // blocks of zeros; what is more is no size
-  if (key.GetKeylen() <= 0 || n_bytes < key.GetKeylen() || n_object < 0 ||
-      n_object > most_zipped * (n_bytes - key.GetKeylen() + 1) || key.GetSeekKey() <= 0 ||
-      key.GetSeekKey() + n_bytes > file.file().GetSize()) {
+  if (key.GetKeylen() <= 0 || !is_possible_size(n_object, n_bytes - key.GetKeylen()) ||
+      key.GetSeekKey() <= 0 || key.GetSeekKey() + n_bytes > file.file().GetSize()) {
     throw_damaged(file, path, "its sizes do not agree");
   }
   ObjectRecord record{key.GetClassName(), key.GetName(), key.GetTitle(), key.GetKeylen(), {}};
   std::vector<std::byte> bytes(static_cast<std::size_t>(n_bytes));
   file.read(key.GetSeekKey(), bytes);
   const auto payload = std::span{bytes}.subspan(static_cast<std::size_t>(key.GetKeylen()));
-  record.bytes.resize(static_cast<std::size_t>(n_object));
-  if (payload.size() >= record.bytes.size()) {
-    std::copy_n(payload.begin(), record.bytes.size(), record.bytes.begin());
-    return record;
-  }
   try {
-    unzip(payload, record.bytes);
+    record.bytes = restored(payload, static_cast<std::size_t>(n_object));
   } catch (const Error&) {
     throw_damaged(file, path, "it cannot be uncompressed");
   }
@@ -96,7 +74,7 @@ bool write_object(TDirectory& folder, const ObjectRecord& record, Compression co
   if (key->GetKeylen() + grows != record.key_length) {
     return false;
   }
-  key.release()->write(folder, zipped(record.bytes, compression));  // the folder owns its keys
+  key.release()->write(folder, stored(record.bytes, compression));  // the folder owns its keys
   return true;
 }
 

@@ -285,7 +285,7 @@ std::unique_ptr<InputTree> InputFile::tree_without_root(const std::string& name)
     return nullptr;
   }
   const auto object = outline_->object(*key);
-  auto record = object ? parse_tree_record(*object, key->key_length) : std::nullopt;
+  auto record = object ? parse_tree_record(*object, key->key_length, Tops::wanted) : std::nullopt;
   return record && record->tops ? tree_of_record(std::move(*record), *this) : nullptr;
 }
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +19,7 @@
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/testing/folder_test.hpp>
 
 namespace forkrun::root_io {
 
@@ -86,14 +85,12 @@ struct Event {
 };
 
 /// Trees that ROOT has written, read with it and without.
-class TreeWithoutROOT : public testing::Test {
+class TreeWithoutROOT : public FolderTest {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const Written& how = {}) const {
-    const auto path = (folder_ / "a.root").string();
-    const std::unique_ptr<TFile> file{TFile::Open(path.c_str(), "RECREATE", "", how.compression)};
+    const auto file_path = path("a.root");
+    const std::unique_ptr<TFile> file{
+        TFile::Open(file_path.c_str(), "RECREATE", "", how.compression)};
     auto* place = how.folder.empty() ? file.get() : file->mkdir(how.folder.c_str());
     place->cd();
     TTree tree{"Events", "of all kinds"};
@@ -106,7 +103,7 @@ class TreeWithoutROOT : public testing::Test {
     }
     place->WriteTObject(&tree);
     tree.SetDirectory(nullptr);
-    return path;
+    return file_path;
   }
 
   static std::vector<std::byte> bytes_of(const std::string& path) {
@@ -126,13 +123,9 @@ class TreeWithoutROOT : public testing::Test {
                         });
     const auto key = outline ? outline->find("Events") : std::nullopt;
     if (const auto object = key ? outline->object(*key) : std::nullopt) {
-      static_cast<void>(parse_tree_record(*object, key->key_length));
+      static_cast<void>(parse_tree_record(*object, key->key_length, Tops::wanted));
     }
   }
-
- private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("forkrun-tree-" + std::to_string(::getpid()));
 };
 
 void expect_same(const StoredBranch& found, const StoredBranch& expected) {
