@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,10 +35,12 @@ class Ended:
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does; in a process that is started for it where `kwargs` ask for
-    something. Drawing plots takes most of the time of a small job."""
+    something, or in another thread than the first: what serves commands does one at a time. Drawing
+    plots takes most of the time of a small job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
     given = [*arguments, *no_plots]
-    ended = _started(given, cwd, kwargs) if kwargs else _served(given, cwd)
+    is_alone = threading.current_thread() is threading.main_thread()
+    ended = _served(given, cwd) if is_alone and not kwargs else _started(given, cwd, kwargs)
     # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
     own = "Traceback" in ended.err and " failed at " not in ended.err
     assert not own, ended.err
