@@ -71,6 +71,7 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   }
   layout.has_offsets = branch.GetEntryOffsetLen() != 0;
   layout.type_name = leaf.GetTypeName();
+  layout.entry_size = layout.has_offsets ? 0 : entry_size_of(forms);
   layout.column = column_of(forms);
   if (!layout.column) {
     layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();

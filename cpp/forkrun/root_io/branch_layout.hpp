@@ -20,6 +20,7 @@ struct BranchLayout {
   std::string counter;               ///< name of the counting branch, "" if none
   std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
   bool has_offsets{};                ///< entries differ in size
+  std::size_t entry_size{};          ///< bytes of each; 0: they differ, or it is not told
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace forkrun::root_io {
@@ -18,7 +19,8 @@ enum class ElementKind {
   object_any,
   object_pointer,
   object_any_pointer,
-  string
+  string,
+  stl
 };
 
 /// A base class or member, as ROOT's TStreamerElement has it.
@@ -32,9 +34,11 @@ struct ElementLayout {
   std::int32_t array_dim{};
   std::array<std::int32_t, 5> max_index{};
   const char* type_name{};
-  std::int32_t version{};     ///< of a base class, or of the class with the member `count_name`
+  std::int32_t version{};  ///< of a base class, or of the class with the member `count_name`; of a
+                           ///< collection of the C++ library ROOT's number for its kind
   const char* count_name{};   ///< the member with the length, of a pointer to basic types
   const char* count_class{};  ///< the class of that member
+  std::int32_t value_type{};  ///< of such a collection
 };
 
 /// What files say of a class, for readers that do not know it.
@@ -49,6 +53,8 @@ struct ClassLayout {
 /// All that PlainFile can describe, by name; made from an installed ROOT by the build target
 /// `make_class_layouts`, whose release in ROOT's files is `root_release` (64000: 6.40.00).
 [[nodiscard]] std::span<const ClassLayout> class_layouts();
+/// The one of this name, nullptr if there is none.
+[[nodiscard]] const ClassLayout* class_layout(std::string_view name);
 extern const std::int32_t root_release;
 
 struct ClassesInFile {

@@ -26,7 +26,10 @@ TEST(ClassLayouts, AreThoseOfTheInstalledRoot) {
   for (const auto& layout : class_layouts()) {
     TClass* const type = TClass::GetClass(layout.name);
     ASSERT_NE(type, nullptr) << layout.name;
-    EXPECT_EQ(layout.version, type->GetClassVersion()) << layout.name;
+    constexpr int of_classes_without_one = 1;
+    EXPECT_EQ(layout.version,
+              type->GetClassVersion() < 0 ? of_classes_without_one : type->GetClassVersion())
+        << layout.name;
     EXPECT_EQ(layout.checksum, type->GetCheckSum()) << layout.name;
   }
 }

@@ -75,7 +75,11 @@ bool FileOutline::open() {
   const auto header = bytes(0, n_header_bytes);
   constexpr std::string_view magic = "root";
   const std::string_view begin{reinterpret_cast<const char*>(header.data()), magic.size()};
-  if (begin != magic || parse_header(header).end != n_bytes_) {
+  if (begin != magic) {
+    return false;
+  }
+  header_ = parse_header(header);
+  if (header_.end != n_bytes_) {
     return false;
   }
   auto directory = bytes(top_directory(header).directory, n_directory_bytes);

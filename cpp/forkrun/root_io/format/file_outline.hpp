@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/root_io/write/file_record.hpp>
+
 namespace forkrun::root_io {
 
 /// What a directory of a file says of an object in it.
@@ -32,6 +34,9 @@ class FileOutline {
   [[nodiscard]] static std::optional<FileOutline> of(std::int64_t n_bytes, Read read);
 
   [[nodiscard]] const std::string& uuid() const { return uuid_; }
+  [[nodiscard]] const FileHeader& header() const { return header_; }
+  /// Of the top directory.
+  [[nodiscard]] const std::vector<FileKey>& keys() const { return keys_; }
   /// The newest object of this name, with the names of its directories before it: "a/b". None if
   /// there is none, or it is not told.
   [[nodiscard]] std::optional<FileKey> find(const std::string& path) const;
@@ -48,6 +53,7 @@ class FileOutline {
   std::int64_t n_bytes_;
   Read read_;
   std::string uuid_;
+  FileHeader header_;
   std::vector<FileKey> keys_;  ///< of the top directory
 };
 

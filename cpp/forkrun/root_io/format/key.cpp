@@ -84,7 +84,8 @@ std::vector<std::byte> Header::bytes() const {
   put_place(to, places.free_room.place, large);
   to.numbers(places.free_room.n_bytes, std::int32_t{1});  // one stretch of free room
   put_size(to, n_name_bytes);
-  to.numbers(static_cast<std::uint8_t>(large ? 8 : 4), static_cast<std::int32_t>(compression));
+  to.numbers(static_cast<std::uint8_t>(large ? 8 : 4),
+             static_cast<std::int32_t>(places.compression));
   put_place(to, places.classes.place, large);
   to.number(places.classes.n_bytes);
   put_uuid(to, uuid);

@@ -42,7 +42,6 @@ struct Directory {
 struct Header {
   FileHeader places;
   std::size_t n_name_bytes{};  ///< as the top directory has it
-  int compression{};           ///< ROOT's number
   Uuid uuid{};
 
   [[nodiscard]] std::vector<std::byte> bytes() const;

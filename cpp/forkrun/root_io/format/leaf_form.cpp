@@ -102,6 +102,19 @@ std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves) {
   return column;
 }
 
+std::size_t entry_size_of(const std::vector<LeafForm>& leaves) {
+  std::size_t size = 0;
+  for (const auto& leaf : leaves) {
+    const auto element =
+        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
+    if (!element) {
+      return 0;
+    }
+    size += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
+  }
+  return size;
+}
+
 std::string_view value_type_of(const LeafForm& leaf) {
   switch (leaf.type[5]) {
     case 'O': return "Bool_t";

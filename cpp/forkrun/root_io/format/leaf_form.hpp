@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ struct LeafForm {
 
 /// What a branch with these leaves holds in each entry; nothing if it cannot be a column.
 [[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);
+
+/// Bytes of each entry if these are numbers without lengths of their own; else 0.
+[[nodiscard]] std::size_t entry_size_of(const std::vector<LeafForm>& leaves);
 
 /// The C type of the values of an arithmetic or character leaf, as ROOT names it: "Float_t".
 [[nodiscard]] std::string_view value_type_of(const LeafForm& leaf);

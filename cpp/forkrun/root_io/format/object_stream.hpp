@@ -32,6 +32,10 @@ class ObjectStream {
   }
 
   std::span<const std::byte> take(std::size_t n);
+  /// All from an earlier place to this one.
+  [[nodiscard]] std::span<const std::byte> since(std::size_t earlier) const {
+    return bytes_.subspan(earlier, at_ - earlier);
+  }
   template <typename T>
   T number() {
     return big_endian<T>(take(sizeof(T)).data());

@@ -69,9 +69,12 @@ void ObjectWriter::end_counted(std::size_t place) {
   put_big_endian(&bytes_[place], static_cast<std::uint32_t>(n) | is_count);
 }
 
+std::uint32_t ObjectWriter::next_number() const {
+  return static_cast<std::uint32_t>(key_length_ + bytes_.size() + before_places);
+}
+
 void ObjectWriter::put_class(const std::string& type) {
-  const auto place = static_cast<std::uint32_t>(key_length_ + bytes_.size() + before_places);
-  const auto [known, is_new] = places_of_classes_.try_emplace(type, place);
+  const auto [known, is_new] = places_of_classes_.try_emplace(type, next_number());
   if (!is_new) {
     return number(known->second | is_class);
   }

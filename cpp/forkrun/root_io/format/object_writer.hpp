@@ -65,11 +65,15 @@ class ObjectWriter {
   }
   /// A null pointer to a class: files describe that, too.
   void null(const std::string& type);
-  /// A TObjArray that owns so many objects, which `pointers` writes.
+  /// The number by which `reference` knows the object behind the next pointer.
+  [[nodiscard]] std::uint32_t next_number() const;
+  /// A pointer to an object that came before.
+  void reference(std::uint32_t object) { number(object); }
+  /// A TObjArray of so many objects, which `pointers` writes.
   template <typename Body>
-  void owning_array(std::size_t n_objects, Body pointers) {
+  void array_of_objects(std::size_t n_objects, std::uint32_t bits, Body pointers) {
     object(3, [&] {
-      base(is_owner);
+      base(bits);
       text("");
       numbers(static_cast<std::int32_t>(n_objects), std::int32_t{0});
       pointers();

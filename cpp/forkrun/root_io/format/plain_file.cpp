@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <limits>
 #include <ranges>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/format/class_layouts.hpp>
+#include <forkrun/root_io/format/file_outline.hpp>
 #include <forkrun/root_io/format/output_descriptor.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
+#include <forkrun/root_io/format/write_tree.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/zip.hpp>
 
@@ -44,10 +48,10 @@ RecordPlace place_of(const Key& key) {
 
 }  // namespace
 
-PlainFile::PlainFile(const std::string& path, Compression compression)
+PlainFile::PlainFile(const std::string& path, Compression compression, OutputMode mode)
     : path_{path},
       compression_{compression},
-      descriptor_{open_output(path, OutputMode::create)},
+      descriptor_{open_output(path, mode)},
       end_{n_header_bytes},
       folders_(1) {
   auto& folder = folders_[top];
@@ -58,6 +62,69 @@ PlainFile::PlainFile(const std::string& path, Compression compression)
   const auto n_bytes = folder.key.length() + folder.key.n_stored_bytes;
   folder.directory.n_name_bytes = n_bytes - n_directory_bytes;
   places_.begin = allocate(n_bytes);
+}
+
+PlainFile::PlainFile(const std::string& path, Compression compression)
+    : PlainFile{path, compression, OutputMode::create} {}
+
+std::unique_ptr<PlainFile> PlainFile::reopen(const std::string& path) {
+  std::unique_ptr<PlainFile> file{new PlainFile{path, {}, OutputMode::update}};
+  return file->read_back() ? std::move(file) : nullptr;
+}
+
+/// Goes on behind the objects: what comes after them will be written again. False if the file is
+/// not one that this class has written, or has more than trees.
+bool PlainFile::read_back() {
+  const auto read = [this](std::int64_t place, std::span<std::byte> into) {
+    return read_at(descriptor_, place, into) == static_cast<std::int64_t>(into.size());
+  };
+  const auto outline = FileOutline::of(
+      static_cast<std::int64_t>(std::filesystem::file_size(path_)), read);
+  auto& folder = folders_[top];
+  const auto expected = top_record();
+  std::vector<std::byte> record(expected.size());
+  if (!outline || !read(n_header_bytes, record) ||
+      !std::equal(record.begin(), record.end() - n_directory_bytes, expected.begin())) {
+    return false;
+  }
+  const auto& header = outline->header();
+  const auto list = key_list_of(std::span{record}.last(n_directory_bytes));
+  const bool is_in_order = list.place + list.n_bytes == header.classes.place &&
+                           header.classes.place + header.classes.n_bytes == header.free_room.place;
+  std::vector<std::byte> keys(static_cast<std::size_t>(list.n_bytes));
+  if (!is_in_order || !read(list.place, keys) || !note_objects(*outline)) {
+    return false;
+  }
+  const auto n_before = folder.key.length() + sizeof(std::int32_t);
+  folder.keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(n_before), keys.end());
+  compression_ = Compression::of_settings(header.compression);
+  end_ = list.place;
+  digest_.add(std::as_bytes(std::span{outline->uuid()}));
+  return true;
+}
+
+/// Their names, and the classes in them. False if some are other objects than trees of numbers.
+bool PlainFile::note_objects(const FileOutline& outline) {
+  for (const auto& key : outline.keys()) {
+    const auto object = key.type == "TTree" ? outline.object(key) : std::nullopt;
+    const auto tree =
+        object ? parse_tree_record(*object, key.key_length, {.members = true}) : std::nullopt;
+    if (!tree || !tree->members || !folders_[top].names.insert(key.name).second) {
+      return false;
+    }
+    ++folders_[top].n_keys;
+    ObjectWriter like_it{0};
+    write_tree(like_it, *tree->members, 0,
+               std::vector<BranchContent>(tree->members->branches.size()));
+    note_classes(key.type, like_it);
+  }
+  return true;
+}
+
+void PlainFile::note_classes(const std::string& type, const ObjectWriter& object) {
+  classes_.objects.insert(type);
+  classes_.objects.merge(std::set{object.classes().objects});
+  classes_.null_pointers.merge(std::set{object.classes().null_pointers});
 }
 
 PlainFile::~PlainFile() {
@@ -72,9 +139,16 @@ std::int64_t PlainFile::allocate(std::size_t n_bytes) {
   return place;
 }
 
-void PlainFile::write(std::int64_t place, std::span<const std::byte> bytes) {
-  digest_.add(static_cast<std::uint64_t>(place));
-  digest_.add(bytes);
+std::int64_t PlainFile::seek_directory() const { return folders_[top].directory.place; }
+
+void PlainFile::write_records(std::int64_t place, std::span<const std::byte> bytes,
+                              std::span<const std::size_t> sizes) {
+  std::size_t n_added = 0;
+  for (const auto size : sizes) {
+    digest_.add(static_cast<std::uint64_t>(place) + n_added);
+    digest_.add(bytes.subspan(n_added, size));
+    n_added += size;
+  }
   if (!write_at(descriptor_, place, bytes)) {
     fail_to_write(path_, errno);
   }
@@ -99,9 +173,7 @@ void PlainFile::add(const std::string& object_path, const std::string& type,
   write(object);
   append(key, object.bytes(), compression_);
   enter(folder, key);
-  classes_.objects.insert(type);
-  classes_.objects.merge(std::set{object.classes().objects});
-  classes_.null_pointers.merge(std::set{object.classes().null_pointers});
+  note_classes(type, object);
 }
 
 /// Writes a record at the end of the file, and its place and sizes into the key.
@@ -193,9 +265,8 @@ void PlainFile::write_folders() {
   }
 }
 
-void PlainFile::write_top(const Uuid& uuid) {
-  auto& folder = folders_[top];
-  folder.directory.uuid = uuid;
+std::vector<std::byte> PlainFile::top_record() const {
+  const auto& folder = folders_[top];
   ObjectWriter names{0};
   names.text(file_name);
   names.text("");
@@ -203,9 +274,16 @@ void PlainFile::write_top(const Uuid& uuid) {
   record.insert(record.end(), names.bytes().begin(), names.bytes().end());
   const auto directory = folder.directory.bytes();
   record.insert(record.end(), directory.begin(), directory.end());
-  write(folder.key.place, record);
-  const Header header{places_, folder.directory.n_name_bytes, compression_.settings(), uuid};
-  write(0, header.bytes());
+  return record;
+}
+
+void PlainFile::write_top(const Uuid& uuid) {
+  auto& folder = folders_[top];
+  folder.directory.uuid = uuid;
+  write(folder.key.place, top_record());
+  auto places = places_;
+  places.compression = compression_.settings();
+  write(0, Header{places, folder.directory.n_name_bytes, uuid}.bytes());
 }
 
 std::int64_t PlainFile::close() {
@@ -217,6 +295,11 @@ std::int64_t PlainFile::close() {
   write_top({});
   write_top(uuid_of(digest_));
   return finish_output(descriptor_, path_);
+}
+
+void PlainFile::abandon() noexcept {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
 }
 
 }  // namespace forkrun::root_io

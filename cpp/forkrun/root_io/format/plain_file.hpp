@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,17 +10,24 @@
 #include <forkrun/root_io/content_digest.hpp>
 #include <forkrun/root_io/format/key.hpp>
 #include <forkrun/root_io/format/object_writer.hpp>
+#include <forkrun/root_io/write/output_mode.hpp>
+#include <forkrun/root_io/write/record_file.hpp>
 
 namespace forkrun::root_io {
+
+class FileOutline;
 
 /// A new ROOT file, written without ROOT, whose bytes depend on its content alone: dates are
 /// `reproducible_date`, the UUID comes from all other bytes. But for the UUID it is, byte for byte,
 /// what ReproducibleFile writes of the same objects.
-class PlainFile {
+class PlainFile final : public RecordFile {
  public:
   /// \throws OutputError if the file cannot be opened
   PlainFile(const std::string& path, Compression compression);
-  ~PlainFile();
+  /// To add to a file: nullptr unless it is one that this class has written, with nothing but trees
+  /// in its top folder. \throws OutputError
+  [[nodiscard]] static std::unique_ptr<PlainFile> reopen(const std::string& path);
+  ~PlainFile() override;
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
 
@@ -28,14 +36,16 @@ class PlainFile {
   void add(const std::string& object_path, const std::string& type, const std::string& title,
            const std::function<void(ObjectWriter&)>& write);
 
-  /// Takes room for so many bytes at the end of the file; gives the place.
-  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
-  /// Writes bytes at their allocated place. \throws OutputError
-  void write(std::int64_t place, std::span<const std::byte> bytes);
+  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes) override;
+  void write_records(std::int64_t place, std::span<const std::byte> bytes,
+                     std::span<const std::size_t> sizes) override;
+  [[nodiscard]] std::int64_t seek_directory() const override;
 
   /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
   /// its size. Without it, the file is left as it is. \throws OutputError
   std::int64_t close();
+  /// Closes and removes the file.
+  void abandon() noexcept;
 
  private:
   struct Folder {
@@ -47,6 +57,11 @@ class PlainFile {
     std::int32_t n_keys{};
   };
 
+  PlainFile(const std::string& path, Compression compression, OutputMode mode);
+  bool read_back();
+  bool note_objects(const FileOutline& outline);
+  void note_classes(const std::string& type, const ObjectWriter& object);
+  [[nodiscard]] std::vector<std::byte> top_record() const;
   [[nodiscard]] std::size_t folder_in(std::size_t parent, const std::string& name);
   [[nodiscard]] std::size_t make_folder(std::size_t parent, const std::string& name);
   void enter(std::size_t folder, const Key& key);

@@ -2,6 +2,7 @@
 // replaces that file. Do so when PlainFile writes objects of another class, or ROOT has another
 // version of one: then class_layouts_test fails.
 
+#include <array>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -22,6 +23,8 @@
 #include <TSchemaRuleSet.h>
 #include <TStreamerElement.h>
 #include <TStreamerInfo.h>
+#include <TTree.h>
+#include <TVirtualStreamerInfo.h>
 
 #include <forkrun/root_io/class_descriptions.hpp>
 
@@ -55,6 +58,13 @@ void write_objects(TFile& file) {
   THnSparseD sparse{"", "", 1, &n_bins, &low, &high};
   sparse.Fill(&low);
   write(sparse);
+  TTree tree{"tree", ""};
+  for (const char* leaf : {"O", "B", "S", "I", "L", "G", "F", "D", "C"}) {
+    static std::array<char, 8> value{};
+    tree.Branch(leaf, value.data(), (std::string{leaf} + "/" + leaf).c_str());
+  }
+  file.WriteTObject(&tree);
+  tree.SetDirectory(nullptr);
 }
 
 std::string kind_of(const TStreamerElement& element) {
@@ -66,7 +76,8 @@ std::string kind_of(const TStreamerElement& element) {
       {"TStreamerObjectAny", "object_any"},
       {"TStreamerObjectPointer", "object_pointer"},
       {"TStreamerObjectAnyPointer", "object_any_pointer"},
-      {"TStreamerString", "string"}};
+      {"TStreamerString", "string"},
+      {"TStreamerSTL", "stl"}};
   const auto found = kinds.find(element.IsA()->GetName());
   if (found == kinds.end()) {
     throw std::runtime_error(std::string{"ElementKind has no "} + element.IsA()->GetName());
@@ -74,9 +85,15 @@ std::string kind_of(const TStreamerElement& element) {
   return found->second;
 }
 
+/// As files have it, which is another number for collections of the C++ library.
+int type_of(const TStreamerElement& element) {
+  const bool is_collection = dynamic_cast<const TStreamerSTL*>(&element) != nullptr;
+  return is_collection ? static_cast<int>(TVirtualStreamerInfo::kStreamer) : element.GetType();
+}
+
 void print_element(const TStreamerElement& element) {
   std::cout << "    {ElementKind::" << kind_of(element) << ", " << quoted(element.GetName()) << ", "
-            << quoted(element.GetTitle()) << ", " << element.GetType() << ", "
+            << quoted(element.GetTitle()) << ", " << type_of(element) << ", "
             << element.TStreamerElement::GetSize() << ", " << element.GetArrayLength() << ", "
             << element.GetArrayDim() << ", {";
   for (int i = 0; i < 5; ++i) {
@@ -88,6 +105,8 @@ void print_element(const TStreamerElement& element) {
   } else if (const auto* pointer = dynamic_cast<const TStreamerBasicPointer*>(&element)) {
     std::cout << ", " << pointer->GetCountVersion() << ", " << quoted(pointer->GetCountName())
               << ", " << quoted(pointer->GetCountClass());
+  } else if (const auto* collection = dynamic_cast<const TStreamerSTL*>(&element)) {
+    std::cout << ", " << collection->GetSTLtype() << R"(, "", "", )" << collection->GetCtype();
   }
   std::cout << "},\n";
 }

@@ -14,6 +14,7 @@ void TopBranches::add_leaves(TopBranch top, std::string_view title,
   }
   auto& layout = top.layout;
   layout.column = column_of(leaves);
+  layout.entry_size = layout.has_offsets ? 0 : entry_size_of(leaves);
   layout.type_name = value_type_of(leaves[0]);
   if (!layout.column) {
     layout.type_name = std::string{title} + "/" + layout.type_name;
@@ -21,6 +22,7 @@ void TopBranches::add_leaves(TopBranch top, std::string_view title,
   if (counter != 0) {
     counted_.emplace_back(tops_.size(), counter);
   }
+  top.is_plain = true;
   tops_.push_back(std::move(top));
 }
 

@@ -21,7 +21,10 @@ struct TopBranch {
   std::size_t place{};  ///< among the branches that have baskets
   bool is_split{};      ///< its values are in branches within it
   std::int64_t n_entries{};
-  std::int64_t n_told_bytes{};  ///< of its values, uncompressed, by the tree's own account
+  std::int64_t n_told_bytes{};   ///< of its values, uncompressed, by the tree's own account
+  int compression{};             ///< ROOT's number
+  std::int64_t largest_count{};  ///< of its values, if it counts others
+  bool is_plain{};               ///< it has leaves
   std::map<int, BasketOfTree> of_tree{};  ///< baskets within the record, by number
 };
 

@@ -1,6 +1,7 @@
 #include <forkrun/root_io/format/tree_record.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -9,8 +10,9 @@
 
 #include <forkrun/root_io/big_endian.hpp>
 #include <forkrun/root_io/format/basket_of_tree.hpp>
-#include <forkrun/root_io/format/leaf_form.hpp>
+#include <forkrun/root_io/format/leaf_parser.hpp>
 #include <forkrun/root_io/format/object_stream.hpp>
+#include <forkrun/root_io/format/structure_text.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
 
 namespace forkrun::root_io {
@@ -28,30 +30,38 @@ constexpr Versions branch_versions{12, 13};
 constexpr int element_version = 10;
 constexpr int deepest = 100;
 
-/// Reads a tree, its branches and their leaves; each method one kind of object.
+LeafMembers members_of(const LeafRecord& leaf) {
+  LeafMembers members{
+      std::string{leaf.form.type}, std::string{leaf.name}, std::string{leaf.form.title},
+      leaf.form.n_values,          leaf.value_size,        leaf.offset,
+      leaf.counts_others,          leaf.form.is_unsigned};
+  members.range = leaf.range;
+  members.limits.assign(leaf.limits.begin(), leaf.limits.end());
+  if (leaf.counter != 0) {
+    members.counter = leaf.counter;
+  }
+  return members;
+}
+
+/// Reads a tree and its branches; each method one kind of object.
 class TreeParser {
  public:
-  TreeParser(std::span<const std::byte> bytes, int key_length, Tops tops)
-      : from_{bytes, key_length} {
-    if (tops == Tops::wanted) {
+  TreeParser(std::span<const std::byte> bytes, int key_length, PartsOfTree wanted)
+      : from_{bytes, key_length}, has_members_{wanted.members} {
+    if (wanted.tops) {
       tops_.emplace();
     }
   }
 
   TreeRecord tree() {
     const auto object = versioned(tree_versions);
-    record_.name = named().name;
-    for (int attributes = 0; attributes < 3; ++attributes) {
-      from_.skip_object();
-    }
-    record_.baskets.n_entries = from_.number<std::int64_t>();
-    from_.skip<std::int64_t>(5);
-    from_.skip<std::int32_t>(4);
-    const auto n_ranges = from_.number<std::uint32_t>();
-    from_.skip<std::int64_t>(6);
-    static_cast<void>(from_.array<std::int64_t>(n_ranges));
-    static_cast<void>(from_.array<std::int64_t>(n_ranges));
-    features(object, tree_versions);
+    const auto [name, title] = parse_named(from_, structure_);
+    record_.name = name;
+    tree_members_.name = name;
+    tree_members_.title = title;
+    attributes();
+    numbers();
+    tree_members_.features = features(object, tree_versions);
     branches();
     from_.skip_object();  // the list of leaves
     rest_of_tree();
@@ -59,28 +69,22 @@ class TreeParser {
     if (tops_ && are_texts_) {
       record_.tops = tops_->finished(leaf_branches_);
     }
+    if (has_members_ && are_texts_) {
+      set_counters();
+      record_.members = std::move(tree_members_);
+    }
+    record_.structure = structure_.take();
     return std::move(record_);
   }
 
  private:
-  struct Named {
-    std::string_view name;
-    std::string_view title;
-  };
-
-  struct Leaf {
-    std::string_view name;
-    std::optional<LeafRange> range;
-    LeafForm form;
-    std::size_t counter{};  ///< number of the leaf that counts; 0: none
-  };
-
   /// A branch while it is read: whether it has baskets is known last.
   struct Branch {
-    Named named;
+    NamedRecord named;
     bool has_branches{};
     bool has_offsets{};
     std::int64_t n_told_bytes{};
+    BranchMembers members;  ///< without texts and leaves
     BranchRecord record;
     BranchBaskets list;
     std::map<int, BasketOfTree> of_tree;
@@ -95,32 +99,48 @@ class TreeParser {
     return object;
   }
 
-  void add(std::string_view text) {
-    record_.structure += text;
-    record_.structure += '\0';
-  }
-  void add(std::span<const std::byte> bytes) {
-    add(std::string_view{reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
   template <typename T>
   void add_numbers(std::size_t n) {
-    add(from_.take(n * sizeof(T)));
+    structure_.add(from_.take(n * sizeof(T)));
   }
 
-  Named named() {
-    const auto object = from_.object();
-    from_.skip_base();
-    Named named{from_.text(), from_.text()};
-    add(named.name);
-    add(named.title);
-    from_.seek(object.end);
-    return named;
-  }
-  void features(const ObjectStream::Object& of, Versions versions) {
-    if (of.version == versions.last) {
-      const auto object = from_.object();
-      add(from_.take(object.end - from_.at()));
+  /// How it is drawn.
+  void attributes() {
+    const auto begin = from_.at();
+    for (int objects = 0; objects < 3; ++objects) {
+      from_.skip_object();
     }
+    const auto bytes = from_.since(begin);
+    tree_members_.attributes.assign(bytes.begin(), bytes.end());
+  }
+
+  void numbers() {
+    auto& tree = tree_members_;
+    record_.baskets.n_entries = from_.number<std::int64_t>();
+    from_.skip<std::int64_t>(4);  // bytes
+    tree.weight = std::bit_cast<double>(from_.number<std::uint64_t>());
+    for (auto* number :
+         {&tree.timer_interval, &tree.scan_field, &tree.update, &tree.offsets_length}) {
+      *number = from_.number<std::int32_t>();
+    }
+    const auto n_ranges = from_.number<std::uint32_t>();
+    for (auto* number : {&tree.most_entries, &tree.most_entries_in_loop, &tree.most_virtual_size,
+                         &tree.auto_save, &tree.auto_flush, &tree.estimate}) {
+      *number = from_.number<std::int64_t>();
+    }
+    static_cast<void>(from_.array<std::int64_t>(n_ranges));
+    static_cast<void>(from_.array<std::int64_t>(n_ranges));
+  }
+
+  std::uint8_t features(const ObjectStream::Object& of, Versions versions) {
+    if (of.version != versions.last) {
+      return 0;
+    }
+    const auto object = from_.object();
+    const auto bytes = from_.take(object.end - from_.at());
+    require(!bytes.empty());
+    structure_.add(bytes);
+    return std::to_integer<std::uint8_t>(bytes.back());
   }
 
   /// Calls `one` for each object of a TObjArray; gives their number.
@@ -142,19 +162,19 @@ class TreeParser {
     require(++depth_ < deepest);
     const auto n = each([this] {
       const auto pointer = from_.pointer();
-      add(pointer.type);
+      structure_.add(pointer.type);
       require(pointer.type == "TBranch" || pointer.type == "TBranchElement");
       pointer.type == "TBranch" ? plain_branch(pointer) : element(pointer);
       require(from_.at() == pointer.end);
     });
-    add("end");
+    structure_.add("end");
     --depth_;
     return n;
   }
 
   void plain_branch(const ObjectStream::Pointer& pointer) {
     const auto place = reserve();
-    auto branch = members(pointer);
+    auto branch = this->branch(pointer);
     finish(place, std::move(branch), false);
   }
 
@@ -163,17 +183,17 @@ class TreeParser {
     const auto object = from_.object();
     require(object.version == element_version);
     const auto place = reserve();
-    auto branch = members(pointer);
+    auto branch = this->branch(pointer);
     branch.class_name = from_.text();
-    add(branch.class_name);
-    add(from_.text());             // its parent's class
-    add(from_.text());             // that within a TClonesArray
+    structure_.add(branch.class_name);
+    structure_.add(from_.text());  // its parent's class
+    structure_.add(from_.text());  // that within a TClonesArray
     add_numbers<std::int32_t>(1);  // checksum
     add_numbers<std::int16_t>(1);  // version
     branch.member = from_.number<std::int32_t>();
-    add(std::to_string(branch.member));
+    structure_.add_number(branch.member);
     const auto type = from_.number<std::int32_t>();
-    add(std::to_string(type));
+    structure_.add_number(type);
     add_numbers<std::int32_t>(1);  // streamer type
     branch.record.largest_count = from_.number<std::int32_t>();
     counting_branch();  // of objects, of values in them
@@ -189,7 +209,8 @@ class TreeParser {
   }
   void finish(std::size_t place, Branch branch, bool is_collection) {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
-    are_texts_ = are_texts_ && (!tops_ || is_text(branch.named.name));
+    are_texts_ = are_texts_ && (!(tops_ || has_members_) || is_text(branch.named.name));
+    add_members(branch);
     if (tops_ && depth_ == 1) {
       add_top(place, branch);
     }
@@ -206,28 +227,33 @@ class TreeParser {
     }
   }
 
-  Branch members(const ObjectStream::Pointer& pointer) {
+  Branch branch(const ObjectStream::Pointer& pointer) {
     Branch branch;
     const auto object = versioned(branch_versions);
-    branch.named = named();
+    branch.named = parse_named(from_, structure_);
     names_[pointer.number] = branch.named.name;
-    from_.skip_object();          // how it is drawn
-    from_.skip<std::int32_t>(2);  // compression, size of baskets
-    branch.has_offsets = from_.number<std::int32_t>() != 0;
-    add(branch.has_offsets ? "with offsets" : "");
+    auto& members = branch.members;
+    fill(members);
+    members.compression = from_.number<std::int32_t>();
+    members.basket_size = from_.number<std::int32_t>();
+    members.offsets_length = from_.number<std::int32_t>();
+    branch.has_offsets = members.offsets_length != 0;
+    structure_.add(branch.has_offsets ? "with offsets" : "");
     const auto last_basket = from_.number<std::int32_t>();
     from_.skip<std::int64_t>();
-    features(object, branch_versions);
-    add_numbers<std::int32_t>(1);  // offset
+    members.features = features(object, branch_versions);
+    members.offset = from_.number<std::int32_t>();
+    structure_.add_number(members.offset);
     const auto n_most = from_.number<std::uint32_t>();
-    add_numbers<std::int32_t>(1);  // split level
+    members.split_level = from_.number<std::int32_t>();
+    structure_.add_number(members.split_level);
     branch.list.n_entries = from_.number<std::int64_t>();
     require(from_.number<std::int64_t>() == 0);  // first entry
     branch.n_told_bytes = from_.number<std::int64_t>();
     from_.skip<std::int64_t>();
     branch.has_branches = branches() > 0;
     each([&] {
-      branch.leaves.push_back(leaf());
+      branch.leaves.push_back(leaves_.next());
       branch.record.leaves.push_back(leaves_.at(branch.leaves.back()).range);
       leaf_branches_.try_emplace(branch.leaves.back(), branch.named.name);
     });
@@ -237,6 +263,13 @@ class TreeParser {
     require(from_.text().empty());  // another file
     require(from_.at() == object.end);
     return branch;
+  }
+
+  void fill(BranchMembers& branch) {
+    const auto object = from_.object();
+    branch.fill_color = from_.number<std::int16_t>();
+    branch.fill_style = from_.number<std::int16_t>();
+    from_.seek(object.end);
   }
 
   /// Where one is: most are records of their own.
@@ -268,99 +301,71 @@ class TreeParser {
     }
   }
 
-  /// Its number. One of a branch within another may have been read already, as the counter of
-  /// others.
-  std::size_t leaf() {
-    const auto pointer = from_.pointer();
-    if (pointer.type.empty()) {
-      add_known_leaf(pointer.number);
-    } else {
-      read_leaf(pointer);
-    }
-    return pointer.number;
-  }
-  void add_known_leaf(std::size_t number) {
-    const auto leaf = leaves_.find(number);
-    require(leaf != leaves_.end());
-    add(leaf->second.name);
-  }
-  void read_leaf(const ObjectStream::Pointer& pointer) {
-    add(pointer.type);
-    const auto object = from_.object();
-    const auto base = from_.object();
-    const auto [name, title] = named();
-    Leaf leaf{name, {}, {pointer.type, title}};
-    leaf.form.n_values = from_.number<std::int32_t>();
-    add(std::to_string(leaf.form.n_values));
-    add_numbers<std::int32_t>(2);  // size of a value, offset
-    add_numbers<std::uint8_t>(1);  // whether it counts others
-    leaf.form.is_unsigned = from_.number<std::uint8_t>() != 0;
-    add(leaf.form.is_unsigned ? "unsigned" : "");
-    leaf.counter = counter();
-    leaf.form.is_counted = leaf.counter != 0;
-    require(from_.at() == base.end);
-    leaf.range = range_of(pointer.type, object.end - from_.at());
-    require(from_.at() == object.end && from_.at() == pointer.end);
-    leaves_[pointer.number] = leaf;
-  }
-  /// Number of the leaf that counts; 0: none.
-  std::size_t counter() {
-    const auto pointer = from_.pointer();
-    if (!pointer.type.empty()) {
-      require(++depth_of_counters_ < deepest);
-      read_leaf(pointer);
-      --depth_of_counters_;
-    } else if (pointer.number == 0) {
-      add("");
-    } else {
-      add_known_leaf(pointer.number);
-    }
-    return pointer.number;
-  }
-
-  std::optional<LeafRange> range_of(std::string_view type, std::size_t n_bytes) {
-    if (type == "TLeafI") {
-      return range<std::int32_t>();
-    }
-    if (type == "TLeafS") {
-      return range<std::int16_t>();
-    }
-    if (type == "TLeafB") {
-      return range<std::int8_t>();
-    }
-    if (type == "TLeafL") {
-      return range<std::int64_t>();
-    }
-    add(from_.take(n_bytes));
-    return {};
-  }
-  template <typename T>
-  LeafRange range() {
-    const auto least = from_.number<T>();
-    return {least, from_.number<T>()};
-  }
-
   /// To a branch that came before: by its name.
   void counting_branch() {
     const auto pointer = from_.pointer();
     const auto name = names_.find(pointer.number);
     require(pointer.type.empty() && (pointer.number == 0 || name != names_.end()));
-    add(pointer.number == 0 ? std::string_view{} : name->second);
+    structure_.add(pointer.number == 0 ? std::string_view{} : name->second);
   }
 
   void rest_of_tree() {
-    from_.skip_pointer();  // aliases
+    skip_extra();  // aliases
     from_.skip<double>(from_.number<std::uint32_t>());
     from_.skip<std::int32_t>(from_.number<std::uint32_t>());
     for (int others = 0; others < 3; ++others) {  // index, friends, what the user added
-      from_.skip_pointer();
+      skip_extra();
     }
     require(from_.pointer().number == 0);  // references between objects
   }
 
+  /// What plain trees do not have.
+  void skip_extra() {
+    const auto begin = from_.at();
+    from_.skip_pointer();
+    has_members_ = has_members_ && from_.at() == begin + sizeof(std::uint32_t);
+  }
+
+  void add_members(const Branch& branch) {
+    const auto are_plain = [this](auto number) {
+      return !value_type_of(leaves_.at(number).form).empty();
+    };
+    has_members_ = has_members_ && depth_ == 1 && !branch.has_branches &&
+                   branch.members.compression >= 0 && branch.class_name.empty() &&
+                   !branch.leaves.empty() && std::ranges::all_of(branch.leaves, are_plain);
+    if (!has_members_) {
+      return;
+    }
+    auto& members = tree_members_.branches.emplace_back(branch.members);
+    members.name = branch.named.name;
+    members.title = branch.named.title;
+    for (const auto number : branch.leaves) {
+      leaf_numbers_.try_emplace(number, leaf_numbers_.size());
+      members.leaves.push_back(members_of(leaves_.at(number)));
+    }
+  }
+
+  /// From their numbers in the record to those in the tree.
+  void set_counters() {
+    for (auto& branch : tree_members_.branches) {
+      for (auto& leaf : branch.leaves) {
+        if (leaf.counter) {
+          const auto known = leaf_numbers_.find(*leaf.counter);
+          require(known != leaf_numbers_.end());
+          leaf.counter = known->second;
+        }
+      }
+    }
+  }
+
   /// Takes the baskets that are within the record from the branch.
   void add_top(std::size_t place, Branch& branch) {
-    TopBranch top{{}, place, branch.has_branches, branch.list.n_entries, branch.n_told_bytes};
+    TopBranch top{{},
+                  place,
+                  branch.has_branches,
+                  branch.list.n_entries,
+                  branch.n_told_bytes,
+                  branch.members.compression};
     top.of_tree = std::move(branch.of_tree);
     top.layout.name = branch.named.name;
     top.layout.has_offsets = branch.has_offsets;
@@ -371,27 +376,34 @@ class TreeParser {
     for (const auto number : branch.leaves) {
       forms.push_back(leaves_.at(number).form);
     }
+    if (branch.leaves.size() == 1) {
+      const auto& leaf = leaves_.at(branch.leaves[0]);
+      top.largest_count = leaf.counts_others && leaf.range ? leaf.range->largest : 0;
+    }
     const auto counter = forms.empty() ? 0 : leaves_.at(branch.leaves[0]).counter;
     tops_->add_leaves(std::move(top), branch.named.title, forms, counter);
   }
 
   ObjectStream from_;
   TreeRecord record_;
-  std::optional<TopBranches> tops_;                          ///< none: they are left out
-  bool are_texts_ = true;                                    ///< names of branches
-  std::unordered_map<std::size_t, std::string_view> names_;  ///< of branches
-  std::unordered_map<std::size_t, Leaf> leaves_;
+  StructureText structure_;
+  TreeMembers tree_members_;
+  bool has_members_;
+  std::unordered_map<std::size_t, std::size_t> leaf_numbers_;  ///< in the tree
+  std::optional<TopBranches> tops_;                            ///< none: they are left out
+  bool are_texts_ = true;                                      ///< names of branches
+  std::unordered_map<std::size_t, std::string_view> names_;    ///< of branches
+  LeafParser leaves_{from_, structure_};
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
-  int depth_of_counters_{};
 };
 
 }  // namespace
 
 std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes, int key_length,
-                                            Tops tops) {
+                                            PartsOfTree wanted) {
   try {
-    return TreeParser{bytes, key_length, tops}.tree();
+    return TreeParser{bytes, key_length, wanted}.tree();
   } catch (const ObjectStream::Unexpected&) {
     return {};
   }

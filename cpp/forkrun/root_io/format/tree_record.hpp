@@ -9,6 +9,7 @@
 
 #include <forkrun/root_io/format/basket_lists.hpp>
 #include <forkrun/root_io/format/top_branches.hpp>
+#include <forkrun/root_io/format/tree_members.hpp>
 #include <forkrun/root_io/write/leaf_range.hpp>
 
 namespace forkrun::root_io {
@@ -32,15 +33,20 @@ struct TreeRecord {
   /// In their order, if they were wanted; none if the columns of some are not told by the record
   /// alone, or their names are no text.
   std::optional<std::vector<TopBranch>> tops;
+  /// If they were wanted; none if a branch has something else than leaves of numbers and
+  /// characters, or the tree has an index, friends or the like.
+  std::optional<TreeMembers> members;
 };
 
-/// Whether `TreeRecord::tops` are wanted: a merge of many files does without.
-enum class Tops { left_out, wanted };
+/// What of `TreeRecord` is wanted: a merge of many files does without.
+struct PartsOfTree {
+  bool tops{};
+  bool members{};
+};
 
 /// `bytes`: of the object, behind its key. None if it is not of the forms that ROOT 6 writes for
 /// trees of plain or object branches, or if it is damaged: ROOT has to read it.
 [[nodiscard]] std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes,
-                                                          int key_length,
-                                                          Tops tops = Tops::left_out);
+                                                          int key_length, PartsOfTree wanted = {});
 
 }  // namespace forkrun::root_io

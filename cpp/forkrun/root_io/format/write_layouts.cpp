@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::uint32_t is_compiled = 1U << 16U;  // TVirtualStreamerInfo::kIsCompiled
 
-const ClassLayout* find(std::string_view name) {
-  const auto layouts = class_layouts();
-  const auto found = std::ranges::lower_bound(
-      layouts, name, {}, [](const ClassLayout& layout) { return std::string_view{layout.name}; });
-  return found != layouts.end() && name == found->name ? &*found : nullptr;
-}
-
 using Layouts = std::set<const ClassLayout*>;  // which are one table, by name
 
 /// ROOT describes the classes with general streamers among those whose objects it writes, and all
@@ -25,7 +18,7 @@ using Layouts = std::set<const ClassLayout*>;  // which are one table, by name
 enum class Reason { object, null_pointer };
 
 bool has_general_streamer(std::string_view name) {
-  return name != "TArrayD" && name != "TList" && name != "THashList";
+  return name != "TArrayD" && name != "TList" && name != "THashList" && name != "TObjArray";
 }
 
 bool is_part(const ElementLayout& element) {
@@ -41,7 +34,7 @@ std::string_view type_of(const ElementLayout& element) {
 }
 
 void collect(std::string_view name, Reason reason, Layouts& found) {
-  const auto* layout = find(name);
+  const auto* layout = class_layout(name);
   const bool is_for_object = reason == Reason::object;
   if (layout == nullptr || (is_for_object && !has_general_streamer(name)) ||
       !found.insert(layout).second) {
@@ -69,6 +62,7 @@ KindOfElement kind_of(const ElementLayout& element) {
     case ElementKind::object_pointer: return {"TStreamerObjectPointer", 2};
     case ElementKind::object_any_pointer: return {"TStreamerObjectAnyPointer", 1};
     case ElementKind::string: return {"TStreamerString", 2};
+    case ElementKind::stl: return {"TStreamerSTL", 3};
   }
   return {};
 }
@@ -89,6 +83,8 @@ void write_element(ObjectWriter& to, const ElementLayout& element) {
         to.number(element.version);
         to.text(element.count_name);
         to.text(element.count_class);
+      } else if (element.kind == ElementKind::stl) {
+        to.numbers(element.version, element.value_type);
       }
     });
   });
@@ -141,6 +137,13 @@ void write_rules(ObjectWriter& to, const std::set<std::string_view>& rules) {
 }
 
 }  // namespace
+
+const ClassLayout* class_layout(std::string_view name) {
+  const auto layouts = class_layouts();
+  const auto found = std::ranges::lower_bound(
+      layouts, name, {}, [](const ClassLayout& layout) { return std::string_view{layout.name}; });
+  return found != layouts.end() && name == found->name ? &*found : nullptr;
+}
 
 std::vector<const ClassLayout*> layouts_of(const ClassesInFile& classes) {
   Layouts of_objects;

@@ -23,6 +23,7 @@
 #include <TProfile3D.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/testing/file_bytes.hpp>
 #include <forkrun/root_io/testing/folder_test.hpp>
 #include <forkrun/root_io/write/file_record.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
@@ -223,23 +224,7 @@ class HistogramFileTest : public FolderTest {
     }
     write_histograms(path("ours.root"), contents);
     write_by_root(path("theirs.root"), contents);
-    const auto ours = bytes_without_uuids(path("ours.root"));
-    const auto theirs = bytes_without_uuids(path("theirs.root"));
-    ASSERT_EQ(ours.size(), theirs.size());
-    const auto different = std::ranges::mismatch(ours, theirs);
-    EXPECT_TRUE(different.in1 == ours.end())
-        << "the first different byte is number " << different.in1 - ours.begin();
-  }
-
-  static std::vector<std::byte> bytes_without_uuids(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    const std::string text{std::istreambuf_iterator<char>{file}, {}};
-    const auto all = std::as_bytes(std::span{text});
-    std::vector<std::byte> bytes{all.begin(), all.end()};
-    const auto directory = static_cast<std::size_t>(top_directory(bytes).directory);
-    std::ranges::fill(uuid_in_header(bytes), std::byte{});
-    std::ranges::fill(uuid_in_directory(std::span{bytes}.subspan(directory)), std::byte{});
-    return bytes;
+    EXPECT_EQ(different_byte(path("ours.root"), path("theirs.root")), no_byte);
   }
 };
 

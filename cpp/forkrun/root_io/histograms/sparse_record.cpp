@@ -51,7 +51,7 @@ void put_coordinates(const HistogramContent& content, std::size_t cell, std::spa
 
 void write_axis_list(ObjectWriter& to, const HistogramContent& content) {
   const AxisStyle style{.title_size = 0.05F};
-  to.owning_array(content.axes.size(), [&] {
+  to.array_of_objects(content.axes.size(), ObjectWriter::is_owner, [&] {
     for (std::size_t i = 0; i < content.axes.size(); ++i) {
       to.pointer("TAxis",
                  [&] { write_axis(to, "axis" + std::to_string(i), content.axes[i], style); });
@@ -107,7 +107,7 @@ void write_sparse(ObjectWriter& to, const HistogramContent& content) {
     to.object(3, [&] {  // THnSparse
       write_base(to, content);
       to.numbers(static_cast<std::int32_t>(chunk_size), static_cast<std::int64_t>(cells.size()));
-      to.owning_array(n_chunks, [&] {
+      to.array_of_objects(n_chunks, ObjectWriter::is_owner, [&] {
         for (std::size_t at = 0; at < cells.size(); at += chunk_size) {
           const auto n = std::min(chunk_size, cells.size() - at);
           write_chunk(to, content, std::span{cells}.subspan(at, n));

@@ -33,11 +33,13 @@ class Begins final : public ClusterSink {
   std::optional<EntryRange> present_;
 };
 
-std::vector<ClusterBegin> begins_in(OutputFile& file, const OutputToMake& output,
-                                    const TreeSourceConfig& source) {
+}  // namespace
+
+std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
+                                         const TreeSourceConfig& source) {
   SharedInput input{source, BasketCheck::Depth::headers, {}};
   KeptInput kept{input};
-  OutputTree tree{file, source.tree, kept, output.content, 1};
+  OutputTree tree{output.files.front().path, kept, output.content, 1};
   Begins begins;
   const auto input_of = [&](std::uint32_t number) -> InputClusters {
     return {source.clusters.at(number), tree.bytes_per_event(number)};
@@ -48,17 +50,8 @@ std::vector<ClusterBegin> begins_in(OutputFile& file, const OutputToMake& output
     cutter.add(events.take_before(std::numeric_limits<std::int64_t>::max()).entries);
   }
   cutter.finish();
+  tree.abandon();
   return std::move(begins.all);
-}
-
-}  // namespace
-
-std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
-                                         const TreeSourceConfig& source) {
-  OutputFile file{output.files.front().path, output.content.compression};
-  auto begins = begins_in(file, output, source);
-  file.abandon();
-  return begins;
 }
 
 }  // namespace forkrun::root_io

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/write/output_schema.hpp>
+#include <forkrun/root_io/write/column_leaf.hpp>
 
 namespace forkrun::root_io {
 

@@ -12,6 +12,10 @@ std::string described(TBranch& branch) {
   return std::string{branch.GetName()} + ", " + form_of(branch);
 }
 
+std::string described(const BranchLayout& layout) {
+  return layout.name + ", " + layout.described_type();
+}
+
 bool is_written_anew(TBranch& top, const InputFile& file) {
   const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered by file
   return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
@@ -34,7 +38,7 @@ void SharedInput::open(std::uint32_t file) {
   }
   readers_.clear();
   lane_.open(file);
-  tree_.reset();
+  tree_of_root_.reset();
   file_ = file;
 }
 
@@ -51,13 +55,21 @@ std::span<const KeptReader> SharedInput::readers(const std::string& branch) {
   const auto [at, is_new] = readers_.try_emplace(branch);
   if (is_new) {
     auto& file = lane_.file();
-    if (!tree_) {
-      tree_ = tree_of_root(lane_.tree(), file);
+    const auto& tree = lane_.input_tree();
+    tree.require(branch);
+    if (tree.is_plain(branch)) {
+      auto reader = std::make_unique<BranchReader>(tree.branch(branch), file);
+      auto form = described(reader->layout());
+      at->second.push_back({std::move(reader), std::move(form)});
+      return at->second;
     }
-    tree_->require(branch);
+    if (!tree_of_root_) {
+      tree_of_root_ = tree_of_root(lane_.tree(), file);
+    }
     for (auto* filled : all_branches(*branch_named(lane_.tree(), branch)).filled) {
       at->second.push_back(
-          {filled, std::make_unique<BranchReader>(stored_branch(*filled, *tree_, file), file)});
+          {std::make_unique<BranchReader>(stored_branch(*filled, *tree_of_root_, file), file),
+           described(*filled)});
     }
   }
   return at->second;
@@ -93,7 +105,7 @@ void KeptInput::open(std::uint32_t file) {
       within = input_.readers(kept.name);
     }
     if (kept.number >= within.size() ||
-        (compares_forms_ && described(*within[kept.number].branch) != kept.form)) {
+        (compares_forms_ && within[kept.number].form != kept.form)) {
       throw InputError(this->file().path() + ": branch " + kept.name +
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
@@ -104,11 +116,12 @@ void KeptInput::open(std::uint32_t file) {
 
 const BasketCheck& KeptInput::check() {
   if (!check_) {
-    std::vector<TBranch*> branches;
-    for (const auto* reader : readers_) {
-      branches.push_back(reader->branch);
+    BranchLayouts layouts;
+    for (const auto* kept : readers_) {
+      layouts.push_back(kept->reader->layout());
     }
-    check_.emplace(tree(), branches, file(), input_.check());
+    check_.emplace(std::make_shared<BranchLayouts>(std::move(layouts)), TreeBaskets{},
+                   input_.lane().input_tree().name(), file(), input_.check());
   }
   return *check_;
 }

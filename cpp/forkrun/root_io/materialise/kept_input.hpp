@@ -21,17 +21,19 @@ namespace forkrun::root_io {
 struct KeptBranch {
   std::string name;      ///< of the top-level branch
   std::size_t number{};  ///< of those with baskets that are within it, itself among them
-  std::string form;
+  std::string form{};
 };
 
-/// A branch with baskets, as ROOT has it, and what reads it.
+/// A branch with baskets, and what reads it.
 struct KeptReader {
-  TBranch* branch{};
   std::unique_ptr<BranchReader> reader;
+  std::string form;
 };
 
 /// "name, form" of a branch, for comparison with that of another file.
 [[nodiscard]] std::string described(TBranch& branch);
+/// Of one with leaves.
+[[nodiscard]] std::string described(const BranchLayout& layout);
 
 /// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
 /// else in another place, or in another file.
@@ -66,7 +68,7 @@ class SharedInput {
   TreeLane lane_;
   TreeLane first_file_;  ///< opened if `lane_` has another file
   std::uint32_t file_{};
-  std::unique_ptr<InputTree> tree_;  ///< of the file that is open, as ROOT has it
+  std::unique_ptr<InputTree> tree_of_root_;  ///< of the file that is open, if it was needed
   std::unordered_map<std::string, std::vector<KeptReader>> readers_;
 };
 
@@ -75,6 +77,7 @@ class KeptInput {
  public:
   explicit KeptInput(SharedInput& input) : input_{input} {}
 
+  [[nodiscard]] const TreeSourceConfig& config() const { return input_.config(); }
   [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
   /// `compares_forms`: branches of objects are among them, which must have one form in all files.
   void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
@@ -82,11 +85,15 @@ class KeptInput {
   /// \throws InputError
   void open(std::uint32_t file);
   [[nodiscard]] std::uint64_t generation() const { return input_.generation(); }
+  /// As ROOT has it.
   [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
+  [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
   [[nodiscard]] InputFile& file() const { return input_.lane().file(); }
   /// Of a kept branch, in the file that is open.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]->reader; }
-  [[nodiscard]] TBranch& branch(std::size_t kept) const { return *readers_[kept]->branch; }
+  [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {
+    return readers_[kept]->reader->branch();
+  }
   /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
   [[nodiscard]] const BasketCheck& check();
 

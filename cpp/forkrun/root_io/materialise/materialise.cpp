@@ -123,6 +123,9 @@ std::int64_t events_of_fragment(const std::string& path) {
 std::vector<std::string> branches_written_anew(const std::string& path, const std::string& tree) {
   const InputFile file{path};
   std::vector<std::string> names;
+  if (file.plain_members(tree)) {
+    return names;
+  }
   for (TObject* object : *file.tree(tree).GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
     if (is_written_anew(branch, file)) {

@@ -4,9 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <TFile.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/materialise/entry_ranges.hpp>
 #include <forkrun/root_io/materialise/value_queue.hpp>
@@ -53,8 +50,7 @@ class FileMaker {
   FileMaker(const OutputContent& content, const FileToMake& output, const TreeSourceConfig& source,
             KeptInput& input, std::size_t n_threads, std::function<void(std::int64_t)> progress)
       : output_{output},
-        file_{output.path, content.compression},
-        tree_{file_, source.tree, input, content, n_threads},
+        tree_{output.path, input, content, n_threads},
         sink_{tree_, std::move(progress)},
         cutter_{tree_.wanted_cluster_bytes(), tree_.keeps_baskets(), inputs(source, tree_), sink_} {
   }
@@ -88,7 +84,6 @@ class FileMaker {
   std::int64_t finish() {
     cutter_.finish();
     tree_.finish();
-    file_.close();
     return sink_.n_events();
   }
   [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
@@ -106,7 +101,6 @@ class FileMaker {
   const FileToMake& output_;
   /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
   std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
-  OutputFile file_;
   OutputTree tree_;
   TreeSink sink_;
   ClusterCutter cutter_;

@@ -9,23 +9,10 @@
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/materialise/cluster_cutter.hpp>
 #include <forkrun/root_io/materialise/kept_input.hpp>
+#include <forkrun/root_io/materialise/output_target.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
-#include <forkrun/root_io/write/output_file.hpp>
-
-class TBranch;
-class TDirectory;
-class TTree;
 
 namespace forkrun::root_io {
-
-/// What the tree of an output holds.
-struct OutputContent {
-  std::vector<std::string> branches;        ///< of the input; their counters are kept with them
-  std::vector<ColumnDescription> products;  ///< new columns
-  Compression compression;
-  /// Baskets that are kept whole are compressed anew, unless they are compressed so already.
-  bool recompresses{};
-};
 
 /// Values of the new columns of consecutive events: a part of a fragment's piece.
 struct NewValues {
@@ -38,10 +25,9 @@ struct NewValues {
 /// whose bytes cannot be moved are read and filled by ROOT.
 class OutputTree {
  public:
-  /// \throws InputError, OutputError
-  OutputTree(OutputFile& file, const std::string& tree_path, KeptInput& input,
-             const OutputContent& content, std::size_t n_threads);
-  ~OutputTree();
+  /// `path`: of its file. \throws InputError, OutputError
+  OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
+             std::size_t n_threads);
 
   /// Uncompressed bytes that an event of this file takes in the kept branches.
   [[nodiscard]] double bytes_per_event(std::uint32_t file);
@@ -58,8 +44,10 @@ class OutputTree {
   [[nodiscard]] double n_pending_bytes();
   /// Writes the present cluster.
   void end_cluster(std::int64_t n_events);
-  /// The tree is complete.
+  /// The tree is complete, and with it the file.
   void finish();
+  /// Removes the file.
+  void abandon() noexcept { target_->tree().abandon(); }
 
  private:
   struct NewColumn {
@@ -67,28 +55,23 @@ class OutputTree {
     BranchWriter writer;
   };
 
-  void keep_branches(TreeLane& input);
+  void keep_branches();
   void add_products();
-  [[nodiscard]] bool stays_as_it_is(const TBranch& branch) const;
+  [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
   void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
   void add_columns(std::span<const NewValues> values);
-  void fill_objects(const EntryRange& entries);
   [[nodiscard]] std::vector<BranchWriter*> writers();
 
-  OutputFile& file_;
   KeptInput& input_;
   const OutputContent& content_;
   std::size_t n_threads_;
   bool keeps_baskets_{};
   std::uint64_t generation_{};
-  std::unique_ptr<TTree> tree_;
+  std::unique_ptr<OutputTarget> target_;
   std::vector<BranchWriter> kept_;
-  std::vector<TBranch*> holders_;  ///< of kept ones, without entries of their own
-  bool keeps_objects_ = false;     ///< as bytes
   std::vector<NewColumn> columns_;
-  std::vector<NewColumn> counters_;   ///< of new jagged columns
-  std::vector<std::string> objects_;  ///< branches that ROOT copies
+  std::vector<NewColumn> counters_;  ///< of new jagged columns
   std::int64_t n_entries_{};
   Bytes chunk_;
 };

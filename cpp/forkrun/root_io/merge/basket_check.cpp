@@ -4,9 +4,6 @@
 #include <string_view>
 #include <thread>
 
-#include <TBranch.h>
-#include <TFile.h>
-#include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -19,26 +16,6 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr std::size_t at_version = 4, at_seek_key = 18, at_class = 34, block_header = 9;
-
-/// Bytes of each entry if they are leaves of numbers alone, without lengths of their own; else 0.
-std::size_t entry_size_of(TBranch& branch) {
-  if (branch.IsA() != TBranch::Class() || branch.GetEntryOffsetLen() != 0) {
-    return 0;
-  }
-  std::size_t size = 0;
-  for (TObject* object : *branch.GetListOfLeaves()) {
-    const auto& leaf = static_cast<TLeaf&>(*object);
-    const std::string_view type{leaf.IsA()->GetName()};
-    constexpr std::string_view numbers = "OBSILGFD";
-    if (type.size() != 6 || numbers.find(type[5]) == std::string_view::npos ||
-        leaf.GetLeafCount() != nullptr) {
-      return 0;
-    }
-    size +=
-        static_cast<std::size_t>(leaf.GetLenType()) * static_cast<std::size_t>(leaf.GetLenStatic());
-  }
-  return size;
-}
 
 std::size_t size_at(std::span<const std::byte> bytes, std::size_t at) {
   return std::to_integer<std::size_t>(bytes[at]) |
@@ -115,29 +92,29 @@ bool entries_fit(const Basket& basket, const BranchLayout& layout) {
 
 }  // namespace
 
-BranchForms::BranchForms(const std::vector<TBranch*>& branches) {
+BranchLayouts layouts_of(const std::vector<TBranch*>& branches) {
+  BranchLayouts layouts;
   for (auto* branch : branches) {
-    names.emplace_back(branch->GetName());
     layouts.push_back(layout_of(*branch));
-    entry_sizes.push_back(entry_size_of(*branch));
   }
+  return layouts;
 }
 
 BasketCheck::BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
                          Depth depth)
-    : BasketCheck{std::make_shared<BranchForms>(branches), baskets_of(tree, branches),
+    : BasketCheck{std::make_shared<BranchLayouts>(layouts_of(branches)), baskets_of(tree, branches),
                   tree.GetName(), file, depth} {}
 
-BasketCheck::BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
+BasketCheck::BasketCheck(std::shared_ptr<const BranchLayouts> layouts, TreeBaskets baskets,
                          const std::string& tree_name, const InputFile& file, Depth depth)
-    : forms_{std::move(forms)},
+    : layouts_{std::move(layouts)},
       baskets_{std::move(baskets)},
       where_{file.path() + ": tree \"" + tree_name + "\", branch \""},
-      file_size_{file.file().GetSize()},
+      file_size_{file.size()},
       depth_{depth} {}
 
 void BasketCheck::fail(std::size_t branch, const std::string& why) const {
-  throw InputError(where_ + forms_->names[branch] + "\"" + why +
+  throw InputError(where_ + (*layouts_)[branch].name + "\"" + why +
                    "; make the file again, or copy it again");
 }
 
@@ -229,7 +206,7 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
       n_data > n_object) {
     fail(place, "its sizes do not agree");
   }
-  const auto entry_size = static_cast<std::int64_t>(forms_->entry_sizes[place.branch]);
+  const auto entry_size = static_cast<std::int64_t>((*layouts_)[place.branch].entry_size);
   if (entry_size > 0 && n_data != entry_size * header.n_entries) {
     fail(place, "its entries have " + std::to_string(n_data) + " bytes where " +
                     std::to_string(entry_size * header.n_entries) + " are needed");
@@ -244,7 +221,7 @@ void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& hea
 
 void BasketCheck::check_contents(const BasketPlace& place,
                                  std::span<const std::byte> record) const {
-  const auto& layout = forms_->layouts[place.branch];
+  const auto& layout = (*layouts_)[place.branch];
   Bytes memory;
   Basket basket;
   try {

@@ -17,14 +17,9 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// What branches that have baskets are, to check these.
-struct BranchForms {
-  explicit BranchForms(const std::vector<TBranch*>& branches);
-
-  std::vector<std::string> names;
-  std::vector<BranchLayout> layouts;
-  std::vector<std::size_t> entry_sizes;  ///< 0: not the same for all entries
-};
+/// Of branches that have baskets, to check these.
+using BranchLayouts = std::vector<BranchLayout>;
+[[nodiscard]] BranchLayouts layouts_of(const std::vector<TBranch*>& branches);
 
 /// Where the tree says that a basket is, and what it says of it.
 struct BasketPlace {
@@ -49,8 +44,8 @@ class BasketCheck {
   /// `branches`: those of a tree that have baskets.
   BasketCheck(TTree& tree, const std::vector<TBranch*>& branches, const InputFile& file,
               Depth depth);
-  /// `forms`: of the branches whose baskets these are.
-  BasketCheck(std::shared_ptr<const BranchForms> forms, TreeBaskets baskets,
+  /// `layouts`: of the branches whose baskets these are.
+  BasketCheck(std::shared_ptr<const BranchLayouts> layouts, TreeBaskets baskets,
               const std::string& tree_name, const InputFile& file, Depth depth);
 
   /// All baskets, branch by branch. \throws InputError if a branch has not as many entries as the
@@ -73,7 +68,7 @@ class BasketCheck {
   [[noreturn]] void fail(const BasketPlace& place, const std::string& why) const;
   [[noreturn]] void fail(std::size_t branch, const std::string& why) const;
 
-  std::shared_ptr<const BranchForms> forms_;
+  std::shared_ptr<const BranchLayouts> layouts_;
   TreeBaskets baskets_;
   std::string where_;  ///< the file and the tree
   std::int64_t file_size_{};

@@ -1,11 +1,27 @@
 #include <forkrun/root_io/merge/basket_copy.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <forkrun/root_io/merge/basket_chunks.hpp>
 
 namespace forkrun::root_io {
+
+std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
+  std::vector<BasketPlace> sorted;
+  std::ranges::copy_if(places, std::back_inserter(sorted),
+                       [](const auto& place) { return place.seek != 0; });
+  std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
+  return sorted;
+}
+
+void check_all(InputFile& file, const BasketCheck& check, Bytes& memory) {
+  for_each_chunk(on_file(check.places()), [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, memory);
+    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
+  });
+}
 
 void sort_by_branch(std::vector<CopiedBasket>& baskets) {
   std::ranges::sort(
@@ -13,7 +29,7 @@ void sort_by_branch(std::vector<CopiedBasket>& baskets) {
 }
 
 std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check,
-                                       std::vector<BasketPlace> baskets, OutputFile& output,
+                                       std::vector<BasketPlace> baskets, RecordFile& output,
                                        Bytes& memory) {
   std::ranges::sort(baskets, {}, &BasketPlace::seek);
   std::vector<CopiedBasket> copied;
@@ -31,7 +47,7 @@ std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check
       sizes.push_back(records[i].size());
       copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
     }
-    output.write(place, bytes, sizes);
+    output.write_records(place, bytes, sizes);
   });
   sort_by_branch(copied);
   return copied;

@@ -8,7 +8,7 @@
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
-#include <forkrun/root_io/write/output_file.hpp>
+#include <forkrun/root_io/write/record_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -20,6 +20,15 @@ struct CopiedBasket {
   std::int64_t place{};
 };
 
+/// Entries of a basket that is written anew.
+constexpr std::int64_t rewritten_entries = 1 << 14;
+
+/// Those on file, by place: read in the order in which they lie.
+[[nodiscard]] std::vector<BasketPlace> on_file(std::span<const BasketPlace> places);
+
+/// Checks all baskets of a tree on file. \throws InputError
+void check_all(InputFile& file, const BasketCheck& check, Bytes& memory);
+
 /// By branch and entry.
 void sort_by_branch(std::vector<CopiedBasket>& baskets);
 
@@ -28,6 +37,6 @@ void sort_by_branch(std::vector<CopiedBasket>& baskets);
 /// OutputError
 [[nodiscard]] std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check,
                                                      std::vector<BasketPlace> baskets,
-                                                     OutputFile& output, Bytes& memory);
+                                                     RecordFile& output, Bytes& memory);
 
 }  // namespace forkrun::root_io

@@ -13,6 +13,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/merge/common_branches.hpp>
 #include <forkrun/root_io/merge/object_merger.hpp>
+#include <forkrun/root_io/merge/plain_merger.hpp>
 #include <forkrun/root_io/merge/tree_merger.hpp>
 #include <forkrun/root_io/origins/origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
@@ -155,10 +156,6 @@ class FileMerger {
   std::set<std::string> names_;
 };
 
-Compression compression_of(const InputFile& file) {
-  return {file.file().GetCompressionAlgorithm(), file.file().GetCompressionLevel()};
-}
-
 void check_all_found(const MergeRequest& request,
                      const std::map<std::string, std::int64_t>& entries) {
   for (const auto& tree : request.trees.value_or(std::vector<std::string>{})) {
@@ -170,18 +167,66 @@ void check_all_found(const MergeRequest& request,
 
 }  // namespace
 
-std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
-  if (request.inputs.empty()) {
-    throw InputError("there is no file to merge");
+namespace {
+
+bool is_wanted(const MergeRequest& request, const std::string& tree) {
+  return !request.trees || std::ranges::count(*request.trees, tree) > 0;
+}
+
+void note_progress(const MergeRequest& request, std::size_t n_done) {
+  if (request.progress) {
+    request.progress(n_done);
   }
+}
+
+/// None if ROOT is needed: nothing is written then.
+std::optional<std::map<std::string, std::int64_t>> merge_without_root(const MergeRequest& request) {
+  if (request.compression) {
+    return {};
+  }
+  std::optional<std::map<std::string, std::int64_t>> entries;
+  InputFile first{request.inputs.front()};
+  if (!first.names_of_trees()) {
+    return {};
+  }
+  PlainFile output{request.output, first.compression()};
+  try {
+    PlainMerger merger{output, first.compression(), request.check,
+                       [&](const std::string& tree) { return is_wanted(request, tree); },
+                       Origins{false}};
+    std::size_t n_done = 0;
+    const auto add = [&](const std::string& path) {
+      InputFile file{path};
+      const bool is_added = merger.add(file);
+      note_progress(request, n_done += is_added ? 1 : 0);
+      return is_added;
+    };
+    if (std::ranges::all_of(request.inputs, add)) {
+      entries = merger.finish();
+      check_all_found(request, *entries);
+      output.close();
+      if (request.note) {
+        std::ranges::for_each(merger.notes(), request.note);
+      }
+    }
+  } catch (...) {
+    output.abandon();
+    throw;
+  }
+  if (!entries) {
+    output.abandon();
+  }
+  return entries;
+}
+
+std::map<std::string, std::int64_t> merge_with_root(const MergeRequest& request) {
   auto first = std::make_unique<InputFile>(request.inputs.front());
-  const auto compression = request.compression.value_or(compression_of(*first));
+  const auto compression = request.compression.value_or(first->compression());
   OutputFile output{request.output, compression};
   try {
     FileMerger merger{output, compression, request,
                       [&](const std::string& path, bool is_tree) {
-                        return !request.trees ||
-                               (is_tree && std::ranges::count(*request.trees, path) > 0);
+                        return !request.trees || (is_tree && is_wanted(request, path));
                       },
                       Origins{false}};
     std::vector<std::unique_ptr<InputFile>> files;
@@ -191,9 +236,7 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
       if (i == 0) {
         files.push_back(std::move(file));  // the merged trees took their structure from it
       }
-      if (request.progress) {
-        request.progress(i + 1);
-      }
+      note_progress(request, i + 1);
     }
     auto entries = merger.finish();
     check_all_found(request, entries);
@@ -205,6 +248,103 @@ std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   }
 }
 
+}  // namespace
+
+std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
+  if (request.inputs.empty()) {
+    throw InputError("there is no file to merge");
+  }
+  auto entries = merge_without_root(request);
+  return entries ? std::move(*entries) : merge_with_root(request);
+}
+
+namespace {
+
+/// What the inputs of a job have beside its events.
+struct Carried {
+  const std::vector<std::string>& inputs;
+  const std::set<std::string>& exclude;
+  const std::vector<FileIdentity>& identities;
+
+  [[nodiscard]] bool wants(const std::string& path) const { return !exclude.contains(path); }
+
+  template <typename Merger>
+  void add_to(Merger& merger, InputFile& file, std::size_t number) const {
+    if (!identities.empty()) {
+      file.check_identity(identities.at(number));
+    }
+    merger.add(file);
+  }
+};
+
+/// What there is to carry without ROOT; none if it is needed.
+std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
+  std::map<std::string, std::string> structures;
+  for (const auto& path : carried.inputs) {
+    InputFile file{path};
+    const auto trees = file.names_of_trees();
+    if (!trees) {
+      return {};
+    }
+    for (const auto& name : *trees) {
+      if (name == origin_record || !carried.wants(name)) {
+        continue;
+      }
+      const auto record = file.record_of(name, {.members = true});
+      if (!record || !record->members ||
+          structures.try_emplace(name, record->structure).first->second != record->structure) {
+        return {};
+      }
+    }
+  }
+  std::set<std::string> names;
+  for (const auto& [name, structure] : structures) {
+    names.insert(name);
+  }
+  return names;
+}
+
+/// False if ROOT is needed: the output is as it was then.
+bool carry_without_root(const Carried& carried, const std::string& output_path) {
+  const auto output = PlainFile::reopen(output_path);
+  if (!output) {
+    return false;
+  }
+  InputFile first{carried.inputs.front()};
+  PlainMerger merger{*output, first.compression(), BasketCheck::Depth::headers,
+                     [&](const std::string& tree) { return carried.wants(tree); }, Origins{true}};
+  for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
+    InputFile file{carried.inputs[i]};
+    carried.add_to(merger, file, i);
+  }
+  merger.finish();
+  output->close();
+  return true;
+}
+
+std::vector<std::string> carry_with_root(const Carried& carried, const std::string& output_path,
+                                         IfTheyDiffer if_they_differ, BranchesByPath only) {
+  auto first = std::make_unique<InputFile>(carried.inputs.front());
+  const auto compression = first->compression();
+  OutputFile output{output_path, compression, OutputMode::update};
+  MergeRequest request;
+  request.if_they_differ = if_they_differ;
+  FileMerger merger{
+      output,        compression,
+      request,       [&](const std::string& path, bool) { return carried.wants(path); },
+      Origins{true}, std::move(only)};
+  carried.add_to(merger, *first, 0);
+  for (std::size_t i = 1; i < carried.inputs.size(); ++i) {
+    InputFile file{carried.inputs[i]};
+    carried.add_to(merger, file, i);
+  }
+  merger.finish();
+  output.close();
+  return merger.names();
+}
+
+}  // namespace
+
 std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        const std::string& output_path,
                                        const std::set<std::string>& exclude,
@@ -213,32 +353,15 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
   if (inputs.empty()) {
     return {};
   }
-  const auto add = [&](FileMerger& merger, InputFile& file, std::size_t number) {
-    if (!identities.empty()) {
-      file.check_identity(identities.at(number));
-    }
-    merger.add(file);
-  };
-  BranchesByPath only;
+  const Carried carried{inputs, exclude, identities};
   if (branches == BranchesThatDiffer::leave_out) {
-    only = common_branches(inputs, exclude);
+    return carry_with_root(carried, output_path, if_they_differ, common_branches(inputs, exclude));
   }
-  auto first = std::make_unique<InputFile>(inputs.front());
-  OutputFile output{output_path, compression_of(*first), OutputMode::update};
-  MergeRequest request;
-  request.if_they_differ = if_they_differ;
-  FileMerger merger{
-      output,        compression_of(*first),
-      request,       [&](const std::string& path, bool) { return !exclude.contains(path); },
-      Origins{true}, std::move(only)};
-  add(merger, *first, 0);
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    InputFile file{inputs[i]};
-    add(merger, file, i);
+  const auto trees = plain_trees(carried);
+  if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
+    return {trees->begin(), trees->end()};
   }
-  merger.finish();
-  output.close();
-  return merger.names();
+  return carry_with_root(carried, output_path, if_they_differ, {});
 }
 
 }  // namespace forkrun::root_io

@@ -17,14 +17,13 @@
 #include <forkrun/root_io/merge/object_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
+#include <forkrun/root_io/write/branch_of_root.hpp>
 #include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/recompress.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-constexpr std::int64_t recompressed_entries = 1 << 14;
 
 /// Baskets of branches of these classes can be copied whole; others have branches that are in no
 /// list.
@@ -82,15 +81,6 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
   return missing;
 }
 
-/// Those on file, by place: read in the order in which they lie.
-std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
-  std::vector<BasketPlace> sorted;
-  std::ranges::copy_if(places, std::back_inserter(sorted),
-                       [](const auto& place) { return place.seek != 0; });
-  std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
-  return sorted;
-}
-
 }  // namespace
 
 TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
@@ -132,7 +122,7 @@ void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& bra
   }
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
-    writers_.emplace_back(*branch, recompress_.value_or(old));
+    writers_.emplace_back(branch_of_root(*branch), recompress_.value_or(old));
   }
 }
 
@@ -172,7 +162,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
     throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
   }
   const BasketCheck check{tree, branches.filled, file, check_};
-  check_baskets(file, check, check.places());
+  check_all(file, check, chunk_);
   rewrite_rows(file, branches, rows);
   include_ranges(branches);
   for (const auto& range : rows) {
@@ -186,7 +176,7 @@ void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTr
     return;  // ROOT has to read all trees
   }
   if (auto record = record_of(file, key, path_)) {
-    forms_ = std::make_shared<BranchForms>(branches.filled);
+    layouts_ = std::make_shared<BranchLayouts>(layouts_of(branches.filled));
     structure_ = std::move(record->structure);
   }
 }
@@ -204,7 +194,7 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
     output_.describe_classes_of(file);
   }
   const auto n_entries = record->baskets.n_entries;
-  const BasketCheck check{forms_, std::move(record->baskets), key.GetName(), file, check_};
+  const BasketCheck check{layouts_, std::move(record->baskets), key.GetName(), file, check_};
   for (const auto& basket : copy_baskets(file, check, check.places(), output_, chunk_)) {
     writers_[basket.branch].enter(basket.header, basket.place);
   }
@@ -225,14 +215,14 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
       std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
   const bool can_move = are_relocatable(branches);
   if (has_references || !(can_move || is_all_on_file)) {
-    check_baskets(file, check, places);
+    check_all(file, check, chunk_);
     return copy_by_root(tree, file);
   }
   if (has_objects(branches)) {
     output_.describe_classes_of(file);
   }
   if (recompress_ && can_move) {
-    check_baskets(file, check, places);
+    check_all(file, check, chunk_);
     const RowRange all{0, tree.GetEntries()};
     return rewrite_rows(file, branches, {&all, 1});
   }
@@ -299,14 +289,6 @@ void TreeMerger::include_ranges(const BranchTree& from) {
   }
 }
 
-void TreeMerger::check_baskets(InputFile& file, const BasketCheck& check,
-                               std::span<const BasketPlace> places) {
-  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
-    const auto bytes = read_chunk(file, chunk, chunk_);
-    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
-  });
-}
-
 std::vector<CopiedBasket> TreeMerger::recompressed(InputFile& file, const BasketCheck& check,
                                                    std::span<const BasketPlace> places) {
   std::vector<CopiedBasket> copied;
@@ -356,8 +338,8 @@ void TreeMerger::rewrite_rows(InputFile& file, const BranchTree& branches,
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
   }
   for (const auto& range : rows) {
-    for (auto first = range.first; first < range.last; first += recompressed_entries) {
-      const EntryRun run{first, std::min(first + recompressed_entries, range.last)};
+    for (auto first = range.first; first < range.last; first += rewritten_entries) {
+      const EntryRun run{first, std::min(first + rewritten_entries, range.last)};
       for (std::size_t i = 0; i < writers_.size(); ++i) {
         writers_[i].copy(*readers[i], {&run, 1});
         writers_[i].encode();

@@ -52,8 +52,6 @@ class TreeMerger {
   void include_ranges(std::span<const BranchRecord> from);
   void copy(TTree& tree, InputFile& file, const BranchTree& branches);
   void copy_by_root(TTree& tree, const InputFile& file);
-  void check_baskets(InputFile& file, const BasketCheck& check,
-                     std::span<const BasketPlace> places);
   [[nodiscard]] std::vector<CopiedBasket> recompressed(InputFile& file, const BasketCheck& check,
                                                        std::span<const BasketPlace> places);
   void enter(InputFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
@@ -71,9 +69,9 @@ class TreeMerger {
   std::vector<std::string> names_;
   BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<BranchWriter> writers_;         ///< as branches_.filled
-  std::shared_ptr<const BranchForms> forms_;  ///< of the first tree
-  std::optional<std::string> structure_;      ///< of the first tree's record
+  std::vector<BranchWriter> writers_;             ///< as branches_.filled
+  std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
+  std::optional<std::string> structure_;          ///< of the first tree's record
   Bytes chunk_;
 };
 

@@ -11,7 +11,10 @@
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
-#include <forkrun/root_io/write/output_schema.hpp>
+#include <forkrun/root_io/write/column_leaf.hpp>
+#include <forkrun/root_io/write/output_file.hpp>
+#include <forkrun/root_io/write/plain_tree.hpp>
+#include <forkrun/root_io/write/root_branches.hpp>
 
 namespace forkrun::root_io {
 
@@ -106,27 +109,44 @@ std::optional<OriginsByPath> read_origins(InputFile& file) {
   return origins;
 }
 
-void write_origins(OutputFile& output, const OriginsByPath& origins, Compression compression) {
+namespace {
+
+/// Gives the number of rows.
+std::int64_t write_branches(BranchMaker& branches, RecordFile& file, const OriginsByPath& origins,
+                            Compression compression) {
   auto record = columns_of(origins);
-  const auto n_rows = static_cast<std::int64_t>(record.path.n_events());
-  const EntryRun all{0, n_rows};
-  output.file().cd();
-  auto* tree = new TTree(origin_record.c_str(), "files that rows of other trees came from", 99,
-                         &output.file());  // owned by the file
-  const auto write = [&](TBranch& branch, const auto& add) {
-    BranchWriter writer{branch, compression};
+  const EntryRun all{0, static_cast<std::int64_t>(record.path.n_events())};
+  const auto write = [&](std::unique_ptr<BranchTarget> branch, const auto& add) {
+    BranchWriter writer{std::move(branch), compression};
     add(writer);
     writer.encode();
-    writer.write(output);
+    writer.write(file);
     writer.finish();
   };
-  TBranch& counter = add_counter(*tree, counter_name("path"));
+  auto counter = branches.add_counter(counter_name("path"));
   for (const auto& [name, column] : record.columns()) {
-    write(add_branch(*tree, {name, column->type()}),
+    write(branches.add({name, column->type()}),
           [&](BranchWriter& writer) { writer.add(*column, {&all, 1}); });
   }
-  write(counter, [&](BranchWriter& writer) { writer.add_counts(record.path, {&all, 1}); });
-  tree->SetEntries(n_rows);
+  write(std::move(counter),
+        [&](BranchWriter& writer) { writer.add_counts(record.path, {&all, 1}); });
+  return all.last;
+}
+
+constexpr const char* title = "files that rows of other trees came from";
+
+}  // namespace
+
+void write_origins(OutputFile& output, const OriginsByPath& origins, Compression compression) {
+  output.file().cd();
+  auto* tree = new TTree(origin_record.c_str(), title, 99, &output.file());  // owned by the file
+  RootBranches branches{*tree};
+  tree->SetEntries(write_branches(branches, output, origins, compression));
+}
+
+void write_origins(PlainFile& output, const OriginsByPath& origins, Compression compression) {
+  PlainTree tree{origin_record, {origin_record, title}, compression};
+  tree.write(output, write_branches(tree, output, origins, compression));
 }
 
 }  // namespace forkrun::root_io

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/root_io/format/plain_file.hpp>
 #include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
@@ -23,5 +24,6 @@ inline const std::string origin_record = "forkrun_origins";
 [[nodiscard]] std::optional<OriginsByPath> read_origins(InputFile& file);
 /// \throws OutputError
 void write_origins(OutputFile& output, const OriginsByPath& origins, Compression compression);
+void write_origins(PlainFile& output, const OriginsByPath& origins, Compression compression);
 
 }  // namespace forkrun::root_io

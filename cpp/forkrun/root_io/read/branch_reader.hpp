@@ -19,6 +19,7 @@ class BranchReader {
  public:
   BranchReader(StoredBranch branch, InputFile& file);
 
+  [[nodiscard]] const StoredBranch& branch() const { return branch_; }
   [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
   /// Gives back the memory of the basket read last.
   void forget();

@@ -278,15 +278,42 @@ bool is_plain_tree(const std::string& path, const std::string& tree) {
   return file.tree_without_root(tree) != nullptr;
 }
 
-/// nullptr if ROOT has to look at it, were it only to say what is wrong.
-std::unique_ptr<InputTree> InputFile::tree_without_root(const std::string& name) const {
-  const auto key = outline_ ? outline_->find(name) : std::nullopt;
+/// None if ROOT has to look at it, were it only to say what is wrong.
+std::optional<TreeRecord> InputFile::record_of(const std::string& tree, PartsOfTree wanted) const {
+  const auto key = outline_ ? outline_->find(tree) : std::nullopt;
   if (!key || key->type != "TTree") {
-    return nullptr;
+    return {};
   }
   const auto object = outline_->object(*key);
-  auto record = object ? parse_tree_record(*object, key->key_length, Tops::wanted) : std::nullopt;
+  return object ? parse_tree_record(*object, key->key_length, wanted) : std::nullopt;
+}
+
+std::unique_ptr<InputTree> InputFile::tree_without_root(const std::string& name) const {
+  auto record = record_of(name, {.tops = true});
   return record && record->tops ? tree_of_record(std::move(*record), *this) : nullptr;
+}
+
+std::optional<TreeMembers> InputFile::plain_members(const std::string& tree) const {
+  auto record = record_of(tree, {.members = true});
+  return record ? std::move(record->members) : std::nullopt;
+}
+
+std::optional<std::vector<std::string>> InputFile::names_of_trees() const {
+  std::vector<std::string> names;
+  if (outline_) {
+    for (const auto& key : outline_->keys()) {
+      if (key.type != "TTree" || std::ranges::count(names, key.name) > 0) {
+        return {};
+      }
+      names.push_back(key.name);
+    }
+  }
+  return outline_ ? std::optional{names} : std::nullopt;
+}
+
+Compression InputFile::compression() const {
+  return outline_ ? Compression::of_settings(outline_->header().compression)
+                  : Compression{file().GetCompressionAlgorithm(), file().GetCompressionLevel()};
 }
 
 bool InputFile::has(const std::string& name) const {

@@ -9,8 +9,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include <forkrun/root_io/compression.hpp>
 #include <forkrun/root_io/format/file_outline.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
 
 class TFile;
 class TTree;
@@ -50,6 +53,16 @@ class InputFile {
   /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
   /// `tree`.
   [[nodiscard]] const InputTree& input_tree(const std::string& name);
+  /// What its record says of a tree of numbers; none if it has anything else, or ROOT has to read
+  /// it.
+  [[nodiscard]] std::optional<TreeMembers> plain_members(const std::string& tree) const;
+  /// What the record of a tree says; none if ROOT has to read it.
+  [[nodiscard]] std::optional<TreeRecord> record_of(const std::string& tree,
+                                                    PartsOfTree wanted) const;
+  /// The names of its trees in their order; none if it holds anything else, or ROOT has to read it.
+  [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
+  /// Of new records.
+  [[nodiscard]] Compression compression() const;
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
 

@@ -25,6 +25,7 @@ class TreeOfRoot final : public InputTree {
   [[nodiscard]] bool has(const std::string& branch) const override {
     return branch_named(tree_, branch) != nullptr;
   }
+  [[nodiscard]] bool is_plain(const std::string& /*branch*/) const override { return false; }
   [[nodiscard]] std::vector<std::string> branch_names() const override {
     std::vector<std::string> names;
     for (TObject* branch : *tree_.GetListOfBranches()) {
@@ -63,6 +64,9 @@ class TreeOfRecord final : public InputTree {
   [[nodiscard]] bool has(const std::string& branch) const override {
     return by_name_.contains(branch);
   }
+  [[nodiscard]] bool is_plain(const std::string& branch) const override {
+    return by_name_.at(branch)->is_plain;
+  }
   [[nodiscard]] std::vector<std::string> branch_names() const override {
     std::vector<std::string> names;
     for (const auto& top : *record_.tops) {
@@ -85,7 +89,13 @@ class TreeOfRecord final : public InputTree {
 
  private:
   [[nodiscard]] StoredBranch stored(const TopBranch& top) const {
-    StoredBranch branch{this, top.layout, top.is_split, top.n_entries, top.n_told_bytes};
+    StoredBranch branch{this,
+                        top.layout,
+                        top.is_split,
+                        top.n_entries,
+                        top.n_told_bytes,
+                        top.compression,
+                        top.largest_count};
     branch.of_tree = top.of_tree;
     if (!top.is_split) {
       branch.baskets =

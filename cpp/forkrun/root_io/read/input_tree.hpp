@@ -25,6 +25,9 @@ class InputTree {
   [[nodiscard]] virtual std::int64_t n_entries() const = 0;
   [[nodiscard]] virtual std::vector<std::string> branch_names() const = 0;
   [[nodiscard]] virtual bool has(const std::string& branch) const = 0;
+  /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
+  /// read it.
+  [[nodiscard]] virtual bool is_plain(const std::string& branch) const = 0;
   /// \throws InputError with the nearest name if there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const;
   /// \throws InputError with the nearest name if there is no such branch.

@@ -123,7 +123,7 @@ class TreeWithoutROOT : public FolderTest {
                         });
     const auto key = outline ? outline->find("Events") : std::nullopt;
     if (const auto object = key ? outline->object(*key) : std::nullopt) {
-      static_cast<void>(parse_tree_record(*object, key->key_length, Tops::wanted));
+      static_cast<void>(parse_tree_record(*object, key->key_length, {.tops = true}));
     }
   }
 };

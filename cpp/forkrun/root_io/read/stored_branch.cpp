@@ -8,6 +8,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/branch_of_root.hpp>
 
 namespace forkrun::root_io {
 
@@ -58,6 +59,8 @@ StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const InputFi
   stored.is_split = branch.GetListOfBranches()->GetEntriesFast() > 0;
   stored.n_entries = branch.GetEntries();
   stored.n_told_bytes = branch.GetTotBytes();
+  stored.compression = branch.GetCompressionSettings();
+  stored.largest_count = largest_told_count(branch);
   if (has_baskets(branch)) {
     stored.baskets = checked_baskets(listed_baskets(branch), stored.layout.name, file);
   }

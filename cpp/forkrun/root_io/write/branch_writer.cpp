@@ -3,39 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include <TBranch.h>
-#include <TBranchElement.h>
-#include <TLeaf.h>
-#include <TTree.h>
-#include <TVirtualStreamerInfo.h>
-
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
-#include <forkrun/root_io/write/leaf_range.hpp>
 #include <forkrun/root_io/write/nested_entries.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-TLeaf* only_leaf(TBranch& branch) {
-  const auto* leaves = branch.GetListOfLeaves();
-  return leaves->GetEntriesFast() == 1 ? static_cast<TLeaf*>(leaves->At(0)) : nullptr;
-}
-
-/// Whether other branches have their counts here: known only once those are made.
-bool counts_others(TBranch& branch) {
-  const TLeaf* leaf = only_leaf(branch);
-  return leaf != nullptr && leaf->IsRange();
-}
-
-/// Those of objects in collections, or of values in an array of an object.
-bool counts_objects(TBranch& branch) {
-  constexpr int clones = 3, collection = 4;
-  const auto* element = dynamic_cast<TBranchElement*>(&branch);
-  return element != nullptr && (element->GetType() == clones || element->GetType() == collection ||
-                                element->GetStreamerType() == TVirtualStreamerInfo::kCounter);
-}
 
 std::int64_t counted(const std::byte* entry, std::size_t size) {
   switch (size) {
@@ -48,11 +22,8 @@ std::int64_t counted(const std::byte* entry, std::size_t size) {
 
 }  // namespace
 
-BranchWriter::BranchWriter(TBranch& branch, Compression compression)
-    : branch_{branch},
-      compression_{compression},
-      has_offsets_{branch.GetEntryOffsetLen() != 0},
-      counts_objects_{counts_objects(branch)} {}
+BranchWriter::BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression)
+    : branch_{std::move(branch)}, compression_{compression}, has_offsets_{branch_->has_offsets()} {}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   const auto n_from = pending_.size();
@@ -90,8 +61,10 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
 }
 
 void BranchWriter::note_counts(std::size_t n_from) {
-  const auto size = counts_objects_ ? sizeof(std::int32_t) : static_cast<std::size_t>(entry_size_);
-  if (size == 0 || !(counts_objects_ || counts_others(branch_))) {
+  const auto counts = branch_->counts();
+  const auto size = counts == BranchTarget::Counts::objects ? sizeof(std::int32_t)
+                                                            : static_cast<std::size_t>(entry_size_);
+  if (size == 0 || counts == BranchTarget::Counts::nothing) {
     return;
   }
   for (auto at = n_from; at < pending_.size(); at += size) {
@@ -157,8 +130,8 @@ void BranchWriter::encode() {
   if (n_pending_ == 0) {
     return;
   }
-  encoded_ = encode_basket(branch_.GetName(), branch_.GetTree()->GetName(), pending_.view(),
-                           offsets_, entry_size_, n_pending_, compression_);
+  encoded_ = encode_basket(branch_->name(), branch_->tree_name(), pending_.view(), offsets_,
+                           entry_size_, n_pending_, compression_);
   encoded_->first_entry = n_written_;
   n_written_ += n_pending_;
   n_pending_ = 0;
@@ -166,34 +139,27 @@ void BranchWriter::encode() {
   offsets_.clear();
 }
 
-void BranchWriter::write(OutputFile& file) {
-  if (encoded_) {
-    file.append(branch_, encoded_->record, encoded_->header, encoded_->first_entry);
-    encoded_.reset();
+void BranchWriter::write(RecordFile& file) {
+  if (!encoded_) {
+    return;
   }
+  auto& record = encoded_->record;
+  const auto place = file.allocate(record.size());
+  place_basket(record, place, file.seek_directory());
+  file.write(place, record);
+  branch_->enter(encoded_->header, place, encoded_->first_entry);
+  encoded_.reset();
 }
 
 void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
-  enter_basket(branch_, header, place, n_written_);
+  branch_->enter(header, place, n_written_);
   n_written_ += header.n_entries;
 }
 
-void BranchWriter::finish() {
-  if (!counts_objects_ && counts_others(branch_)) {
-    TLeaf& leaf = *only_leaf(branch_);
-    include_range(leaf, {leaf.GetMinimum(), largest_count_});
-  } else if (counts_objects_) {
-    set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest_count_)));
-  }
-  branch_.AddLastBasket(n_written_);
-}
+void BranchWriter::finish() { branch_->finish(n_written_, largest_count_); }
 
-void BranchWriter::include_maximum(TBranch& from) {
-  if (counts_objects_) {
-    largest_count_ = std::max<std::int64_t>(largest_count_, largest_count(from));
-  } else if (counts_others(branch_)) {
-    largest_count_ = std::max<std::int64_t>(largest_count_, only_leaf(from)->GetMaximum());
-  }
+void BranchWriter::include_largest(std::int64_t count) {
+  largest_count_ = std::max(largest_count_, count);
 }
 
 }  // namespace forkrun::root_io

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,9 +10,8 @@
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
-#include <forkrun/root_io/write/output_file.hpp>
-
-class TBranch;
+#include <forkrun/root_io/write/branch_target.hpp>
+#include <forkrun/root_io/write/record_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -25,7 +25,7 @@ struct EntryRun {
 /// Distinct writers collect and encode at the same time; only `write` is serial.
 class BranchWriter {
  public:
-  BranchWriter(TBranch& branch, Compression compression);
+  BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression);
 
   /// Copies entries as they are from the baskets of an input branch of the same type.
   void copy(BranchReader& reader, std::span<const EntryRun> runs);
@@ -38,11 +38,11 @@ class BranchWriter {
   /// Makes a basket of what was collected.
   void encode();
   /// Writes what `encode` made.
-  void write(OutputFile& file);
+  void write(RecordFile& file);
   /// Enters a basket that is on file already; nothing may be pending.
   void enter(const BasketHeader& header, std::int64_t place);
   /// The largest count of an input branch, baskets of which are entered as they are.
-  void include_maximum(TBranch& from);
+  void include_largest(std::int64_t count);
   /// Entries that ROOT has added.
   void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
@@ -54,14 +54,13 @@ class BranchWriter {
   void copy_varying(const Basket& basket, EntryRun run);
   void note_counts(std::size_t n_from);
 
-  TBranch& branch_;
+  std::unique_ptr<BranchTarget> branch_;
   Compression compression_;
   bool has_offsets_;
   std::int32_t entry_size_{};
   std::int64_t n_written_{};
   std::int32_t n_pending_{};
   std::int64_t largest_count_{};
-  bool counts_objects_;
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;

@@ -16,7 +16,7 @@ constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_d
 constexpr std::size_t at_created = 2, at_modified = 6, at_n_key_list = 10, at_directory_places = 18;
 // The header of a file. Its version is larger by a million where places are of 8 bytes.
 constexpr std::size_t at_file_version = 4, at_begin = 8, at_end = 12, at_n_name_bytes = 28,
-                      at_classes = 37, at_uuid = 47, n_more_before_name = 8,
+                      at_compression = 33, at_classes = 37, at_uuid = 47, n_more_before_name = 8,
                       n_more_before_uuid = 12;
 constexpr std::int32_t large_file = 1'000'000;
 
@@ -160,7 +160,8 @@ FileHeader parse_header(std::span<const std::byte> header) {
   const std::size_t size = is_large ? 8 : 4;
   const auto at_info = at_classes + (is_large ? n_more_before_name : 0);
   return {big_endian<std::int32_t>(&header[at_begin]), place_at(&header[at_end], is_large),
-          record_at(&header[at_end + size], is_large), record_at(&header[at_info], is_large)};
+          record_at(&header[at_end + size], is_large), record_at(&header[at_info], is_large),
+          big_endian<std::int32_t>(&header[at_compression + (is_large ? n_more_before_name : 0)])};
 }
 
 RecordPlace parse_record(std::span<const std::byte> first_bytes) {

@@ -40,12 +40,14 @@ struct RecordPlace {
   std::int32_t n_bytes{};
   auto operator<=>(const RecordPlace&) const = default;
 };
-/// What a header says: where records begin and end, and which two of them are ROOT's own.
+/// What a header says: where records begin and end, which two of them are ROOT's own, and how new
+/// ones are compressed.
 struct FileHeader {
   std::int64_t begin{};
   std::int64_t end{};
   RecordPlace free_room;
   RecordPlace classes;
+  int compression{};  ///< ROOT's number
 };
 [[nodiscard]] FileHeader parse_header(std::span<const std::byte> header);
 /// What a record says of itself in its first bytes, of which at most so many are needed; of room

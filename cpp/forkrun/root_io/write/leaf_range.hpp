@@ -10,6 +10,7 @@ namespace forkrun::root_io {
 struct LeafRange {
   std::int64_t least{};
   std::int64_t largest{};
+  bool operator==(const LeafRange&) const = default;
 };
 
 /// Widens the range of a leaf by this one; nothing if leaves of its class have none.

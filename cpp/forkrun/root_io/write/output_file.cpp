@@ -3,8 +3,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <TBasket.h>
-#include <TBranch.h>
 #include <TFree.h>
 #include <TTree.h>
 
@@ -15,22 +13,6 @@
 #include <forkrun/root_io/write/reproducible_file.hpp>
 
 namespace forkrun::root_io {
-
-namespace {
-
-/// What a branch wants to know of a basket that is on file already.
-class WrittenBasket : public TBasket {
- public:
-  WrittenBasket(const BasketHeader& header, std::int64_t seek_key) {
-    fNbytes = header.n_bytes;
-    fObjlen = header.object_length;
-    fKeylen = header.key_length;
-    fNevBuf = header.n_entries;
-    fSeekKey = seek_key;
-  }
-};
-
-}  // namespace
 
 OutputFile::OutputFile(const std::string& path, Compression compression, OutputMode mode)
     : path_{path} {
@@ -77,14 +59,6 @@ void OutputFile::describe_classes_of(const InputFile& file) {
   }
 }
 
-void OutputFile::append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
-                        std::int64_t first_entry) {
-  const auto place = allocate(record.size());
-  place_basket(record, place, seek_directory_);
-  write(place, record);
-  enter_basket(branch, header, place, first_entry);
-}
-
 std::int64_t OutputFile::allocate(std::size_t n_bytes) {
   constexpr std::int64_t room = 1'000'000'000;  // by which ROOT, too, extends its last free segment
   const auto place = file_->GetEND();
@@ -98,19 +72,13 @@ std::int64_t OutputFile::allocate(std::size_t n_bytes) {
   return place;
 }
 
-void OutputFile::write(std::int64_t place, std::span<const std::byte> bytes,
-                       std::span<const std::size_t> sizes) {
+void OutputFile::write_records(std::int64_t place, std::span<const std::byte> bytes,
+                               std::span<const std::size_t> sizes) {
   const CapturedMessages messages;
   file_->Seek(place);
   if (!file_->append(bytes, sizes)) {
     check();
   }
-}
-
-void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place,
-                  std::int64_t first_entry) {
-  WrittenBasket basket{header, place};
-  branch.AddBasket(basket, true, first_entry);
 }
 
 void OutputFile::check() const {

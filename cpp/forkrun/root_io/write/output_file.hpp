@@ -7,8 +7,8 @@
 
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/write/output_mode.hpp>
+#include <forkrun/root_io/write/record_file.hpp>
 
-class TBranch;
 class TDirectory;
 class TFile;
 class TTree;
@@ -19,12 +19,12 @@ class InputFile;
 class ReproducibleFile;
 
 /// A ROOT file being written, whose bytes depend on its contents alone.
-class OutputFile {
+class OutputFile final : public RecordFile {
  public:
   /// \throws OutputError
   OutputFile(const std::string& path, Compression compression,
              OutputMode mode = OutputMode::create);
-  ~OutputFile();
+  ~OutputFile() override;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -38,17 +38,10 @@ class OutputFile {
   /// Objects of that file are copied as bytes: this one will describe their classes as that one.
   void describe_classes_of(const InputFile& file);
 
-  /// Writes the record of a basket and enters it into its branch. The record gets its place.
-  void append(TBranch& branch, std::span<std::byte> record, const BasketHeader& header,
-              std::int64_t first_entry);
-  /// Takes room for so many bytes at the end of the file; gives the place.
-  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes);
-  /// Writes bytes at their allocated place. `sizes`: of the records that they consist of, if there
-  /// are several. \throws OutputError
-  void write(std::int64_t place, std::span<const std::byte> bytes,
-             std::span<const std::size_t> sizes = {});
-  /// Place of the file's top directory, as keys note it.
-  [[nodiscard]] std::int64_t seek_directory() const { return seek_directory_; }
+  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes) override;
+  void write_records(std::int64_t place, std::span<const std::byte> bytes,
+                     std::span<const std::size_t> sizes) override;
+  [[nodiscard]] std::int64_t seek_directory() const override { return seek_directory_; }
 
   /// Writes the tree's own record and lets go of the tree: the file does not delete it.
   void write_and_release(TTree& tree);
@@ -68,9 +61,5 @@ class OutputFile {
   std::int64_t seek_directory_{};
   std::string described_as_;  ///< path of the file whose classes are described
 };
-
-/// Enters a basket that is on file at `place` into its branch.
-void enter_basket(TBranch& branch, const BasketHeader& header, std::int64_t place,
-                  std::int64_t first_entry);
 
 }  // namespace forkrun::root_io

@@ -13,6 +13,7 @@
 #include <TVirtualCollectionProxy.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/write/column_leaf.hpp>
 #include <forkrun/root_io/write/nested_entries.hpp>
 
 namespace forkrun::root_io {
@@ -20,12 +21,6 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr int basket_size = 32000;
-
-/// ROOT's letter for an element type, in the order of ElementType.
-char leaf_letter(ElementType element) {
-  constexpr std::array letters{'O', 'B', 'b', 'S', 's', 'I', 'i', 'L', 'l', 'F', 'D'};
-  return letters.at(static_cast<std::size_t>(element));
-}
 
 TBranch& make_branch(TTree& tree, const std::string& name, const std::string& leaf) {
   static std::array<std::byte, 8> never_filled;  // baskets are written directly
@@ -59,14 +54,6 @@ TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
   return *branch;
 }
 
-std::string brackets_of(ColumnType type) {
-  std::string brackets;
-  for (const auto size : type.dimensions) {
-    brackets += size == 0 ? "" : "[" + std::to_string(size) + "]";
-  }
-  return brackets;
-}
-
 std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
   std::set<std::string> names{branches.begin(), branches.end()};
   for (const auto& name : branches) {
@@ -86,19 +73,12 @@ std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>&
 
 }  // namespace
 
-std::string counter_name(const std::string& column) {
-  return "n" + column.substr(0, column.find('_'));
-}
-
 TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
   if (column.type.is_nested()) {
     return make_object_branch(tree, column);
   }
-  const std::string letter{leaf_letter(column.type.element)};
-  const auto counter =
-      column.type.is_counted() ? "[" + counter_name(column.name) + "]" : std::string{};
   return make_branch(tree, column.name,
-                     column.name + counter + brackets_of(column.type) + "/" + letter);
+                     leaf_title(column) + "/" + leaf_letter(column.type.element));
 }
 
 TBranch& add_counter(TTree& tree, const std::string& name) {

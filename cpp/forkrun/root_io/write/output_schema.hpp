@@ -16,10 +16,6 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// Name of the branch that counts the values of a jagged column: "nMuon" for "Muon_pt", "njets" for
-/// "jets".
-[[nodiscard]] std::string counter_name(const std::string& column);
-
 /// Adds a branch for a column; one that is counted needs its counter branch in the
 /// tree.
 TBranch& add_branch(TTree& tree, const ColumnDescription& column);

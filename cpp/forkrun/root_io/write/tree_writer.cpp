@@ -2,36 +2,49 @@
 
 #include <algorithm>
 
-#include <TFile.h>
-#include <TTree.h>
-
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/write/output_schema.hpp>
+#include <forkrun/root_io/write/column_leaf.hpp>
+#include <forkrun/root_io/write/plain_target.hpp>
+#include <forkrun/root_io/write/root_target.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tree,
+                                        std::span<const ColumnDescription> columns,
+                                        Compression compression, OutputMode mode) {
+  const auto is_nested = [](const auto& column) { return column.type.is_nested(); };
+  if (mode == OutputMode::update || std::ranges::any_of(columns, is_nested)) {
+    return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
+  }
+  const auto name = tree.name;
+  return std::make_unique<PlainTarget>(path, name, std::move(tree), compression);
+}
+
+}  // namespace
 
 TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
                        std::vector<ColumnDescription> columns, Compression compression,
                        const std::string& title, OutputMode mode)
-    : file_{path, compression, mode}, columns_{std::move(columns)} {
-  file_.file().cd();
-  tree_ = new TTree(tree.c_str(), title.c_str(), 99, &file_.file());  // owned by the file
+    : name_{tree},
+      tree_{make_target(path, {tree, title}, columns, compression, mode)},
+      columns_{std::move(columns)} {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const auto& column = columns_[i];
     const auto counter = counter_name(column.name);
     if (column.type.is_counted() && counted_.emplace(counter, i).second) {
       counter_names_.push_back(counter);
-      counters_.emplace_back(add_counter(*tree_, counter), compression);
+      counters_.emplace_back(tree_->branches().add_counter(counter), compression);
     }
-    writers_.emplace_back(add_branch(*tree_, column), compression);
+    writers_.emplace_back(tree_->branches().add(column), compression);
   }
 }
 
 void TreeWriter::check(std::span<const Column> cluster) const {
   if (cluster.size() != columns_.size()) {
-    throw OutputError("tree \"" + std::string{tree_->GetName()} + "\" has " +
-                      std::to_string(columns_.size()) + " columns; " +
-                      std::to_string(cluster.size()) + " were given");
+    throw OutputError("tree \"" + name_ + "\" has " + std::to_string(columns_.size()) +
+                      " columns; " + std::to_string(cluster.size()) + " were given");
   }
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     if (cluster[i].n_events() != cluster[0].n_events()) {
@@ -58,12 +71,12 @@ void TreeWriter::write(std::span<const Column> cluster) {
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     counters_[i].add_counts(cluster[counted_.at(counter_names_[i])], {&all, 1});
     counters_[i].encode();
-    counters_[i].write(file_);
+    counters_[i].write(tree_->file());
   }
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     writers_[i].add(cluster[i], {&all, 1});
     writers_[i].encode();
-    writers_[i].write(file_);
+    writers_[i].write(tree_->file());
   }
   n_entries_ += all.last;
 }
@@ -75,8 +88,7 @@ void TreeWriter::close() {
   for (auto& writer : writers_) {
     writer.finish();
   }
-  tree_->SetEntries(n_entries_);
-  file_.close();
+  tree_->close(n_entries_);
 }
 
 }  // namespace forkrun::root_io

@@ -9,13 +9,13 @@
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
-#include <forkrun/root_io/write/output_file.hpp>
-
-class TTree;
+#include <forkrun/root_io/write/output_mode.hpp>
+#include <forkrun/root_io/write/tree_target.hpp>
 
 namespace forkrun::root_io {
 
-/// Writes columns to a new tree, a cluster at a time.
+/// Writes columns to a new tree, a cluster at a time: without ROOT, if it is the only one of a new
+/// file, and no column is nested.
 class TreeWriter {
  public:
   /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix.
@@ -34,9 +34,9 @@ class TreeWriter {
  private:
   void check(std::span<const Column> cluster) const;
 
-  OutputFile file_;
+  std::string name_;
+  std::unique_ptr<TreeTarget> tree_;
   std::vector<ColumnDescription> columns_;
-  TTree* tree_;
   std::map<std::string, std::size_t> counted_;  ///< counter → the first column that it counts
   std::vector<std::string> counter_names_;
   std::vector<BranchWriter> counters_;

@@ -1,0 +1,137 @@
+#include <forkrun/root_io/materialise/output_target.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <TBranch.h>
+#include <TList.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/write/branch_of_root.hpp>
+#include <forkrun/root_io/write/plain_target.hpp>
+#include <forkrun/root_io/write/root_target.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+class PlainOutput final : public OutputTarget {
+ public:
+  PlainOutput(const std::string& path, const std::string& tree, TreeMembers members,
+              Compression compression)
+      : target_{path, tree, std::move(members), compression} {}
+
+  [[nodiscard]] TreeTarget& tree() override { return target_; }
+  [[nodiscard]] std::vector<KeptTarget> take_kept() override {
+    std::vector<KeptTarget> kept;
+    const auto& branches = target_.tree().members().branches;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      kept.push_back({{branches[i].name}, branches[i].compression, target_.tree().branch(i)});
+    }
+    return kept;
+  }
+
+ private:
+  PlainTarget target_;
+};
+
+class RootOutput final : public OutputTarget {
+ public:
+  RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
+      : input_{input},
+        target_{path, input.config().tree, input.first_file().tree(), content.branches,
+                content.compression} {}
+
+  ~RootOutput() override {
+    if (!objects_.empty() && generation_ == input_.generation()) {
+      input_.tree().GetListOfClones()->Remove(&target_.tree());
+    }
+  }
+
+  [[nodiscard]] TreeTarget& tree() override { return target_; }
+  [[nodiscard]] bool keeps_objects() const override { return keeps_objects_; }
+  [[nodiscard]] std::vector<KeptTarget> take_kept() override;
+  void open() override;
+  void fill(std::span<const EntryRange> entries) override;
+
+ private:
+  KeptInput& input_;
+  RootTarget target_;
+  std::uint64_t generation_{};
+  bool keeps_objects_ = false;        ///< as bytes
+  std::vector<std::string> objects_;  ///< branches that ROOT copies
+};
+
+std::vector<KeptTarget> RootOutput::take_kept() {
+  std::vector<KeptTarget> kept;
+  std::vector<TBranch*> holders;
+  auto& first = input_.first_file();
+  for (TObject* object : *target_.tree().GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    TBranch& from = *branch_named(first.tree(), branch.GetName());
+    if (is_written_anew(from, first.file())) {
+      objects_.emplace_back(branch.GetName());
+      continue;
+    }
+    keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
+    const auto all = all_branches(branch);
+    for (std::size_t i = 0; i < all.filled.size(); ++i) {
+      kept.push_back({{branch.GetName(), i, described(*all.filled[i])},
+                      from.GetCompressionSettings(),
+                      branch_of_root(*all.filled[i])});
+    }
+    holders.insert(holders.end(), all.holders.begin(), all.holders.end());
+  }
+  target_.set_holders(std::move(holders));
+  return kept;
+}
+
+void RootOutput::open() {
+  generation_ = input_.generation();
+  if (keeps_objects_) {
+    target_.output().describe_classes_of(input_.file());
+  }
+  if (!objects_.empty()) {
+    input_.tree().CopyAddresses(&target_.tree());
+  }
+}
+
+void RootOutput::fill(std::span<const EntryRange> entries) {
+  for (const auto& name : objects_) {
+    TBranch& from = *branch_named(input_.tree(), name);
+    TBranch& to = *branch_named(target_.tree(), name);
+    for (const auto& range : entries) {
+      for (auto entry = range.first; entry < range.last; ++entry) {
+        if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
+          throw OutputError(target_.output().path() + ": branch \"" + name + "\" cannot be copied");
+        }
+      }
+    }
+  }
+}
+
+/// Of the tree of an output that has nothing but numbers; none otherwise.
+std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& content) {
+  if (std::ranges::any_of(content.products,
+                          [](const auto& column) { return column.type.is_nested(); })) {
+    return {};
+  }
+  auto members = input.first_file().file().plain_members(input.config().tree);
+  return members ? std::optional{with_branches(std::move(*members), content.branches)}
+                 : std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptInput& input,
+                                                 const OutputContent& content) {
+  if (auto members = plain_members(input, content)) {
+    return std::make_unique<PlainOutput>(path, input.config().tree, std::move(*members),
+                                         content.compression);
+  }
+  return std::make_unique<RootOutput>(path, input, content);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/format/plain_file.hpp>
+#include <forkrun/root_io/merge/basket_check.hpp>
+#include <forkrun/root_io/merge/plain_tree_merger.hpp>
+#include <forkrun/root_io/origins/origins.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+
+namespace forkrun::root_io {
+
+/// Joins files that hold nothing but trees of numbers, without ROOT: what FileMerger does with all
+/// other files, and what it makes of these.
+class PlainMerger {
+ public:
+  using Wanted = std::function<bool(const std::string& tree)>;
+
+  PlainMerger(PlainFile& output, Compression compression, BasketCheck::Depth check, Wanted wanted,
+              Origins origins);
+
+  /// False if ROOT is needed for anything in it, were it only to say what is wrong: the output is
+  /// then of no use. \throws InputError, OutputError
+  bool add(InputFile& file);
+  /// Gives the entries by tree. \throws OutputError
+  std::map<std::string, std::int64_t> finish();
+  /// Lines for people on rows that were left out.
+  [[nodiscard]] std::vector<std::string> notes() const { return origins_.notes(); }
+
+ private:
+  [[nodiscard]] PlainTreeMerger& merger_of(const std::string& name);
+  [[nodiscard]] bool add_tree(InputFile& file, const std::string& name);
+
+  PlainFile& output_;
+  Compression compression_;
+  BasketCheck::Depth check_;
+  Wanted wanted_;
+  Origins origins_;
+  std::vector<std::unique_ptr<PlainTreeMerger>> trees_;  ///< in the order in which they came
+};
+
+}  // namespace forkrun::root_io

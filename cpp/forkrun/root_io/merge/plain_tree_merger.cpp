@@ -1,0 +1,126 @@
+#include <forkrun/root_io/merge/plain_tree_merger.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/merge/basket_chunks.hpp>
+#include <forkrun/root_io/merge/basket_copy.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
+
+namespace forkrun::root_io {
+
+std::optional<TreeRecord> PlainTreeMerger::take_record(InputFile& file) {
+  auto record = file.record_of(path_, {.members = tree_ == nullptr});
+  if (!record || (tree_ != nullptr && record->structure != structure_)) {
+    return {};
+  }
+  if (tree_ == nullptr) {
+    if (!record->members) {
+      return {};
+    }
+    start(file, *record);
+  }
+  include_ranges(*record);
+  return record;
+}
+
+void PlainTreeMerger::start(InputFile& file, TreeRecord& record) {
+  BranchLayouts layouts;
+  for (const auto& branch : file.input_tree(path_).branches()) {
+    layouts.push_back(branch.layout);
+  }
+  layouts_ = std::make_shared<BranchLayouts>(std::move(layouts));
+  structure_ = record.structure;
+  tree_ = std::make_unique<PlainTree>(path_, std::move(*record.members), Compression{});
+  const auto& branches = tree_->members().branches;
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    writers_.emplace_back(tree_->branch(i), Compression::of_settings(branches[i].compression));
+  }
+}
+
+void PlainTreeMerger::include_ranges(const TreeRecord& record) {
+  for (std::size_t i = 0; i < record.filled.size(); ++i) {
+    const auto& leaves = record.filled[i].leaves;
+    for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+      if (leaves[leaf]) {
+        tree_->include_range(i, leaf, *leaves[leaf]);
+      }
+    }
+  }
+}
+
+std::optional<std::int64_t> PlainTreeMerger::add(InputFile& file) {
+  auto record = take_record(file);
+  if (!record) {
+    return {};
+  }
+  const auto n_entries = record->baskets.n_entries;
+  const BasketCheck check{layouts_, std::move(record->baskets), tree_->members().name, file,
+                          check_};
+  const auto places = check.places();
+  const auto copied = copy_baskets(file, check, on_file(places), output_, chunk_);
+  auto next = copied.begin();
+  for (const auto& place : places) {
+    if (place.seek == 0) {  // kept within the tree's own record
+      rewrite(file, place.branch, {place.first_entry, place.first_entry + place.n_entries});
+    } else {
+      writers_[place.branch].enter(next->header, next->place);
+      ++next;
+    }
+  }
+  n_entries_ += n_entries;
+  return n_entries;
+}
+
+void PlainTreeMerger::rewrite(InputFile& file, std::size_t branch, const EntryRun& run) {
+  const auto& tree = file.input_tree(path_);
+  BranchReader reader{tree.branch((*layouts_)[branch].name), file};
+  write(reader, branch, run);
+}
+
+void PlainTreeMerger::write(BranchReader& reader, std::size_t branch, const EntryRun& run) {
+  auto& writer = writers_[branch];
+  writer.copy(reader, {&run, 1});
+  writer.encode();
+  writer.write(output_);
+}
+
+std::optional<std::int64_t> PlainTreeMerger::add_rows(InputFile& file,
+                                                      std::span<const RowRange> rows) {
+  auto record = take_record(file);
+  if (!record) {
+    return {};
+  }
+  const auto n_entries = record->baskets.n_entries;
+  if (!rows.empty() && rows.back().last > n_entries) {
+    throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
+  }
+  const BasketCheck check{layouts_, std::move(record->baskets), tree_->members().name, file,
+                          check_};
+  check_all(file, check, chunk_);
+  std::vector<std::unique_ptr<BranchReader>> readers;
+  for (auto& branch : file.input_tree(path_).branches()) {
+    readers.push_back(std::make_unique<BranchReader>(std::move(branch), file));
+  }
+  for (const auto& range : rows) {
+    for (auto first = range.first; first < range.last; first += rewritten_entries) {
+      const EntryRun run{first, std::min(first + rewritten_entries, range.last)};
+      for (std::size_t i = 0; i < writers_.size(); ++i) {
+        write(*readers[i], i, run);
+      }
+    }
+    n_entries_ += range.last - range.first;
+  }
+  return n_entries;
+}
+
+std::int64_t PlainTreeMerger::finish() {
+  for (auto& writer : writers_) {
+    writer.finish();
+  }
+  tree_->write(output_, n_entries_);
+  return n_entries_;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/root_io/format/plain_file.hpp>
+#include <forkrun/root_io/format/tree_record.hpp>
+#include <forkrun/root_io/merge/basket_check.hpp>
+#include <forkrun/root_io/origins/row_origins.hpp>
+#include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/read/input_file.hpp>
+#include <forkrun/root_io/write/branch_writer.hpp>
+#include <forkrun/root_io/write/plain_tree.hpp>
+
+namespace forkrun::root_io {
+
+/// Joins trees of numbers of one structure, in the order in which they are added, by copying their
+/// baskets as they are, after a check.
+class PlainTreeMerger {
+ public:
+  PlainTreeMerger(PlainFile& output, std::string path, BasketCheck::Depth check)
+      : output_{output}, path_{std::move(path)}, check_{check} {}
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Gives the entries of the tree in this file; none if ROOT has to look at it, or its structure
+  /// is another than that of the first. \throws InputError naming the basket that is damaged.
+  [[nodiscard]] std::optional<std::int64_t> add(InputFile& file);
+  /// These rows of it alone.
+  [[nodiscard]] std::optional<std::int64_t> add_rows(InputFile& file,
+                                                     std::span<const RowRange> rows);
+  [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
+  /// The merged tree is complete; gives its entries. \throws OutputError
+  std::int64_t finish();
+
+ private:
+  [[nodiscard]] std::optional<TreeRecord> take_record(InputFile& file);
+  void start(InputFile& file, TreeRecord& record);
+  void include_ranges(const TreeRecord& record);
+  void rewrite(InputFile& file, std::size_t branch, const EntryRun& run);
+  void write(BranchReader& reader, std::size_t branch, const EntryRun& run);
+
+  PlainFile& output_;
+  std::string path_;
+  BasketCheck::Depth check_;
+  std::unique_ptr<PlainTree> tree_;
+  std::string structure_;  ///< of the first tree
+  std::shared_ptr<const BranchLayouts> layouts_;
+  std::vector<BranchWriter> writers_;
+  std::int64_t n_entries_{};
+  Bytes chunk_;
+};
+
+}  // namespace forkrun::root_io

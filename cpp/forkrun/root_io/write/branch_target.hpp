@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <forkrun/root_io/basket.hpp>
+
+namespace forkrun::root_io {
+
+/// A branch that is written: it is told which baskets are on file.
+class BranchTarget {
+ public:
+  enum class Counts { nothing, values, objects };
+
+  BranchTarget() = default;
+  virtual ~BranchTarget() = default;
+  BranchTarget(const BranchTarget&) = delete;
+  BranchTarget& operator=(const BranchTarget&) = delete;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string tree_name() const = 0;
+  /// Whether entries differ in size.
+  [[nodiscard]] virtual bool has_offsets() const = 0;
+  /// What its values are the numbers of: known once those that it counts are made.
+  [[nodiscard]] virtual Counts counts() const = 0;
+
+  /// Enters the next basket, which is on file at `place`.
+  virtual void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) = 0;
+  /// The branch is complete. `largest_count`: of its values, if it counts.
+  virtual void finish(std::int64_t n_entries, std::int64_t largest_count) = 0;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include <forkrun/root_io/format/plain_file.hpp>
+#include <forkrun/root_io/write/plain_tree.hpp>
+#include <forkrun/root_io/write/tree_target.hpp>
+
+namespace forkrun::root_io {
+
+/// A file with one tree, of branches of numbers, that is written without ROOT.
+class PlainTarget : public TreeTarget {
+ public:
+  /// `tree`: its path. \throws OutputError
+  PlainTarget(const std::string& path, const std::string& tree, TreeMembers members,
+              Compression compression)
+      : file_{path, compression}, tree_{tree, std::move(members), compression} {}
+
+  [[nodiscard]] RecordFile& file() override { return file_; }
+  [[nodiscard]] PlainTree& tree() { return tree_; }
+  [[nodiscard]] BranchMaker& branches() override { return tree_; }
+  void close(std::int64_t n_entries) override {
+    tree_.write(file_, n_entries);
+    file_.close();
+  }
+  void abandon() noexcept override { file_.abandon(); }
+
+ private:
+  PlainFile file_;
+  PlainTree tree_;
+};
+
+}  // namespace forkrun::root_io

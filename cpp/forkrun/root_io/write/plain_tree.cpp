@@ -1,0 +1,177 @@
+#include <forkrun/root_io/write/plain_tree.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/write/column_leaf.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+LeafMembers leaf_of(const ColumnDescription& column) {
+  constexpr std::string_view with_range = "BSIL";
+  const char letter = leaf_letter(column.type.element);
+  const char kind = static_cast<char>(std::toupper(letter));
+  const auto size = size_of(column.type.element);
+  LeafMembers leaf{std::string{"TLeaf"} + kind, column.name, leaf_title(column)};
+  leaf.n_values = static_cast<std::int32_t>(column.type.n_in_item());
+  leaf.value_size = static_cast<std::int32_t>(size);
+  leaf.is_unsigned = letter != kind;
+  if (with_range.find(kind) != std::string_view::npos) {
+    leaf.range.emplace();
+  } else {
+    leaf.limits.resize(2 * size);
+  }
+  return leaf;
+}
+
+/// The branch of each leaf, in the order of their numbers.
+std::vector<std::size_t> branches_of_leaves(const TreeMembers& tree) {
+  std::vector<std::size_t> branches;
+  for (std::size_t i = 0; i < tree.branches.size(); ++i) {
+    branches.insert(branches.end(), tree.branches[i].leaves.size(), i);
+  }
+  return branches;
+}
+
+}  // namespace
+
+class PlainTree::Branch final : public BranchTarget {
+ public:
+  Branch(PlainTree& tree, std::size_t number) : tree_{tree}, number_{number} {}
+
+  [[nodiscard]] std::string name() const override { return members().name; }
+  [[nodiscard]] std::string tree_name() const override { return tree_.members_.name; }
+  [[nodiscard]] bool has_offsets() const override { return members().offsets_length != 0; }
+  [[nodiscard]] Counts counts() const override {
+    const auto& leaves = members().leaves;
+    return leaves.size() == 1 && leaves[0].counts_others ? Counts::values : Counts::nothing;
+  }
+
+  void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) override {
+    auto& content = tree_.contents_[number_];
+    content.n_bytes += header.object_length + header.key_length;
+    content.n_stored_bytes += header.n_bytes;
+    content.list.baskets.push_back({first_entry, place, header.n_bytes});
+  }
+
+  void finish(std::int64_t n_entries, std::int64_t largest_count) override {
+    tree_.contents_[number_].list.n_entries = n_entries;
+    if (counts() == Counts::values) {
+      tree_.include_range(number_, 0, {0, largest_count});
+    }
+  }
+
+ private:
+  [[nodiscard]] const BranchMembers& members() const { return tree_.members_.branches[number_]; }
+
+  PlainTree& tree_;
+  std::size_t number_;
+};
+
+PlainTree::PlainTree(std::string path, TreeMembers members, Compression compression)
+    : path_{std::move(path)},
+      members_{std::move(members)},
+      compression_{compression},
+      contents_(members_.branches.size()) {}
+
+PlainTree::~PlainTree() = default;
+
+bool PlainTree::has(const std::string& branch) const {
+  return std::ranges::count(members_.branches, branch, &BranchMembers::name) > 0;
+}
+
+std::unique_ptr<BranchTarget> PlainTree::branch(std::size_t number) {
+  return std::make_unique<Branch>(*this, number);
+}
+
+void PlainTree::include_range(std::size_t branch, std::size_t leaf, const LeafRange& range) {
+  if (auto& known = members_.branches[branch].leaves[leaf].range) {
+    known->least = std::min(known->least, range.least);
+    known->largest = std::max(known->largest, range.largest);
+  }
+}
+
+std::unique_ptr<BranchTarget> PlainTree::add(BranchMembers branch) {
+  members_.branches.push_back(std::move(branch));
+  contents_.emplace_back();
+  return this->branch(contents_.size() - 1);
+}
+
+std::unique_ptr<BranchTarget> PlainTree::add(const ColumnDescription& column) {
+  const auto title = leaf_title(column);
+  BranchMembers branch{column.name, title + "/" + leaf_letter(column.type.element)};
+  branch.compression = compression_.settings();
+  branch.leaves.push_back(leaf_of(column));
+  if (column.type.is_counted()) {
+    branch.offsets_length = members_.offsets_length;
+    branch.leaves.front().counter = count_with(counter_name(column.name));
+  }
+  return add(std::move(branch));
+}
+
+/// Number of the leaf that counts, which is marked so. \throws OutputError if there is none.
+std::size_t PlainTree::count_with(const std::string& counter) {
+  std::size_t number = 0;
+  for (auto& branch : members_.branches) {
+    for (auto& leaf : branch.leaves) {
+      if (leaf.name == counter) {
+        leaf.counts_others = true;
+        return number;
+      }
+      ++number;
+    }
+  }
+  throw OutputError("tree \"" + members_.name + "\" has no branch \"" + counter +
+                    "\" with the numbers of values");
+}
+
+std::unique_ptr<BranchTarget> PlainTree::add_counter(const std::string& name) {
+  return add(ColumnDescription{name, ColumnType{ElementType::uint32}});
+}
+
+void PlainTree::write(PlainFile& file, std::int64_t n_entries) const {
+  file.add(path_, "TTree", members_.title,
+           [&](ObjectWriter& to) { write_tree(to, members_, n_entries, contents_); });
+}
+
+TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& names) {
+  const auto branches = branches_of_leaves(tree);
+  std::vector<bool> are_kept(tree.branches.size());
+  for (const auto& name : names) {
+    const auto found = std::ranges::find(tree.branches, name, &BranchMembers::name);
+    if (found == tree.branches.end()) {
+      throw OutputError("tree \"" + tree.name + "\" has no branch \"" + name + "\" to keep");
+    }
+    are_kept[static_cast<std::size_t>(found - tree.branches.begin())] = true;
+    for (const auto& leaf : found->leaves) {
+      if (leaf.counter) {
+        are_kept[branches[*leaf.counter]] = true;
+      }
+    }
+  }
+  std::vector<std::size_t> numbers(branches.size());  // of the leaves that are kept
+  std::size_t n_kept = 0;
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    numbers[i] = n_kept;
+    n_kept += are_kept[branches[i]] ? 1 : 0;
+  }
+  std::vector<BranchMembers> kept;
+  for (std::size_t i = 0; i < tree.branches.size(); ++i) {
+    if (are_kept[i]) {
+      kept.push_back(std::move(tree.branches[i]));
+      for (auto& leaf : kept.back().leaves) {
+        leaf.counter = leaf.counter ? std::optional{numbers[*leaf.counter]} : std::nullopt;
+      }
+    }
+  }
+  tree.branches = std::move(kept);
+  return tree;
+}
+
+}  // namespace forkrun::root_io
