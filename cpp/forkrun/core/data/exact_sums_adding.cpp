@@ -154,10 +154,13 @@ void ExactSums::add_in_room(std::span<const std::uint32_t> cells,
   }
 }
 
-// Two words have room for these, too: pieces of 102 bits, of which values take 87.
 void ExactSums::add_sums_in_room(std::span<const std::uint32_t> cells,
                                  std::span<const double* const> columns) {
-  n_words_ == 2 ? add_in_room(cells, columns) : add_wide(cells, columns.data());
+  constexpr int bits_of_number = 12;
+  const bool can_split_sums = std::ranges::all_of(windows_, [&](const Window& window) {
+    return window.seen.high + bits_of_number <= window.base + bits_split(n_words_);
+  });
+  can_split_sums ? add_in_room(cells, columns) : add_wide(cells, columns.data());
 }
 
 /// \returns how many were added

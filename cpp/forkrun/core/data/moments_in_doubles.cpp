@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -55,9 +56,13 @@ struct Parts {
 };
 struct Lanes {
   Flags out{};
-  [[gnu::always_inline]] void check(const Doubles& value, const Cut& cut) {
-    const Doubles magnitude = value < 0 ? -value : value;
-    out |= (magnitude < cut.least) & (magnitude != 0);
+  /// Of two values that are 0 together.
+  [[gnu::always_inline]] void check(const Doubles& one, const Cut& cut_of_one, const Doubles& other,
+                                    const Cut& cut_of_other) {
+    const Flags no_sign = std::numeric_limits<long long>::max() + Flags{};
+    const auto a = reinterpret_cast<Doubles>(reinterpret_cast<Flags>(one) & no_sign);
+    const auto b = reinterpret_cast<Doubles>(reinterpret_cast<Flags>(other) & no_sign);
+    out |= ((a < cut_of_one.least) | (b < cut_of_other.least)) & (one != 0);
   }
   [[gnu::always_inline]] Parts cut(const Doubles& value, const Cut& cut) const {
     const Doubles kept = reinterpret_cast<Doubles>(reinterpret_cast<Flags>(value) & ~out);
@@ -92,8 +97,7 @@ template <bool HAS_SAMPLES, bool CHECKS>
     const Doubles w2 = w * w;
     Lanes lanes;
     if constexpr (CHECKS) {
-      lanes.check(w, cuts[0]);
-      lanes.check(w2, cuts[1]);
+      lanes.check(w, cuts[0], w2, cuts[1]);
     }
     if constexpr (HAS_SAMPLES) {
       Doubles y;
@@ -101,8 +105,7 @@ template <bool HAS_SAMPLES, bool CHECKS>
       const Doubles wy = w * y;
       const Doubles wy2 = wy * y;
       if constexpr (CHECKS) {
-        lanes.check(wy, cuts[2]);
-        lanes.check(wy2, cuts[3]);
+        lanes.check(wy, cuts[2], wy2, cuts[3]);
       }
       add_parts(lanes.cut(wy, cuts[2]), lanes.cut(wy2, cuts[3]), cells, stride, sums + 1);
     }
