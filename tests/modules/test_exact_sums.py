@@ -247,7 +247,7 @@ def test_columns_of_samples_are_summed_as_fsum_does(
 ) -> None:
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 6000))
-    x = random.uniform(-0.2, 1.2, n).astype(kind)
+    x: npt.NDArray[Any] = random.uniform(-0.2, 1.2, n).astype(kind)
     w, y = (wild_numbers(random, n, decades) * random.uniform(-1, 1, n) for _ in range(2))
     y[random.integers(0, one_small_in, n) == 0] *= 1e-15
     w, y = w.astype(kind), y.astype(kind)
