@@ -248,9 +248,16 @@ class CellTable:
         """Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
         that an axis does not have are left out. Weights and samples: (n,), or (1,) for all. Raises
         ValueError if lengths differ. Releases the GIL."""
-    def fill_regular(self, axes: RegularAxes, columns: tuple[object, ...], weights: object) -> bool:
-        """The same for an array for each axis, and one of weights or None. False, and nothing is
-        filled, unless all are (n,) of float64 or float32, contiguous, and there are no samples."""
+    def fill_regular(
+        self,
+        axes: RegularAxes,
+        columns: tuple[object, ...],
+        weights: object,
+        samples: object = None,
+    ) -> bool:
+        """The same for an array for each axis, and one of weights and one of samples, or None.
+        False, and nothing is filled, unless all are (n,) of float64 or float32, contiguous, and
+        there are samples for a storage of means and none for others."""
     def total(self) -> ExactSums: ...
     def clear_cells(self, cells: npt.ArrayLike) -> None: ...
     def move_cells(self, places: npt.ArrayLike, n_cells: int) -> None:

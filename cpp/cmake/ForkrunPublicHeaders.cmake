@@ -8,9 +8,11 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/event_id.hpp
   core/data/exact_fills.hpp
   core/data/exact_sums.hpp
+  core/data/moments.hpp
   core/data/nearest_name.hpp
   core/data/parameters.hpp
   core/data/source.hpp
+  core/data/table_memory.hpp
   core/data/unit_of_work.hpp
   core/histograms/axes.hpp
   core/histograms/cell_filler.hpp

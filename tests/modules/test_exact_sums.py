@@ -234,6 +234,49 @@ def test_fills_in_any_grouping_give_the_sums_of_products(storage: str) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("storage", ["Mean", "WeightedMean"])
+@given(
+    seed=st.integers(0, 2**32),
+    decades=st.sampled_from([0, 3, 8, 60]),
+    one_small_in=st.sampled_from([3, 300, 10**9]),
+    kind=st.sampled_from([np.float64, np.float32]),
+)
+@settings(deadline=None, max_examples=25)
+def test_columns_of_samples_are_summed_as_fsum_does(
+    storage: str, seed: int, decades: int, one_small_in: int, kind: type
+) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 6000))
+    x: npt.NDArray[Any] = random.uniform(-0.2, 1.2, n).astype(kind)
+    w, y = (wild_numbers(random, n, decades) * random.uniform(-1, 1, n) for _ in range(2))
+    y[random.integers(0, one_small_in, n) == 0] *= 1e-15
+    w, y = w.astype(kind), y.astype(kind)
+    h, b = booked(hist.Hist(hist.axis.Regular(3, 0, 1), storage=getattr(bh.storage, storage)()))
+    for part in np.array_split(np.arange(n), random.integers(1, 4)):
+        h.fill(x[part], weight=w[part], sample=y[part])
+    w, y = w.astype(np.float64), y.astype(np.float64)
+    columns = [w, w * w, w * y, w * y * y] if storage == "WeightedMean" else [w, w * y, w * y * y]
+    bins = bh.axis.Regular(3, 0, 1).index(x.astype(np.float64)) + 1
+    expected = [[exact(column[bins == n]) for n in range(5)] for column in columns]
+    assert b.take("m").sums.tolist() == expected
+
+
+def test_a_profile_is_filled_with_samples_and_others_without() -> None:
+    profile, _ = booked(hist.Hist.new.Reg(2, 0, 1).Mean())
+    plain, _ = booked(hist.Hist.new.Reg(2, 0, 1).Weight())
+    x = np.array([0.1, 0.7])
+    with pytest.raises((TypeError, KeyError), match="sample"):
+        profile.fill(x)
+    with pytest.raises((TypeError, KeyError), match="sample"):
+        plain.fill(x, sample=x)
+    with pytest.raises(ValueError, match="spans"):
+        profile.fill(x, sample=np.ones(3))
+    profile.fill(x, sample=[2.0, 4.0], weight=2.0)
+    profile.fill(x, sample=np.array([4.0, 4.0]))
+    assert profile.counts().tolist() == [3, 3]
+    assert profile.values().tolist() == [8 / 3, 4]
+
+
 def test_profiles_show_means_and_variances() -> None:
     for storage in (bh.storage.Mean(), bh.storage.WeightedMean()):
         plain = bh.Histogram(bh.axis.Regular(2, 0, 2), storage=storage)

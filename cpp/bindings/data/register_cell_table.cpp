@@ -143,12 +143,24 @@ std::optional<PlainColumn> plain_column(const py::handle& object) {
   return std::nullopt;
 }
 
-/// \returns false, and nothing is filled, unless all are plain columns of one length.
+/// `values`: none or plain. \returns nothing if they are neither, or not as many as the entries
+std::optional<FillColumn> fill_column(const py::object& values, std::size_t n_entries) {
+  if (values.is_none()) {
+    return FillColumn{};
+  }
+  const auto column = plain_column(values);
+  return column && column->size == n_entries
+             ? std::optional{FillColumn{column->doubles, false, column->floats}}
+             : std::nullopt;
+}
+
+/// \returns false, and nothing is filled, unless all are plain columns of one length, with samples
+/// for a profile and none for others.
 bool fill_regular(CellTable& table, const RegularAxes& regular, const py::tuple& columns,
-                  const py::object& weights) {
+                  const py::object& weights, const py::object& samples) {
   auto axes = regular.axes();
   check_cells(axes, table.n_cells());
-  if (columns.size() != axes.size() || n_sums_of(table.moments()) > 2) {
+  if (columns.size() != axes.size() || has_samples(table.moments()) == samples.is_none()) {
     return false;
   }
   std::size_t n_entries = 0;
@@ -161,16 +173,13 @@ bool fill_regular(CellTable& table, const RegularAxes& regular, const py::tuple&
     axes[i].coordinates = column->doubles;
     axes[i].floats = column->floats;
   }
-  FillColumn weight;
-  if (!weights.is_none()) {
-    const auto column = plain_column(weights);
-    if (!column || column->size != n_entries) {
-      return false;
-    }
-    weight = {column->doubles, false, column->floats};
+  const auto w = fill_column(weights, n_entries);
+  const auto y = fill_column(samples, n_entries);
+  if (!w || !y) {
+    return false;
   }
   const py::gil_scoped_release release;
-  table.fill(axes, weight, {}, n_entries);
+  table.fill(axes, *w, *y, n_entries);
   return true;
 }
 
@@ -212,7 +221,8 @@ void register_cell_table(py::module_& module) {
       .def_property_readonly("empty", &CellTable::empty)
       .def("fill", &fill, py::arg("axes"), py::arg("weights") = py::none(),
            py::arg("samples") = py::none())
-      .def("fill_regular", &fill_regular, py::arg("axes"), py::arg("columns"), py::arg("weights"))
+      .def("fill_regular", &fill_regular, py::arg("axes"), py::arg("columns"), py::arg("weights"),
+           py::arg("samples") = py::none())
       .def("total", &CellTable::total)
       .def("clear_cells", &clear_cells, py::arg("cells"))
       .def("move_cells", &move_cells, py::arg("places"), py::arg("n_cells"));

@@ -74,13 +74,15 @@ class ExactFills:
             total.add(filled, sums[:, filled])
         return total
 
-    def fill_plainly(self, args: tuple[Any, ...], weight: Any, axes: dict[str, Any]) -> bool:
+    def fill_plainly(
+        self, args: tuple[Any, ...], weight: Any, sample: Any, axes: dict[str, Any]
+    ) -> bool:
         """Fills plain columns without a detour; False, and nothing is filled, if they are not."""
         if self._plain is None or self._fill_target is not None:
             return False
         if self._shown is not None:
             self._hide()
-        return self._plain is not None and self._plain.fill(self._table, args, weight, axes)
+        return self._plain is not None and self._plain.fill(self._table, args, weight, sample, axes)
 
     def fill(
         self,

@@ -32,7 +32,7 @@ class _ExactlyFilled:
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
         fills = self._forkrun_fills
-        if sample is None and fills.fill_plainly(args, weight, axes):
+        if fills.fill_plainly(args, weight, sample, axes):
             return self
         options = {"weight": weight, "sample": sample, "threads": threads}
         fills.fill(super().fill, args, options, axes)  # type: ignore[misc]

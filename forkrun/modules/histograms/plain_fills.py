@@ -36,7 +36,12 @@ class PlainFills:
         )
 
     def fill(
-        self, table: _core.CellTable, args: tuple[Any, ...], weight: Any, named: dict[str, Any]
+        self,
+        table: _core.CellTable,
+        args: tuple[Any, ...],
+        weight: Any,
+        sample: Any,
+        named: dict[str, Any],
     ) -> bool:
         """False, and nothing is filled, unless all are columns of floats of one length."""
         if named:
@@ -50,7 +55,11 @@ class PlainFills:
             weight = _array(weight)
             if weight is None:
                 return False
-        return table.fill_regular(self._axes, columns, weight)
+        if sample is not None and type(sample) is not np.ndarray:
+            sample = _array(sample)
+            if sample is None:
+                return False
+        return table.fill_regular(self._axes, columns, weight, sample)
 
 
 def _array(values: Any) -> Any:

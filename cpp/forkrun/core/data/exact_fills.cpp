@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include <forkrun/core/data/vectorised.hpp>
@@ -10,31 +14,60 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t n_at_a_time = 4096;  // in near caches, and enough to be summed in doubles
-constexpr std::size_t most_sums = 4;
+constexpr std::size_t n_at_a_time = most_moments;
 constexpr std::size_t prefetch_distance = 16;
-constexpr std::size_t most_near_cells = 1 << 15;  // whose counts are in a near cache
+constexpr std::size_t most_near_cells = 1 << 16;  // whose counts are in a near cache
 
 template <typename T>
 using Buffer = std::array<T, n_at_a_time>;
 
-/// The arithmetic of boost-histogram's regular axis, without branches.
+bool is_ordinary_power_of_two(double width) {
+  int exponent = 0;
+  return std::frexp(width, &exponent) == 0.5 && std::abs(exponent) < 1000;
+}
+
+using Doubles = double __attribute__((vector_size(32)));
+using Floats = float __attribute__((vector_size(16)));
+using Integers = std::int32_t __attribute__((vector_size(16)));
+
+/// The arithmetic of boost-histogram's regular axis, without branches, which no compiler makes
+/// vector instructions of by itself. Where the width is a power of two, a product with its inverse
+/// is the quotient to the last bit.
+template <bool DIVIDES, typename T>
+[[gnu::always_inline]] inline void find_bins_with(const FillAxis& axis, const T* x, std::size_t n,
+                                                  std::int32_t offset, std::int32_t* bins) {
+  const auto n_bins = static_cast<double>(axis.n_bins);
+  const double at_end = axis.has_overflow ? n_bins : n_bins - 1;  // the upper edge
+  const double factor = DIVIDES ? axis.width : 1 / axis.width;
+  const double low = axis.low;
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    std::conditional_t<std::is_same_v<T, float>, Floats, Doubles> values;
+    std::memcpy(&values, x + i, sizeof(values));
+    const Doubles distance = __builtin_convertvector(values, Doubles) - low;
+    const Doubles z = DIVIDES ? distance / factor : distance * factor;
+    const Doubles below_end = z < 1 ? z * n_bins : n_bins + Doubles{};  // NaN: overflow
+    const Doubles inside = z == 1 ? at_end + Doubles{} : below_end;
+    const Doubles bin = z < 0 ? -1.0 + Doubles{} : inside;
+    const Integers found = __builtin_convertvector(bin, Integers) + offset;
+    std::memcpy(bins + i, &found, sizeof(found));
+  }
+  for (; i < n; ++i) {
+    const double distance = static_cast<double>(x[i]) - low;
+    const double z = DIVIDES ? distance / factor : distance * factor;
+    const double below_end = z < 1 ? z * n_bins : n_bins;
+    const double inside = z == 1 ? at_end : below_end;
+    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : inside) + offset;
+  }
+}
+
 template <typename T>
 [[gnu::always_inline]] inline void find_bins_inline(const FillAxis& axis, const T* x, std::size_t n,
                                                     std::int32_t offset, std::int32_t* bins) {
-  const auto n_bins = static_cast<double>(axis.n_bins);
-  const double low = axis.low;
-  const double width = axis.width;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double z = (static_cast<double>(x[i]) - low) / width;
-    const double scaled = z * n_bins;
-    const double below_end = z < 1 ? scaled : n_bins;  // NaN: overflow
-    bins[i] = static_cast<std::int32_t>(z < 0 ? -1.0 : below_end) + offset;
-  }
-  if (!axis.has_overflow) {  // the upper edge is in the last bin
-    for (std::size_t i = 0; i < n; ++i) {
-      bins[i] -= (static_cast<double>(x[i]) - low) / width == 1 ? 1 : 0;
-    }
+  if (is_ordinary_power_of_two(axis.width)) {
+    find_bins_with<false>(axis, x, n, offset, bins);
+  } else {
+    find_bins_with<true>(axis, x, n, offset, bins);
   }
 }
 
@@ -74,14 +107,7 @@ std::uint32_t add_bins(const std::int32_t* bins, std::size_t n, std::uint32_t of
   return greatest;
 }
 
-FORKRUN_VECTORISED
-void multiply_columns(const double* one, const double* other, std::size_t n, double* products) {
-  for (std::size_t i = 0; i < n; ++i) {
-    products[i] = one[i] * other[i];
-  }
-}
-
-/// Entries of a stretch: their cells, and a column of values per sum.
+/// Entries of a stretch: their cells, weights and samples.
 class Stretch {
  public:
   Stretch(std::size_t first, std::size_t n) : first_{first}, n_{n} {}
@@ -99,15 +125,9 @@ class Stretch {
   }
 
   void find_values(Moments moments, FillColumn weights, FillColumn samples) {
-    const double* const w = column(weights);
-    columns_[n_columns_++] = w;
-    if (moments == Moments::weights || moments == Moments::weighted_means) {
-      multiply(w, w);
-    }
-    if (moments == Moments::means || moments == Moments::weighted_means) {
-      const double* const y = column(samples);
-      multiply(w, y);
-      multiply(columns_[n_columns_ - 1], y);
+    columns_[n_columns_++] = column(weights, 0);
+    if (has_samples(moments)) {
+      columns_[n_columns_++] = column(samples, 1);
     }
   }
 
@@ -115,6 +135,10 @@ class Stretch {
   /// entries, or null
   std::size_t copy_inside(std::uint32_t* cells, std::span<double* const> columns,
                           std::size_t n_before) const {
+    if (!leaves_out_ && n_before == first_) {  // columns are in place
+      std::copy_n(cells_.begin(), n_, cells + n_before);
+      return n_before + n_;
+    }
     std::size_t n = n_before;
     for (std::size_t i = 0; i < n_; ++i) {
       if (!leaves_out_ || !is_out_[i]) {
@@ -130,14 +154,14 @@ class Stretch {
     return n;
   }
 
-  void add_to(ExactSums& sums) {
+  void add_to(ExactSums& sums, Moments moments) {
     if (leaves_out_) {
       leave_out();
     }
-    sums.add(std::span{cells_}.first(n_), std::span{columns_}.first(n_columns_));
+    add_moments(sums, moments, {std::span{cells_}.first(n_), columns_[0], columns_[1]});
   }
 
-  void count_in(std::uint64_t* counts, bool prefetches) {
+  void count_in(std::uint32_t* counts, bool prefetches) {
     if (leaves_out_) {
       leave_out();
     }
@@ -206,23 +230,17 @@ class Stretch {
     }
   }
 
-  const double* column(FillColumn column) {
+  const double* column(FillColumn column, std::size_t number) {
     if (!column.is_one && column.values != nullptr) {
       return column.values + first_;
     }
-    auto& buffer = buffers_[n_buffers_++];
+    auto& buffer = buffers_[number];
     if (column.is_one) {
       std::fill_n(buffer.begin(), n_, column.values != nullptr ? *column.values : *column.floats);
     } else {
       std::copy_n(column.floats + first_, n_, buffer.begin());
     }
     return buffer.data();
-  }
-
-  void multiply(const double* one, const double* other) {
-    auto& buffer = buffers_[n_buffers_++];
-    multiply_columns(one, other, n_, buffer.data());
-    columns_[n_columns_++] = buffer.data();
   }
 
   void leave_out() {
@@ -246,33 +264,25 @@ class Stretch {
   std::size_t n_;
   bool leaves_out_{false};
   std::size_t n_columns_{0};
-  std::size_t n_buffers_{0};
-  std::array<const double*, most_sums> columns_{};
+  std::array<const double*, 2> columns_{};  ///< weights, samples
   Buffer<std::uint32_t> cells_;
   Buffer<std::int32_t> bins_;
   Buffer<bool> is_out_;
-  std::array<Buffer<double>, most_sums + 2> buffers_;
-  std::array<Buffer<double>, most_sums> kept_;
+  std::array<Buffer<double>, 2> buffers_;
+  std::array<Buffer<double>, 2> kept_;
 };
 
 }  // namespace
 
-std::size_t n_sums_of(Moments moments) {
-  switch (moments) {
-    case Moments::counts: return 1;
-    case Moments::weights: return 2;
-    case Moments::means: return 3;
-    default: return 4;
-  }
-}
-
 void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
                FillColumn samples, std::size_t n_entries) {
-  for (std::size_t first = 0; first < n_entries; first += n_at_a_time) {
-    Stretch stretch{first, std::min(n_at_a_time, n_entries - first)};
+  const std::size_t n_stretches = (n_entries + n_at_a_time - 1) / n_at_a_time;
+  for (std::size_t k = 0; k < n_stretches; ++k) {  // equal ones, as each costs once for its cells
+    const std::size_t first = n_entries * k / n_stretches;
+    Stretch stretch{first, n_entries * (k + 1) / n_stretches - first};
     stretch.find_cells(axes);
     stretch.find_values(moments, weights, samples);
-    stretch.add_to(sums);
+    stretch.add_to(sums, moments);
   }
 }
 
@@ -287,7 +297,7 @@ std::size_t find_cells(std::span<const FillAxis> axes, std::span<std::uint32_t> 
   return n;
 }
 
-void count_entries(std::span<std::uint64_t> counts, std::span<const FillAxis> axes,
+void count_entries(std::span<std::uint32_t> counts, std::span<const FillAxis> axes,
                    std::size_t n_entries) {
   const bool prefetches = counts.size() > most_near_cells;
   for (std::size_t first = 0; first < n_entries; first += n_at_a_time) {

@@ -5,19 +5,9 @@
 #include <span>
 
 #include <forkrun/core/data/exact_sums.hpp>
+#include <forkrun/core/data/moments.hpp>
 
 namespace forkrun {
-
-/// Which sums a histogram keeps. w: weights of fills; y: what a profile takes the mean of. Products
-/// are rounded, then summed exactly.
-enum class Moments {
-  counts,          ///< w
-  weights,         ///< w, w²
-  means,           ///< w, w y, w y²
-  weighted_means,  ///< w, w², w y, w y²
-};
-
-[[nodiscard]] std::size_t n_sums_of(Moments moments);
 
 /// Values of entries, or one that all have.
 struct FillColumn {
@@ -46,7 +36,7 @@ void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes,
                FillColumn samples, std::size_t n_entries);
 
 /// Counts entries as `fill_sums` adds them. `counts`: of each cell.
-void count_entries(std::span<std::uint64_t> counts, std::span<const FillAxis> axes,
+void count_entries(std::span<std::uint32_t> counts, std::span<const FillAxis> axes,
                    std::size_t n_entries);
 
 /// Finds the cells of entries, in place of those outside of axes, which are left out: also of

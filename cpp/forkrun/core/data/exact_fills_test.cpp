@@ -38,6 +38,44 @@ TEST(ExactFillsTest, entries_outside_of_axes_without_flow_bins_are_left_out) {
   EXPECT_EQ(sums.rounded(), (std::vector<double>{0, 0.5, 0.5, 0, 0, 0.25, 0.25, 0}));
 }
 
+/// The arithmetic of boost-histogram, of one value.
+std::int32_t bin_of(double x, double low, double width, std::uint32_t n_bins, bool has_overflow) {
+  const double z = (x - low) / width;
+  if (z < 1) {
+    return z >= 0 ? static_cast<std::int32_t>(z * n_bins) : -1;
+  }
+  return static_cast<std::int32_t>(z == 1 && !has_overflow ? n_bins - 1 : n_bins);
+}
+
+TEST(ExactFillsTest, values_of_every_number_and_width_are_in_the_bins_of_the_quotient) {
+  constexpr std::uint32_t n_bins = 7;
+  for (const double width : {1.0, 0.25, 64.0, 3.0, 0.1, 0x1p-1074, 0x1p1023}) {
+    for (const bool has_overflow : {true, false}) {
+      for (const std::size_t n : {1U, 3U, 4U, 9U, 1000U}) {
+        std::vector<double> x{0.5, 0.5 + width, std::nan(""), -INFINITY, INFINITY};
+        for (int i = 0; x.size() < n; ++i) {
+          x.push_back(0.5 + width * (i % 1000 - 50) / 900);
+        }
+        x.resize(n);
+        const FillAxis axis{.n_bins = n_bins,
+                            .has_underflow = true,
+                            .has_overflow = has_overflow,
+                            .coordinates = x.data(),
+                            .low = 0.5,
+                            .width = width};
+        std::vector<std::uint32_t> counts(n_bins + 2);
+        std::vector<std::uint32_t> expected(n_bins + 2);
+        count_entries(std::span{counts}.first(n_bins + 1 + has_overflow), {&axis, 1}, n);
+        for (const double value : x) {
+          const auto bin = bin_of(value, 0.5, width, n_bins, has_overflow) + 1;
+          expected[static_cast<std::size_t>(bin)] += bin <= 7 + has_overflow ? 1 : 0;
+        }
+        EXPECT_EQ(counts, expected) << width << " " << has_overflow << " " << n;
+      }
+    }
+  }
+}
+
 TEST(ExactFillsTest, many_entries_are_added_as_few_are) {
   std::vector<double> x(5000);
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -35,7 +35,7 @@ void add_two_words(Word* to, std::span<const Word> number, int shift) {
 
 ExactSums::ExactSums(std::size_t n_sums, std::size_t n_cells)
     : n_sums_{n_sums}, n_cells_{n_cells}, windows_(n_sums) {
-  if (n_sums == 0 || n_sums > 8 || n_cells > std::numeric_limits<std::uint32_t>::max()) {
+  if (n_sums == 0 || n_sums > most_sums || n_cells > std::numeric_limits<std::uint32_t>::max()) {
     throw Error{"exact sums: " + std::to_string(n_sums) + " sums of " + std::to_string(n_cells) +
                 " cells are too many"};
   }
@@ -48,7 +48,7 @@ ExactSums::Range ExactSums::Range::joined(Range other) const {
   return {std::min(low, other.low), std::max(high, other.high)};
 }
 
-bool ExactSums::fits(std::span<const Range> ranges, int n_spare_bits) const {
+bool ExactSums::fits(const Ranges& ranges, int n_spare_bits) const {
   const int n_bits = static_cast<int>(n_words_) * word_bits;
   for (std::size_t s = 0; s < n_sums_; ++s) {
     const auto& window = windows_[s];
@@ -60,8 +60,16 @@ bool ExactSums::fits(std::span<const Range> ranges, int n_spare_bits) const {
   return n_words_ > 1;
 }
 
-/// After this, values in the ranges can be added without a check.
-void ExactSums::make_room(std::span<const Range> ranges, std::uint64_t n_adds) {
+bool ExactSums::has_room(const Ranges& ranges) const {
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    if (!windows_[s].seen.contains(ranges[s])) {
+      return false;
+    }
+  }
+  return is_dense_ && n_words_ > 1;
+}
+
+void ExactSums::make_room(const Ranges& ranges, std::uint64_t n_adds) {
   std::uint64_t n_all = 0;
   if (__builtin_add_overflow(n_adds_, n_adds, &n_all)) {
     throw Error{"exact sums: more than 2^64 values were added"};
@@ -73,13 +81,14 @@ void ExactSums::make_room(std::span<const Range> ranges, std::uint64_t n_adds) {
   if (!is_dense_) {
     make_dense();
   }
+  static_cast<void>(words_.writable());
   n_adds_ = n_all;
   for (std::size_t s = 0; s < n_sums_; ++s) {
     windows_[s].seen = windows_[s].seen.joined(ranges[s]);
   }
 }
 
-void ExactSums::widen(std::span<const Range> ranges, int n_spare_bits) {
+void ExactSums::widen(const Ranges& ranges, int n_spare_bits) {
   const auto needed = [&](std::size_t s) {
     Range range = ranges[s].joined(windows_[s].seen);
     range.high += n_spare_bits;
@@ -94,7 +103,8 @@ void ExactSums::widen(std::span<const Range> ranges, int n_spare_bits) {
     throw Error{"exact sums: " + std::to_string(n_stored()) + " cells with " +
                 std::to_string(n_words) + " words per sum do not fit into memory"};
   }
-  Words words(words_.empty() ? 0 : n_stored() * n_sums_ * n_words);
+  Words wider(words_.empty() ? 0 : n_stored() * n_sums_ * n_words);
+  const auto words = wider.unshared();
   for (std::size_t s = 0; s < n_sums_; ++s) {
     const auto [low, high] = needed(s);
     const int n_unused = static_cast<int>(n_words) * word_bits - (high - low);
@@ -103,12 +113,12 @@ void ExactSums::widen(std::span<const Range> ranges, int n_spare_bits) {
       const auto old = number(place, s);
       if (has_content(old)) {
         shift_number(old, windows_[s].base - base,
-                     {&words[(place * n_sums_ + s) * n_words], n_words});
+                     words.subspan((place * n_sums_ + s) * n_words, n_words));
       }
     }
     windows_[s].base = base;
   }
-  words_ = std::move(words);
+  words_ = std::move(wider);
   n_words_ = n_words;
 }
 
@@ -118,7 +128,8 @@ void ExactSums::make_dense() {
   }
   Words words(n_cells_ * stride());
   for (std::size_t place = 0; place < cells_.size(); ++place) {
-    std::copy_n(&words_[place * stride()], stride(), &words[cells_[place] * stride()]);
+    std::ranges::copy(words_.values().subspan(place * stride(), stride()),
+                      &words.unshared()[cells_[place] * stride()]);
   }
   words_ = std::move(words);
   cells_.clear();
@@ -126,22 +137,23 @@ void ExactSums::make_dense() {
 }
 
 void ExactSums::merge(const ExactSums& other, std::size_t first) {
-  if (n_adds_ == 0 && !is_dense_ && other.n_cells_ == n_cells_) {
-    ExactSums copy{other};
-    copy.not_finite_ = std::move(not_finite_);
-    copy.n_not_finite_ = n_not_finite_;
-    *this = std::move(copy);
-  } else if (other.n_adds_ != 0) {
-    std::array<Range, 8> ranges{};
+  if (empty() && !is_dense_ && other.n_cells_ == n_cells_) {
+    *this = other;
+    return;
+  }
+  if (other.n_adds_ != 0) {
+    Ranges ranges{};
     std::ranges::transform(other.windows_, ranges.begin(), &Window::seen);
-    make_room(std::span{ranges}.first(n_sums_), other.n_adds_);
+    make_room(ranges, other.n_adds_);
     merge_cells(other, first);
   }
+  merge_counts(other, first);
   merge_not_finite(other, first);
 }
 
 void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
   const bool has_two_words = n_words_ == 2 && other.n_words_ == 2;
+  const auto words = words_.unshared();
   Number shifted;
   const std::span<Word> added = std::span{shifted}.first(n_words_);
   for (std::size_t place = 0; place < other.n_stored(); ++place) {
@@ -149,7 +161,7 @@ void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
       const auto number = other.number(place, s);
       if (has_content(number)) {
         const int shift = other.windows_[s].base - windows_[s].base;
-        Word* const to = &words_[(first + other.cell_at(place)) * stride() + s * n_words_];
+        Word* const to = &words[(first + other.cell_at(place)) * stride() + s * n_words_];
         if (has_two_words) {
           add_two_words(to, number, shift);
         } else {
@@ -171,7 +183,7 @@ void ExactSums::merge_not_finite(const ExactSums& other, std::size_t first) {
 std::vector<std::size_t> ExactSums::places_with_content() const {
   std::vector<std::size_t> places;
   for (std::size_t place = 0; !words_.empty() && place < n_stored(); ++place) {
-    if (has_content({&words_[place * stride()], stride()})) {
+    if (has_content(words_.values().subspan(place * stride(), stride()))) {
       places.push_back(place);
     }
   }
@@ -185,7 +197,10 @@ void ExactSums::clear_cell(std::size_t cell) {
     if (!is_dense_) {
       make_dense();
     }
-    std::fill_n(&words_[cell * stride()], stride(), Word{0});
+    std::ranges::fill(words_.writable().subspan(cell * stride(), stride()), Word{0});
+  }
+  if (!counts_.empty()) {
+    counts_.writable()[cell] = 0;
   }
   for (std::size_t s = 0; s < n_sums_; ++s) {
     not_finite_.erase(std::uint64_t{cell} * n_sums_ + s);
@@ -193,6 +208,7 @@ void ExactSums::clear_cell(std::size_t cell) {
 }
 
 void ExactSums::move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
+  add_counts();
   ExactSums moved{n_sums_, n_cells};
   std::vector<std::pair<std::uint32_t, std::size_t>> order;  // new cell, place of its words
   for (const std::size_t place : places_with_content()) {
@@ -202,7 +218,8 @@ void ExactSums::move_cells(std::span<const std::uint32_t> places, std::size_t n_
   Words words(order.size() * stride());
   for (std::size_t k = 0; k < order.size(); ++k) {
     moved.cells_.push_back(order[k].first);
-    std::copy_n(&words_[order[k].second * stride()], stride(), &words[k * stride()]);
+    std::ranges::copy(words_.values().subspan(order[k].second * stride(), stride()),
+                      &words.unshared()[k * stride()]);
   }
   for (const auto& [sum, kinds] : not_finite_) {
     moved.not_finite_[places[sum / n_sums_] * n_sums_ + sum % n_sums_] = kinds;
@@ -227,6 +244,9 @@ double ExactSums::rounded(std::size_t place, std::size_t sum) const {
 }
 
 std::vector<double> ExactSums::rounded() const {
+  if (n_counted_ != 0) {
+    return with_counts_added().rounded();
+  }
   std::vector<double> result(n_sums_ * n_cells_);
   for (std::size_t place = 0; !words_.empty() && place < n_stored(); ++place) {
     for (std::size_t s = 0; s < n_sums_; ++s) {

@@ -17,6 +17,7 @@ using namespace fixed_point;
 namespace {
 
 constexpr std::size_t prefetch_distance = 16;
+constexpr std::size_t fewest_split = 4;  // of fewer values each is added by itself
 
 struct UpperHalves {
   std::int32_t least;
@@ -67,7 +68,7 @@ void ExactSums::add(std::size_t cell, std::span<const double> values) {
     return;
   }
   const auto number = static_cast<std::uint32_t>(cell);
-  std::array<const double*, 8> columns{};
+  std::array<const double*, most_sums> columns{};
   for (std::size_t s = 0; s < n_sums_; ++s) {
     columns[s] = &values[s];
   }
@@ -94,88 +95,29 @@ bool ExactSums::add_if_fits(std::size_t cell, std::span<const double> values) {
     seen = seen.joined({low, high});
   }
   ++n_adds_;
+  const auto words = words_.writable();
   for (std::size_t s = 0; s < n_sums_; ++s) {
-    add_value(&words_[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
+    add_value(&words[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
   }
   return true;
+}
+
+std::optional<ExactSums::Ranges> ExactSums::ranges_of(std::span<const double* const> columns,
+                                                      std::size_t n) {
+  Ranges ranges{};
+  bool are_finite = true;
+  for (std::size_t s = 0; s < columns.size(); ++s) {
+    are_finite &= find_range({columns[s], n}, ranges[s]);
+  }
+  return are_finite ? std::optional{ranges} : std::nullopt;
 }
 
 void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double* const> columns) {
-  std::array<Range, 8> ranges{};
-  bool are_finite = true;
-  for (std::size_t s = 0; s < n_sums_; ++s) {
-    are_finite &= find_range({columns[s], cells.size()}, ranges[s]);
-  }
-  if (!are_finite) {
+  if (const auto ranges = ranges_of(columns, cells.size())) {
+    make_room(*ranges, cells.size());
+    add_in_room(cells, columns);
+  } else {
     add_each(cells, columns);
-    return;
-  }
-  make_room(std::span{ranges}.first(n_sums_), cells.size());
-  if (!add_in_doubles(cells, columns, ranges.data())) {
-    add_columns(cells, columns);
-  }
-}
-
-/// Sums many values of few cells in doubles first. \returns false if that does not pay, or would
-/// not be exact
-bool ExactSums::add_in_doubles(std::span<const std::uint32_t> cells,
-                               std::span<const double* const> columns, const Range* ranges) {
-  constexpr std::size_t most_cells = most_summed_in_doubles / 4;
-  const std::size_t n_at_a_time = std::min(cells.size(), most_summed_in_doubles);
-  if (n_cells_ > most_cells || n_at_a_time < 4 * n_cells_ || n_words_ != 2 || !can_split_all()) {
-    return false;
-  }
-  std::array<double, 8> splitters{};
-  for (std::size_t s = 0; s < n_sums_; ++s) {
-    const auto splitter = splitter_of({ranges[s].low, ranges[s].high});
-    if (!splitter) {
-      return false;
-    }
-    splitters[s] = *splitter;
-  }
-  std::array<PartSums, most_cells> sums;
-  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
-    const auto some = cells.subspan(first, std::min(n_at_a_time, cells.size() - first));
-    for (std::size_t s = 0; s < n_sums_; s += 2) {
-      const std::size_t other = std::min(s + 1, n_sums_ - 1);
-      std::fill_n(sums.begin(), n_cells_, PartSums{});
-      sum_parts({some, columns[s] + first, columns[other] + first},
-                {splitters[s], splitters[other]}, sums.data());
-      add_parts(std::span{sums}.first(n_cells_), s, other);
-    }
-  }
-  return true;
-}
-
-/// `one`, `other`: the sums that these are parts of.
-void ExactSums::add_parts(std::span<const fixed_point::PartSums> sums, std::size_t one,
-                          std::size_t other) {
-  constexpr std::size_t n_cells_at_a_time = n_at_a_time / 2;
-  for (std::size_t first = 0; first < sums.size(); first += n_cells_at_a_time) {
-    const auto some = sums.subspan(first, std::min(n_cells_at_a_time, sums.size() - first));
-    add_parts_of(one, some, first, &PartSums::one_high, &PartSums::one_low);
-    if (other != one) {
-      add_parts_of(other, some, first, &PartSums::other_high, &PartSums::other_low);
-    }
-  }
-}
-
-/// \pre at most 128 cells, `first` and those behind it
-void ExactSums::add_parts_of(std::size_t sum, std::span<const fixed_point::PartSums> parts,
-                             std::size_t first, double fixed_point::PartSums::* high,
-                             double fixed_point::PartSums::* low) {
-  Buffer<double> values{};
-  WordColumns words;
-  const std::size_t n = parts.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    values[i] = parts[i].*high;
-    values[n + i] = parts[i].*low;
-  }
-  split_values<2>(values.data(), 2 * n, windows_[sum].base, words);
-  for (std::size_t i = 0; i < n; ++i) {
-    Word* const number = &words_[((first + i) * n_sums_ + sum) * 2];
-    add_words<2>(number, words, i);
-    add_words<2>(number, words, n + i);
   }
 }
 
@@ -184,9 +126,8 @@ bool ExactSums::can_split_all() const {
       windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
 }
 
-/// \pre there is room for the values
-void ExactSums::add_columns(std::span<const std::uint32_t> cells,
-                            std::span<const double* const> columns) {
+void ExactSums::add_in_room(std::span<const std::uint32_t> cells,
+                            std::span<const double* const> columns, std::size_t n_next) {
   const auto add_with = [&]<std::size_t N_WORDS>(auto some, auto values) {
     switch (n_sums_) {
       case 1: return add_split<1, N_WORDS>(some, values);
@@ -195,13 +136,15 @@ void ExactSums::add_columns(std::span<const std::uint32_t> cells,
     }
   };
   const bool can_split_all = this->can_split_all();
-  std::size_t first = can_split_all && n_words_ == 2 ? add_pairs(cells, columns) : 0;
+  std::size_t first = can_split_all && n_words_ == 2 ? add_pairs(cells, columns, n_next) : 0;
   for (; first < cells.size(); first += n_at_a_time) {
     const std::size_t n = std::min(n_at_a_time, cells.size() - first);
-    std::array<const double*, 8> values{};
+    std::array<const double*, most_sums> values{};
     std::ranges::transform(columns, values.begin(), [&](auto column) { return column + first; });
     const auto some = cells.subspan(first, n);
-    if (can_split_all && n_words_ == 2) {
+    if (n < fewest_split) {
+      add_wide(some, values.data());
+    } else if (can_split_all && n_words_ == 2) {
       add_with.template operator()<2>(some, values.data());
     } else if (can_split_all) {
       add_with.template operator()<3>(some, values.data());
@@ -211,9 +154,18 @@ void ExactSums::add_columns(std::span<const std::uint32_t> cells,
   }
 }
 
+void ExactSums::add_sums_in_room(std::span<const std::uint32_t> cells,
+                                 std::span<const double* const> columns) {
+  constexpr int bits_of_number = 12;
+  const bool can_split_sums = std::ranges::all_of(windows_, [&](const Window& window) {
+    return window.seen.high + bits_of_number <= window.base + bits_split(n_words_);
+  });
+  can_split_sums ? add_in_room(cells, columns) : add_wide(cells, columns.data());
+}
+
 /// \returns how many were added
 std::size_t ExactSums::add_pairs(std::span<const std::uint32_t> cells,
-                                 std::span<const double* const> columns) {
+                                 std::span<const double* const> columns, std::size_t n_next) {
   if (n_sums_ % 2 != 0) {
     return 0;
   }
@@ -221,7 +173,8 @@ std::size_t ExactSums::add_pairs(std::span<const std::uint32_t> cells,
   for (std::size_t s = 0; s < n_sums_; s += 2) {
     n_added = fixed_point::add_pairs({cells, columns[s], columns[s + 1]},
                                      {windows_[s].base, windows_[s + 1].base},
-                                     words_.data() + s * n_words_, stride(), prefetches());
+                                     words_.unshared().data() + s * n_words_, stride(),
+                                     {.is_wanted = prefetches(), .n_next = n_next});
   }
   return n_added;
 }
@@ -234,7 +187,7 @@ void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* co
   for (std::size_t s = 0; s < n_sums; ++s) {
     split_values<N_WORDS>(columns[s], n, windows_[s].base, added[s]);
   }
-  Word* const words = words_.data();
+  Word* const words = words_.unshared().data();
   const bool prefetches = this->prefetches();
   for (std::size_t i = 0; i < n; ++i) {
     if (prefetches) {
@@ -249,9 +202,10 @@ void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* co
 }
 
 void ExactSums::add_wide(std::span<const std::uint32_t> cells, const double* const* columns) {
+  const auto words = words_.unshared();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     for (std::size_t s = 0; s < n_sums_; ++s) {
-      add_value(&words_[cells[i] * stride() + s * n_words_], columns[s][i], windows_[s].base,
+      add_value(&words[cells[i] * stride() + s * n_words_], columns[s][i], windows_[s].base,
                 n_words_);
     }
   }
@@ -267,8 +221,8 @@ std::uint8_t ExactSums::kind_of(double value) {
 /// Adds one entry after the other, some of whose values are not finite.
 void ExactSums::add_each(std::span<const std::uint32_t> cells,
                          std::span<const double* const> columns) {
-  std::array<double, 8> finite{};
-  std::array<const double*, 8> places{};
+  std::array<double, most_sums> finite{};
+  std::array<const double*, most_sums> places{};
   for (std::size_t i = 0; i < cells.size(); ++i) {
     for (std::size_t s = 0; s < n_sums_; ++s) {
       const double value = columns[s][i];

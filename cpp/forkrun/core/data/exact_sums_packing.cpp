@@ -129,6 +129,9 @@ ExactSums::Range ExactSums::content(std::size_t sum) const {
 }
 
 std::vector<std::uint64_t> ExactSums::packed() const {
+  if (n_counted_ != 0) {
+    return with_counts_added().packed();
+  }
   std::size_t n_words = 1;
   std::vector<int> bases;
   for (std::size_t s = 0; s < n_sums_; ++s) {
@@ -193,7 +196,8 @@ ExactSums ExactSums::unpacked(std::span<const std::uint64_t> packed, std::size_t
     sums.cells_ = take_cells(reader, header.n_stored, n_cells);
   }
   const auto words = reader.take(header.n_stored, n_sums * header.n_words);
-  sums.words_.assign(words.begin(), words.end());
+  sums.words_ = Words(words.size());
+  std::ranges::copy(words, sums.words_.unshared().begin());
   sums.not_finite_ = take_not_finite(reader, header.n_not_finite_sums, n_cells * n_sums);
   if (!reader.at_end()) {
     throw Error{"words follow its sums"};

@@ -42,11 +42,15 @@ inline Parts parts_of(double value) {
   return {(magnitude ^ sign) - sign, field + static_cast<int>(1 - normal) + field_offset};
 }
 
-/// \pre the value is finite and fits into the window
+/// \pre the value is finite and fits into the window: those of its bits that lie below are 0
 inline void add_value(Word* words, double value, int base, std::size_t n_words) {
-  const auto [mantissa, exponent] = parts_of(value);
+  auto [mantissa, exponent] = parts_of(value);
   if (mantissa == 0) {
     return;
+  }
+  if (exponent < base) {
+    mantissa >>= base - exponent;
+    exponent = base;
   }
   const auto shift = static_cast<unsigned>(exponent - base);
   const auto added = static_cast<UnsignedWide>(static_cast<Wide>(mantissa)) << (shift % word_bits);

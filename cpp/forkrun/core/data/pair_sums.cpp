@@ -2,63 +2,12 @@
 
 #include <cmath>
 
-#include <forkrun/core/data/vectorised.hpp>
-
 #if defined(__x86_64__) && defined(__GNUC__)
 #define FORKRUN_HAS_AVX2_KERNELS
 #include <immintrin.h>
 #endif
 
 namespace forkrun::fixed_point {
-
-namespace {
-
-using Doubles = double __attribute__((vector_size(32)));
-
-}  // namespace
-
-std::optional<double> splitter_of(BitRange range) {
-  if (range.low >= range.high) {  // all are 0
-    return 1.0;
-  }
-  const int middle = range.low + 54 - bits_of_most_summed;  // sums of lower parts have 53 bits
-  const int splitter = middle + 52;
-  const bool fits = range.high + bits_of_most_summed <= middle + 53;
-  return fits && std::abs(splitter) < 1000 ? std::optional{std::ldexp(1.5, splitter)}
-                                           : std::nullopt;
-}
-
-FORKRUN_VECTORISED
-void sum_parts(const PairColumns& columns, std::array<double, 2> splitters, PartSums* sums) {
-  const auto [cells, one, other] = columns;
-  const Doubles split_one = Doubles{} + splitters[0];
-  const Doubles split_other = Doubles{} + splitters[1];
-  const auto sum = [&](std::size_t entry) -> Doubles& {
-    return *reinterpret_cast<Doubles*>(sums + cells[entry]);
-  };
-  std::size_t i = 0;
-  for (; i + 4 <= cells.size(); i += 4) {
-    const Doubles a{one[i], one[i + 1], one[i + 2], one[i + 3]};
-    const Doubles b{other[i], other[i + 1], other[i + 2], other[i + 3]};
-    const Doubles ah = (a + split_one) - split_one;
-    const Doubles bh = (b + split_other) - split_other;
-    const Doubles al = a - ah;
-    const Doubles bl = b - bh;
-    const Doubles a_even = __builtin_shufflevector(ah, al, 0, 4, 2, 6);
-    const Doubles a_odd = __builtin_shufflevector(ah, al, 1, 5, 3, 7);
-    const Doubles b_even = __builtin_shufflevector(bh, bl, 0, 4, 2, 6);
-    const Doubles b_odd = __builtin_shufflevector(bh, bl, 1, 5, 3, 7);
-    sum(i) += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
-    sum(i + 1) += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
-    sum(i + 2) += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
-    sum(i + 3) += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
-  }
-  for (; i < cells.size(); ++i) {
-    const double ah = (one[i] + splitters[0]) - splitters[0];
-    const double bh = (other[i] + splitters[1]) - splitters[1];
-    sum(i) += Doubles{ah, one[i] - ah, bh, other[i] - bh};
-  }
-}
 
 #ifdef FORKRUN_HAS_AVX2_KERNELS
 
@@ -112,12 +61,13 @@ FORKRUN_AVX2 void add_two_numbers(Word* words, __m256i added) {
 
 [[gnu::target("avx2")]] void add_pairs_with_avx2(const PairColumns& columns,
                                                  std::array<double, 2> scales, Word* words,
-                                                 std::size_t stride, bool prefetches) {
+                                                 std::size_t stride, Prefetching prefetching) {
   const auto [cells, one, other] = columns;
+  const std::size_t n_ahead = prefetching.is_wanted ? cells.size() + prefetching.n_next : 0;
   for (std::size_t i = 0; i < cells.size(); i += 4) {
-    if (prefetches && i + prefetch_distance + 4 <= cells.size()) {
+    if (i + prefetch_distance + 4 <= n_ahead) {
       for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 4; ++k) {
-        __builtin_prefetch(words + cells[k] * stride, 1);
+        __builtin_prefetch(words + cells.data()[k] * stride, 1);
       }
     }
     const auto a = words_of(one + i, scales[0]);
@@ -136,21 +86,21 @@ FORKRUN_AVX2 void add_two_numbers(Word* words, __m256i added) {
 }  // namespace
 
 std::size_t add_pairs(const PairColumns& columns, std::array<int, 2> bases, Word* words,
-                      std::size_t stride, bool prefetches) {
+                      std::size_t stride, Prefetching prefetching) {
   static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
   if (!has_avx2) {
     return 0;
   }
   const std::size_t n = columns.cells.size() / 4 * 4;
   add_pairs_with_avx2({columns.cells.first(n), columns.one, columns.other},
-                      {scale_of(bases[0]), scale_of(bases[1])}, words, stride, prefetches);
+                      {scale_of(bases[0]), scale_of(bases[1])}, words, stride, prefetching);
   return n;
 }
 
 #else
 
 std::size_t add_pairs(const PairColumns& /*columns*/, std::array<int, 2> /*bases*/, Word* /*words*/,
-                      std::size_t /*stride*/, bool /*prefetches*/) {
+                      std::size_t /*stride*/, Prefetching /*prefetching*/) {
   return 0;
 }
 

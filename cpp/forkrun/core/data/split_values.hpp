@@ -15,6 +15,10 @@ using Buffer = std::array<T, n_at_a_time>;
 /// The lowest words of values, the next, the highest.
 using WordColumns = std::array<Buffer<Word>, 3>;
 
+/// `split_values` takes magnitudes below 2^(base + this).
+[[nodiscard]] constexpr int bits_split(std::size_t n_words) {
+  return 51 * static_cast<int>(n_words);
+}
 /// Whether `split_values` can take the values of a window.
 [[nodiscard]] bool can_split(int base, std::size_t n_words);
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,16 +12,14 @@ namespace forkrun {
 /// The fills of one thread, which go many at a time into a table: its own, or one that is shared.
 class CellFiller {
  public:
-  /// `n_at_a_time`: 1 keeps nothing back.
+  static constexpr std::size_t most_at_a_time = most_moments;
+
   CellFiller(Moments moments, CellTable& own);
+  /// `n_at_a_time`: at most `most_at_a_time`; 1 keeps nothing back.
   CellFiller(Moments moments, SharedTable& shared, std::size_t n_at_a_time);
 
   /// A fill of weight 1. \pre not a profile
   void count(std::uint32_t cell) {
-    if (counts_ != nullptr) {
-      ++counts_[cell];
-      return;
-    }
     counted_[n_counted_] = cell;
     if (++n_counted_ == limit_) {
       flush_counted();
@@ -39,8 +36,8 @@ class CellFiller {
     samples_[n_] = sample;
     add(cell, weight);
   }
-  /// Many fills at a time, of entries whose places on the axes are known. `samples`: of a profile,
-  /// else null; both are changed.
+  /// Many fills at a time, of at most `n_at_a_time` entries whose places on the axes are known.
+  /// `samples`: of a profile, else null; both are changed.
   void count(std::span<const FillAxis> axes, std::size_t n_entries);
   void add(std::span<const FillAxis> axes, std::span<double> weights, double* samples);
   /// How many fills are best brought at a time.
@@ -50,24 +47,21 @@ class CellFiller {
     flush_added();
   }
   /// Forgets what was not flushed.
-  void clear();
+  void clear() {
+    n_counted_ = 0;
+    n_ = 0;
+  }
 
  private:
   CellFiller(Moments moments, CellTable* own, SharedTable* shared, std::size_t limit);
   void flush_counted();
   void flush_added();
   void count_shared(std::span<const std::uint32_t> cells);
-  void add_shared(std::span<const std::uint32_t> cells, const double* weights,
-                  const double* samples);
-  void sort_by_stripe(std::span<const std::uint32_t> cells);
-  template <typename T>
-  const T* in_order(const T* values, std::size_t n, std::vector<T>& sorted) const;
-  template <typename Call>
-  void for_each_stripe(const Call& call) const;
+  void add_shared(const CellFills& fills);
+  void find_starts(std::span<const std::uint32_t> cells);
 
   CellTable* own_;
   SharedTable* shared_;
-  std::uint64_t* counts_{};  ///< of the own table, once something was counted
   std::size_t limit_;
   std::size_t n_counted_{};
   std::size_t n_{};
@@ -76,8 +70,7 @@ class CellFiller {
   std::vector<double> weights_;
   std::vector<double> samples_;  ///< of a profile
   // What goes into a shared table, stripe by stripe.
-  std::vector<std::uint32_t> ends_{};    ///< of stripes, in what is sorted
-  std::vector<std::uint32_t> places_{};  ///< by fill, where it is in what is sorted
+  std::vector<std::uint32_t> ends_{};  ///< of stripes, in what is sorted
   std::vector<std::uint32_t> found_cells_{};
   std::vector<std::uint32_t> sorted_cells_{};
   std::vector<double> sorted_weights_{};

@@ -1,24 +1,20 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
-#include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
 #include <forkrun/core/data/exact_fills.hpp>
 #include <forkrun/core/data/exact_sums.hpp>
+#include <forkrun/core/data/moments.hpp>
 
 namespace forkrun {
-
-/// Fills of cells, as columns. `samples`: of a profile, else null.
-struct CellFills {
-  std::span<const std::uint32_t> cells;
-  const double* weights{};
-  const double* samples{};
-};
 
 /// The sums of a histogram's cells, exact; fills of weight 1 are only counted. Memory is taken when
 /// something is filled. Not thread-safe.
@@ -27,59 +23,70 @@ class CellTable {
   CellTable(Moments moments, std::size_t n_cells);
   CellTable(Moments moments, ExactSums sums);
 
-  [[nodiscard]] std::size_t n_cells() const { return weighted_.n_cells(); }
+  [[nodiscard]] std::size_t n_cells() const { return sums_.n_cells(); }
   [[nodiscard]] Moments moments() const { return moments_; }
-  /// One number for each cell, which `add` does not touch. \pre not a profile
-  [[nodiscard]] std::uint64_t* counts();
+  /// Fills of weight 1. \pre not a profile
   void count(std::span<const std::uint32_t> cells);
-  void add(const CellFills& fills);
+  void add(const CellFills& fills) { add_moments(sums_, moments_, fills); }
   /// Adds entries as `fill_sums` does; those without weights and samples are counted.
   void fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
             std::size_t n_entries);
-  [[nodiscard]] bool empty() const { return counts_.empty() && weighted_.empty(); }
-  void clear_cell(std::size_t cell);
+  [[nodiscard]] bool empty() const { return sums_.empty(); }
+  void clear_cell(std::size_t cell) { sums_.clear_cell(cell); }
   /// See ExactSums::move_cells.
-  void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
-  void clear();
-  [[nodiscard]] ExactSums total() const;
-  /// What a table takes once it is filled with weights that two words hold.
+  void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
+    sums_.move_cells(places, n_cells);
+  }
+  void clear() { sums_.clear(); }
+  /// What was filled.
+  [[nodiscard]] const ExactSums& total() const { return sums_; }
+  /// What a table takes once it is filled, also with weights that two words hold.
   [[nodiscard]] static std::size_t n_bytes(Moments moments, std::size_t n_cells);
 
  private:
   Moments moments_;
-  ExactSums weighted_;
-  std::vector<std::uint64_t> counts_{};
+  ExactSums sums_;
 };
 
-/// A table that threads share: stripes of cells, each with a lock. Threads hold one at a time.
+/// A table that threads share. Its cells are in stripes, each with a lock; threads hold one at a
+/// time. Room for values is made by one thread while no other adds.
 class SharedTable {
  public:
   SharedTable(Moments moments, std::size_t n_cells);
 
-  [[nodiscard]] std::size_t n_stripes() const { return stripes_.size(); }
-  [[nodiscard]] std::size_t stripe_of(std::uint32_t cell) const { return cell >> shift_; }
-  /// All cells of a fill are in this stripe. \pre 0 < cells
-  void count(std::size_t stripe, std::span<std::uint32_t> cells);
-  void add(std::size_t stripe, std::span<std::uint32_t> cells, const double* weights,
-           const double* samples);
+  struct Stripes {
+    std::size_t n;
+    unsigned shift;
+    [[nodiscard]] std::size_t number_of(std::uint32_t cell) const { return cell >> shift; }
+  };
+  [[nodiscard]] Stripes stripes() const { return stripes_; }
+  /// Fills of weight 1. `ends`: (stripes().n,) of stripes in `cells`, which are sorted by them.
+  void count(std::span<const std::uint32_t> cells, std::span<const std::uint32_t> ends);
+  /// At most `most_moments` entries, sorted by stripes.
+  void add(const CellFills& fills, std::span<const std::uint32_t> ends);
   /// Not while others fill.
   void clear();
-  [[nodiscard]] ExactSums total() const;
+  /// What was filled; not while others fill.
+  [[nodiscard]] const ExactSums& total();
 
   static constexpr std::size_t most_stripes = 32;
 
  private:
-  struct alignas(cache_line_pair) Stripe {
-    Stripe(Moments moments, std::size_t n_cells) : table{moments, n_cells} {}
+  struct alignas(cache_line_pair) Lock {
     std::mutex mutex{};
-    CellTable table;
   };
-  void make_local(std::span<std::uint32_t> cells) const;
+  template <typename Call>
+  void for_each_stripe(std::span<const std::uint32_t> ends, const Call& call);
 
-  std::size_t n_sums_;
-  std::size_t n_cells_;
-  unsigned shift_{};
-  std::vector<std::unique_ptr<Stripe>> stripes_{};
+  Moments moments_;
+  ExactSums sums_;
+  Stripes stripes_;
+  std::shared_mutex room_{};  ///< shared: fills; exclusive: whatever moves words
+  /// How many may still be added, and counted, without making room.
+  std::atomic<std::int64_t> n_adds_left_{0};
+  std::atomic<std::int64_t> n_counts_left_{0};
+  std::span<std::uint32_t> counts_{};
+  std::array<Lock, most_stripes> locks_{};
 };
 
 }  // namespace forkrun

@@ -78,9 +78,6 @@ class Histogram {
   [[nodiscard]] std::span<const double> variances() { return rounded(1); }
 
  protected:
-  /// Threads that can fill it at the same time, and what nobody counts among them.
-  static constexpr std::size_t most_threads = 512;
-
   [[nodiscard]] bool is_shared() const { return memory_ != HistogramMemory::automatic; }
   [[nodiscard]] std::size_t n_cells() const;
   /// Called once it is known in which memory threads fill.

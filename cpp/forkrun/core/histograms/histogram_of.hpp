@@ -22,9 +22,10 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
-      if (slot.counted.push(values...)) [[unlikely]] {
+      if (slot.counted.is_full()) [[unlikely]] {
         slot.flush_counted();
       }
+      slot.counted.push(values...);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.count(cell);
     }
@@ -32,9 +33,10 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values, double weight) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
-      if (slot.added.push(values..., weight)) [[unlikely]] {
+      if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
+      slot.added.push(values..., weight);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       weight == 1.0 ? slot.filler.count(cell) : slot.filler.add(cell, weight);
     }
@@ -93,9 +95,10 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values, double sample, double weight) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
-      if (slot.added.push(values..., weight, sample)) [[unlikely]] {
+      if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
+      slot.added.push(values..., weight, sample);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.add(cell, weight, sample);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@ class HistogramWithAxes : public Histogram {
   static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
 
   /// Bins are found of many fills at a time.
-  static constexpr bool defers = (NumberLine<Axes> && ...);
+  static constexpr bool defers = PendingFills<Axes...>::is_possible;
 
   struct Slot;
 
@@ -43,11 +44,8 @@ class HistogramWithAxes : public Histogram {
                     Axes... axes);
   /// Of the thread that calls.
   [[nodiscard]] Slot& slot() {
-    const std::size_t number = is_shared() ? thread_number() : 0;
-    if (number >= slots_.size() || slots_[number] == nullptr) [[unlikely]] {
-      make_slot(number);
-    }
-    return *slots_[number];
+    Slot* const slot = slot_of_thread_[claimed_thread_number];
+    return slot != nullptr ? *slot : find_slot();
   }
   /// `outside` if the values are in a flow bin that their axis does not have. `values`: of each
   /// axis
@@ -80,7 +78,9 @@ class HistogramWithAxes : public Histogram {
   [[nodiscard]] static Layout layout_of(const std::tuple<Axes...>& axes);
   [[nodiscard]] static std::size_t n_cells_of(const Layout& layout);
   void make_room_for_threads() override;
+  Slot& find_slot();
   void make_slot(std::size_t number);
+  void forget_slots() { std::fill_n(slot_of_thread_.get(), n_thread_numbers, nullptr); }
   template <std::size_t I, typename Value>
   static std::uint32_t find_bin(Slot& slot, Value value);
   template <std::size_t I, typename Value>
@@ -90,6 +90,9 @@ class HistogramWithAxes : public Histogram {
   bool grows_;
   std::optional<SharedTable> shared_{};
   std::vector<std::unique_ptr<Slot>> slots_;
+  /// By number of the thread, also of those that have none; null until the thread fills.
+  std::unique_ptr<Slot*[]> slot_of_thread_;
+  static constexpr std::size_t n_thread_numbers = most_threads + 2;
 };
 
 /// Fills of one thread. Its axes have the categories that this thread has met.
@@ -102,22 +105,30 @@ struct HistogramWithAxes<Axes...>::Slot {
         own{moments, n_cells_of(layout)},
         filler{shared == nullptr ? CellFiller{moments, own}
                                  : CellFiller{moments, *shared, n_at_a_time}},
-        counted{filler.n_at_a_time()},
-        added{filler.n_at_a_time()} {}
+        counted{0, filler.n_at_a_time()},
+        added{has_samples(moments) ? 2U : 1U, filler.n_at_a_time()} {}
 
   void flush_counted() {
-    if (const std::size_t n = counted.size(); n > 0) {
-      filler.count(counted.take(axes), n);
+    if (counted.size() > 0) {
+      filler.count(counted.places(axes), counted.size());
     }
+    counted.make_room();
   }
   void flush_added() {
-    if (const auto weights = added.weights(); !weights.empty()) {
-      filler.add(added.take(axes), weights, added.samples());
+    if (added.size() > 0) {
+      filler.add(added.places(axes), added.weights(), added.samples());
     }
+    added.make_room();
   }
   void flush() {
-    flush_counted();
-    flush_added();
+    if constexpr (defers) {
+      if (counted.size() > 0) {
+        flush_counted();
+      }
+      if (added.size() > 0) {
+        flush_added();
+      }
+    }
     filler.flush();
   }
   void clear() {
@@ -141,7 +152,8 @@ HistogramWithAxes<Axes...>::HistogramWithAxes(const std::string& name, const std
     : Histogram{name, title, moments, {axes.describe()...}},
       declared_{std::move(axes)...},
       grows_{false},
-      slots_(1) {
+      slots_(1),
+      slot_of_thread_{std::make_unique<Slot*[]>(n_thread_numbers)} {
   for (const auto& axis : this->axes()) {
     grows_ = grows_ || axis.grows;
   }
@@ -150,20 +162,34 @@ HistogramWithAxes<Axes...>::HistogramWithAxes(const std::string& name, const std
 template <HistogramAxis... Axes>
 void HistogramWithAxes<Axes...>::make_room_for_threads() {
   slots_.resize(most_threads + 1);
+  forget_slots();
   if (memory() != HistogramMemory::copy && !shared_) {
     shared_.emplace(moments(), n_cells());
   }
 }
 
+/// Where one thread at a time fills it, all have the same.
+template <HistogramAxis... Axes>
+auto HistogramWithAxes<Axes...>::find_slot() -> Slot& {
+  const std::size_t number = is_shared() ? thread_number() : 0;
+  if (number >= slots_.size() || slots_[number] == nullptr) {
+    make_slot(number);
+  }
+  Slot* const slot = slots_[number].get();
+  is_shared() ? void(slot_of_thread_[number] = slot)
+              : void(std::fill_n(slot_of_thread_.get(), n_thread_numbers, slot));
+  return *slot;
+}
+
 template <HistogramAxis... Axes>
 void HistogramWithAxes<Axes...>::make_slot(std::size_t number) {
-  constexpr std::size_t n_buffered = 4096;
   if (number >= slots_.size()) {
     refuse("more than " + std::to_string(most_threads) + " threads fill it");
   }
   const bool has_copies = !is_shared() || memory() == HistogramMemory::copy;
-  slots_[number] = std::make_unique<Slot>(moments(), declared_, has_copies ? nullptr : &*shared_,
-                                          memory() == HistogramMemory::shared ? 1 : n_buffered);
+  slots_[number] =
+      std::make_unique<Slot>(moments(), declared_, has_copies ? nullptr : &*shared_,
+                             memory() == HistogramMemory::shared ? 1 : CellFiller::most_at_a_time);
 }
 
 template <HistogramAxis... Axes>
@@ -282,6 +308,9 @@ void HistogramWithAxes<Axes...>::clear() {
     } else if (slot != nullptr) {
       slot->clear();
     }
+  }
+  if (grows_) {
+    forget_slots();
   }
   if (shared_) {
     shared_->clear();

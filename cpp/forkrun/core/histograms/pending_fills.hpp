@@ -21,60 +21,83 @@ concept NumberLine = std::is_same_v<Axis, RegularAxis> || std::is_same_v<Axis, V
                      std::is_same_v<Axis, IntegerAxis>;
 
 /// Fills of one thread whose bins are not found yet: a column of values for each axis, and perhaps
-/// one of weights and one of samples.
+/// one of weights and one of samples. The columns lie `most` values apart, so that one pointer
+/// tells where the next fill goes.
 template <HistogramAxis... Axes>
 class PendingFills {
  public:
-  explicit PendingFills(std::size_t most) : most_{most} {}
+  static constexpr bool is_possible = (NumberLine<Axes> && ...);
+  static constexpr std::size_t most = 4096;
 
-  /// \returns whether there is no place for another
-  template <typename... More>
-  [[nodiscard]] bool push(typename Axes::Value... values, More... more) {
-    if (values_of_first() == nullptr) [[unlikely]] {
-      make_room(sizeof...(More));
+  /// `n_more`: 1 if fills have weights, 2 if also samples; `n_at_a_time`: at most `most`
+  PendingFills(std::size_t n_more, std::size_t n_at_a_time)
+      : n_more_{n_more}, n_at_a_time_{n_at_a_time} {}
+
+  /// There is no place for another, as at first: `make_room`.
+  [[nodiscard]] bool is_full() const { return next_ == end_; }
+  /// Takes memory, and forgets all fills.
+  void make_room() {
+    if (memory_ == nullptr) {
+      memory_ = std::make_unique_for_overwrite<std::byte[]>(column_bytes * (n_axes + n_more_));
+      end_ = memory_.get() + n_at_a_time_ * value_bytes;
     }
+    next_ = memory_.get();
+  }
+  /// \pre not full
+  template <typename... More>
+  void push(typename Axes::Value... values, More... more) {
+    std::byte* const place = next_;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((std::get<I>(values_)[n_] = values), ...);
+      ((column<typename Axes::Value>(place, I)[0] = values), ...);
     }(std::index_sequence_for<Axes...>{});
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((more_[I][n_] = more), ...);
-    }(std::make_index_sequence<sizeof...(More)>{});
-    return ++n_ == most_;
+      ((column<double>(place, n_axes + I)[0] = more), ...);
+    }(std::index_sequence_for<More...>{});
+    next_ = place + value_bytes;
   }
 
-  /// Where they are on the axes; valid until the next `push`. Empties it.
-  [[nodiscard]] std::array<FillAxis, sizeof...(Axes)> take(const std::tuple<Axes...>& axes) {
-    const std::size_t n = std::exchange(n_, 0);
+  /// Where they are on the axes; valid until the next `push`.
+  [[nodiscard]] std::array<FillAxis, sizeof...(Axes)> places(const std::tuple<Axes...>& axes) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::array{place(std::get<I>(axes), std::get<I>(values_).get(), bins_[I], n)...};
+      return std::array{
+          place(std::get<I>(axes), column<typename Axes::Value>(memory_.get(), I), bins_[I])...};
     }(std::index_sequence_for<Axes...>{});
   }
-  [[nodiscard]] std::span<double> weights() { return {more_[0].get(), n_}; }
-  [[nodiscard]] double* samples() { return more_[1].get(); }  ///< null unless there are any
-  [[nodiscard]] std::size_t size() const { return n_; }
-  void clear() { n_ = 0; }
+  [[nodiscard]] std::span<double> weights() {
+    return {column<double>(memory_.get(), n_axes), size()};
+  }
+  [[nodiscard]] double* samples() {  ///< null unless there are any
+    return n_more_ < 2 ? nullptr : column<double>(memory_.get(), n_axes + 1);
+  }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(next_ - memory_.get()) / value_bytes;
+  }
+  void clear() { next_ = memory_ == nullptr ? nullptr : memory_.get(); }
 
  private:
   using Bins = std::unique_ptr<std::int32_t[]>;
+  static constexpr std::size_t n_axes = sizeof...(Axes);
+  static constexpr std::size_t value_bytes = 8;
+  static_assert(!is_possible || ((sizeof(typename Axes::Value) == value_bytes) && ...));
+  /// Columns do not begin at the same place in the pages of memory: they would lie in the same sets
+  /// of the near cache.
+  static constexpr std::size_t column_bytes = most * value_bytes + 192;
 
-  const void* values_of_first() const { return std::get<0>(values_).get(); }
-  void make_room(std::size_t n_more) {
-    values_ = {std::make_unique<typename Axes::Value[]>(most_)...};
-    for (auto& column : std::span{more_}.first(n_more)) {
-      column = std::make_unique<double[]>(most_);
-    }
+  template <typename T>
+  static T* column(std::byte* first, std::size_t number) {
+    return reinterpret_cast<T*>(first + number * column_bytes);
   }
   template <typename Axis>
-  FillAxis place(const Axis& axis, const typename Axis::Value* values, Bins& bins, std::size_t n) {
+  FillAxis place(const Axis& axis, const typename Axis::Value* values, Bins& bins) {
     if constexpr (std::is_same_v<Axis, RegularAxis>) {
       if (!axis.is_circular()) {
         return axis.with(values);
       }
     }
     if (bins == nullptr) {
-      bins = std::make_unique<std::int32_t[]>(most_);
+      bins = std::make_unique<std::int32_t[]>(n_at_a_time_);
     }
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < size(); ++i) {
       bins[i] = axis.index(values[i]);
     }
     const auto about = axis.describe();
@@ -84,11 +107,12 @@ class PendingFills {
             .bins = bins.get()};
   }
 
-  std::size_t most_;
-  std::size_t n_{};
-  std::tuple<std::unique_ptr<typename Axes::Value[]>...> values_{};
-  std::array<std::unique_ptr<double[]>, 2> more_{};  ///< weights, samples
-  std::array<Bins, sizeof...(Axes)> bins_{};
+  std::byte* next_{};
+  std::byte* end_{};
+  std::size_t n_more_;
+  std::size_t n_at_a_time_;
+  std::unique_ptr<std::byte[]> memory_{};
+  std::array<Bins, n_axes> bins_{};
 };
 
 }  // namespace forkrun

@@ -53,7 +53,7 @@ class Claim {
 
 std::size_t claim_thread_number() {
   static thread_local const Claim claim;
-  claimed_thread_number = claim.number();
+  claimed_thread_number = std::min(claim.number(), most_threads + 1);
   return claimed_thread_number;
 }
 

@@ -5,12 +5,14 @@
 namespace forkrun {
 
 /// Threads that fill histograms are numbered from 1; a number is given away again when its thread
-/// has ended, so numbers stay below the number of threads.
+/// has ended, so numbers stay below the number of threads. All threads beyond `most_threads` are
+/// the next number.
 [[nodiscard]] std::size_t claim_thread_number();
+inline constexpr std::size_t most_threads = 512;
 
 // Not of the model initial-exec, which is read faster: other libraries may have used up the room
 // for it when this one is loaded.
-extern constinit thread_local std::size_t claimed_thread_number;
+extern constinit thread_local std::size_t claimed_thread_number;  // 0: none yet
 
 [[nodiscard]] inline std::size_t thread_number() {
   const std::size_t number = claimed_thread_number;

@@ -62,6 +62,38 @@ std::vector<std::vector<double>> filled_by(std::size_t n_threads, HistogramMemor
   return {plane.parts()[0].sums.rounded(), profile.parts()[0].sums.rounded(), all.rounded()};
 }
 
+TEST(HistogramMemoryTest, what_was_taken_stays_as_it_was_while_more_is_filled) {
+  for (const auto memory : {HistogramMemory::buffered, HistogramMemory::copy}) {
+    HistogramOf histogram{"h", "", RegularAxis{200, 0, 1}};
+    histogram.set_memory(memory);
+    histogram.share(2);
+    const auto fill = [&] {
+      histogram.fill(0.5);
+      histogram.fill(0.5, 0.25);
+    };
+    fill();
+    const auto taken = histogram.parts();
+    fill();
+    EXPECT_EQ(taken[0].sums.rounded()[101], 1.25);
+    EXPECT_EQ(histogram.values()[101], 2.5);
+    histogram.clear();
+    fill();
+    EXPECT_EQ(histogram.values()[101], 1.25);
+    EXPECT_EQ(taken[0].sums.rounded()[101], 1.25);
+  }
+}
+
+TEST(HistogramMemoryTest, weights_that_are_not_finite_spoil_their_own_bins_only) {
+  HistogramOf histogram{"h", "", RegularAxis{200, 0, 1}};
+  histogram.set_memory(HistogramMemory::buffered);
+  histogram.share(2);
+  histogram.fill(0.25, 2);
+  histogram.fill(0.5, INFINITY);
+  histogram.fill(0.25, 3);
+  EXPECT_EQ(histogram.values()[51], 5);
+  EXPECT_EQ(histogram.values()[101], INFINITY);
+}
+
 class ThreadsTest : public testing::TestWithParam<std::tuple<std::size_t, HistogramMemory>> {};
 
 TEST_P(ThreadsTest, sums_are_those_of_one_thread_to_the_last_bit) {
