@@ -11,6 +11,7 @@ from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.toml import to_toml
 from forkrun.api import LoadedJob
+from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
@@ -54,6 +55,7 @@ class Job(JobPath):
         friends: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
         **sections: Any,
     ) -> None:
+        show_errors_plainly()
         super().__init__(MAIN, {}, [])
         self._paths: dict[str, JobPath] = {MAIN: self}
         self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
@@ -100,6 +102,7 @@ class Job(JobPath):
         there, and one that is done is not done again, as long as nothing has changed on which
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
+        __tracebackhide__ = True  # in notebooks
         if "FORKRUN_FAILURE_FILE" in os.environ:
             raise ConfigError(
                 f"{program()}: importing a module of the job runs the job again; put job.run(…)"
@@ -122,7 +125,9 @@ class Job(JobPath):
                 " classes"
             )
         self.config  # noqa: B018 - says what is wrong
-        return to_toml(self._raw())
+        raw = self._raw()
+        modules = [{k: v for k, v in each.items() if k != "place"} for each in raw["modules"]]
+        return to_toml({**raw, "modules": modules})
 
     def _raw(self) -> dict[str, Any]:
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
