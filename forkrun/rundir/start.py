@@ -142,7 +142,8 @@ def check_owner(path: Path) -> None:
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
-            f"{path}: this folder belongs to {_name_of(owner)}; choose another one with {option('-o')}"
+            f"{path}: this folder belongs to {_name_of(owner)}; choose another one with"
+            f" {option('-o')}"
         )
 
 

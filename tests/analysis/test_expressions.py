@@ -102,7 +102,9 @@ def test_a_sum_over_one_value_per_event_is_refused() -> None:
 
 @pytest.mark.parametrize("text", ["MET_pt[0]", "Jet_pt[0, 1]", "Jet_pt[:1, 0]", "sum(Jet_pt, 2)"])
 def test_what_is_not_of_each_event_is_refused(text: str) -> None:
-    with pytest.raises(TypeError, match="one value per event|within each event|one list per event"):
+    with pytest.raises(
+        TypeError, match=r"one value per event|within each event|one list per event"
+    ):
         Expression(text)(BLOCK)
 
 
