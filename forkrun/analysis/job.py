@@ -36,7 +36,8 @@ def _dataset(name: str, given: Any) -> dict[str, Any]:
 
 class Job(JobPath):
     """An analysis in one Python file. `files`: a path, glob or URL, or several; or, by dataset,
-    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}; `friends`: trees whose columns
+    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}, or coffea's fileset.json;
+    `friends`: trees whose columns
     are read beside, {"tree": "Events", "files": "new.root", "prefix": ""}, or several; `sections`:
     others of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
     directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
@@ -61,6 +62,8 @@ class Job(JobPath):
         self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
         if isinstance(files, Mapping):
             self._sections["datasets"] = [_dataset(*each) for each in files.items()]
+        elif isinstance(files, str | Path) and Path(files).suffix == ".json":
+            self._sections["datasets"] = str(files)
         else:
             self._sections["source"]["files"] = _listed(files)
         if friends:
@@ -145,5 +148,7 @@ class Job(JobPath):
 
     def __repr__(self) -> str:
         datasets = self._sections.get("datasets") or [self._sections["source"]]
-        n_files = sum(len(each["files"]) for each in datasets)
-        return f"Job({n_files} files, {len(self._steps)} modules, {len(self._paths)} paths)"
+        is_file = isinstance(datasets, str)
+        n_files = 0 if is_file else sum(len(each["files"]) for each in datasets)
+        files = f"files of {datasets}" if is_file else f"{n_files} files"
+        return f"Job({files}, {len(self._steps)} modules, {len(self._paths)} paths)"
