@@ -213,10 +213,22 @@ class SelectedEvents:
         return SelectedEvents(self._block, mask)
 
     def __getattr__(self, name: str) -> Any:
-        """Objects of a collection, a column, or `runs`, `lumis`, `events`."""
+        """Objects of a collection, a column, or `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._left(getattr(self._block, name))
+        if name == "lumi_ranges":
+            raise NoSuchNameError("lumi_ranges are of all events: block.lumi_ranges")
+        value = getattr(self._block, name)
+        return value if isinstance(value, int) else self._left(value)
+
+    @property
+    def n_events(self) -> int:
+        return len(self)
+
+    @property
+    def random(self) -> BlockRandom:
+        """Random numbers for these events, the same that they would have among all."""
+        return self._block.random.of_some(self.mask)
 
     def _left(self, values: Any) -> Any:
         return values if self._is_all else values[self.mask]
