@@ -12,9 +12,10 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.caller import handed_over
+from forkrun.base.caller import describing, handed_over
 from forkrun.base.dataclass import dataclass
 from forkrun.base.notebook import in_notebook, run_shown
+from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
@@ -61,6 +62,7 @@ class LoadedJob:
         if the job took a minute or more. `cluster`: a `distributed.Client`, on whose workers' nodes
         the job runs, in so many parts as `nodes` says, else as it has workers; they have to see the
         run directory. Raises the same errors as the command stops with."""
+        __tracebackhide__ = True  # in notebooks
         config = self._with(children, threads)
         folder = Path(output) if output is not None else default_run_directory(config)
         if cluster is not None:
@@ -70,7 +72,7 @@ class LoadedJob:
         if config.forking.children == 0:
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
-            with giving(self.given):
+            with giving(self.given), describing(self.file):
                 return run_job(config, folder, force=force, quiet=quiet, plots=plots)
         flags = _flags(force, quiet, plots)
         return _run_in_clean_parent(self.file, config, self.given, folder.absolute(), flags)
@@ -93,6 +95,7 @@ def load(file: str | Path, **sections: Any) -> LoadedJob:
     """The job described by a TOML or JSON file. Keywords replace what it says:
     `load("x.toml", source={"files": ["a.root"]})`; paths in them are relative to the file's folder,
     as in the file. Raises ConfigError with every problem."""
+    show_errors_plainly()
     anchored = anchor_all(sections, Path(file).resolve().parent)
     return LoadedJob(read_config(file, _settings(anchored)), file=str(file))
 
@@ -122,6 +125,7 @@ def _run_in_clean_parent(
 ) -> Result:
     """Runs the job in a process of its own: only one with a single thread may fork. Functions that
     it cannot import come to it through an anonymous file."""
+    __tracebackhide__ = True
     own = {kind: each for kind, each in given.items() if kind.startswith("given:")}
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")

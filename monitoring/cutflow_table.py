@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from forkrun.base.quantities import count
 from forkrun.monitoring.cutflow import Cut, Efficiency, PathCutflow
@@ -45,3 +46,38 @@ def _percent(efficiency: Efficiency | None) -> str:
     half = (efficiency.high - efficiency.low) / 2
     digits = 1 if half >= 0.001 else 3
     return f"{100 * efficiency.value:.{digits}f} ± {100 * half:.{digits}f} %"
+
+
+class Cuts(list[dict[str, Any]]):
+    """What the filters of a path left, as in report.json: for its beginning and for each filter.
+    `print` shows a table."""
+
+    def __init__(self, path: str, cuts: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(map(dict, cuts))
+        self._path = path
+
+    def __str__(self) -> str:
+        cuts = tuple(_cut(each) for each in self)
+        return "\n".join(format_table(cutflow_rows([PathCutflow(self._path, cuts)]), left={0, 1}))
+
+
+def _cut(described: Mapping[str, Any]) -> Cut:
+    fractions = {
+        key: value and Efficiency(**value)
+        for key, value in described.items()
+        if key in ("step", "total", "weighted_step", "weighted_total")
+    }
+    return Cut(**{**described, **fractions})
+
+
+def format_table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
+    """Right-aligned columns but those in `left`."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(_pad(cell, widths[i], i in left) for i, cell in enumerate(row)).rstrip()
+        for row in rows
+    ]
+
+
+def _pad(cell: str, width: int, is_left: bool) -> str:
+    return cell.ljust(width) if is_left else cell.rjust(width)

@@ -10,7 +10,7 @@ from typing import Any
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.children import Balance, ChildSummary
 from forkrun.monitoring.cutflow import PathCutflow
-from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows
+from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows, format_table
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
@@ -122,7 +122,7 @@ def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
     rows = cutflow_rows(flows)
     if not rows:
         return []
-    lines = ["Cutflow", *_table(rows, left={0, 1})]
+    lines = ["Cutflow", *format_table(rows, left={0, 1})]
     if len(flows) > MAX_PATHS:
         lines.append(f"  … {len(flows) - MAX_PATHS} more paths in report.json")
     if flows[0].n_units_missing:
@@ -226,7 +226,7 @@ def _children(children: Sequence[ChildSummary], balance: Balance) -> list[str]:
     longest = max((child.processing_s for child in children), default=0.0)
     shown = _worth_showing(children)
     rows = [HEADER, *(_child(child, longest) for child in shown)]
-    lines = _table(rows, left={5})
+    lines = format_table(rows, left={5})
     if len(shown) < len(children):
         lines.append(f"  … {len(children) - len(shown)} more children in report.json")
     lines += [f"  ✗ child {c.child}: {c.status}" for c in children if c.failed]
@@ -323,16 +323,3 @@ def _cost(totals: Totals) -> list[str]:
 
 def _row(name: str, text: str) -> str:
     return f"  {name:<10}{text}"
-
-
-def _table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
-    """Right-aligned columns but those in `left`."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(_pad(cell, widths[i], i in left) for i, cell in enumerate(row)).rstrip()
-        for row in rows
-    ]
-
-
-def _pad(cell: str, width: int, is_left: bool) -> str:
-    return cell.ljust(width) if is_left else cell.rjust(width)

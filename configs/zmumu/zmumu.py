@@ -1,10 +1,12 @@
 """Z → μμ in data and simulation, with a correction of the muons' scale and two systematic
 variations: python configs/zmumu/zmumu.py FOLDER"""
 
+import json
 import sys
 from pathlib import Path
 
 import awkward as ak
+import numpy as np
 
 import forkrun
 
@@ -24,21 +26,17 @@ job = forkrun.Job(
 job.configure(
     job={"luminosity": 0.05},
     source={"branches": {"fill": {"genWeight": 1, "HLT_IsoMu24": 0}}},
-    conditions=[
-        {
-            "label": "muon_scale",
-            "type": f"python:{HERE.parent / 'conditions.py'}:read_table",
-            "file": str(HERE / "muon_scale.json"),
-        }
-    ],
 )
+described = json.loads((HERE / "muon_scale.json").read_text())
+values, errors = (np.pad(described[name], 1, mode="edge") for name in ("values", "errors"))
+scale = forkrun.BinnedTable([described["pt"], described["abs_eta"]], values, errors**2)
 
 
 @job.producer(replaces=["Muon_pt"], variations={"scale": ["up", "down"]})
 def calibrated(block):
-    table, pt, eta = block.conditions["muon_scale"], block["Muon_pt"], abs(block["Muon_eta"])
+    pt, eta = block["Muon_pt"], abs(block["Muon_eta"])
     shift = {"scale_up": 1, "scale_down": -1}.get(block.variation, 0)
-    return pt * (table(pt, eta) + shift * table.error(pt, eta))
+    return pt * (scale(pt, eta) + shift * scale.error(pt, eta))
 
 
 job.define("weight", "genWeight * lumi_weight")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from forkrun.base.caller import NOTEBOOK
@@ -35,3 +36,13 @@ def place_of(function: Any) -> str:
     code = getattr(function, "__code__", None)
     name = getattr(function, "__name__", str(function))
     return f"{name} ({code.co_filename}, line {code.co_firstlineno})" if code else name
+
+
+def calling_line() -> tuple[str, int] | None:
+    """File and line of the program that has called forkrun; None if it is in no file."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").startswith("forkrun."):
+        frame = frame.f_back
+    if frame is None or not Path(frame.f_code.co_filename).exists():
+        return None
+    return str(Path(frame.f_code.co_filename).absolute()), frame.f_lineno

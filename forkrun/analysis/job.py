@@ -11,6 +11,7 @@ from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.toml import to_toml
 from forkrun.api import LoadedJob
+from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
@@ -35,7 +36,8 @@ def _dataset(name: str, given: Any) -> dict[str, Any]:
 
 class Job(JobPath):
     """An analysis in one Python file. `files`: a path, glob or URL, or several; or, by dataset,
-    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}; `friends`: trees whose columns
+    {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}, or coffea's fileset.json;
+    `friends`: trees whose columns
     are read beside, {"tree": "Events", "files": "new.root", "prefix": ""}, or several; `sections`:
     others of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
     directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
@@ -54,11 +56,14 @@ class Job(JobPath):
         friends: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
         **sections: Any,
     ) -> None:
+        show_errors_plainly()
         super().__init__(MAIN, {}, [])
         self._paths: dict[str, JobPath] = {MAIN: self}
         self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
         if isinstance(files, Mapping):
             self._sections["datasets"] = [_dataset(*each) for each in files.items()]
+        elif isinstance(files, str | Path) and Path(files).suffix == ".json":
+            self._sections["datasets"] = str(files)
         else:
             self._sections["source"]["files"] = _listed(files)
         if friends:
@@ -100,6 +105,7 @@ class Job(JobPath):
         there, and one that is done is not done again, as long as nothing has changed on which
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
+        __tracebackhide__ = True  # in notebooks
         if "FORKRUN_FAILURE_FILE" in os.environ:
             raise ConfigError(
                 f"{program()}: importing a module of the job runs the job again; put job.run(…)"
@@ -122,7 +128,9 @@ class Job(JobPath):
                 " classes"
             )
         self.config  # noqa: B018 - says what is wrong
-        return to_toml(self._raw())
+        raw = self._raw()
+        modules = [{k: v for k, v in each.items() if k != "place"} for each in raw["modules"]]
+        return to_toml({**raw, "modules": modules})
 
     def _raw(self) -> dict[str, Any]:
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
@@ -140,5 +148,7 @@ class Job(JobPath):
 
     def __repr__(self) -> str:
         datasets = self._sections.get("datasets") or [self._sections["source"]]
-        n_files = sum(len(each["files"]) for each in datasets)
-        return f"Job({n_files} files, {len(self._steps)} modules, {len(self._paths)} paths)"
+        is_file = isinstance(datasets, str)
+        n_files = 0 if is_file else sum(len(each["files"]) for each in datasets)
+        files = f"files of {datasets}" if is_file else f"{n_files} files"
+        return f"Job({files}, {len(self._steps)} modules, {len(self._paths)} paths)"

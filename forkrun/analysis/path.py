@@ -110,6 +110,11 @@ class JobPath:
         if not isinstance(what, str) and not callable(what):
             return lambda function: self.hist(function, what, *axes, name=name, weight=weight)
         name = name or _name(what)
+        if not axes:
+            raise ConfigError(
+                f'job.hist("{name}", …): which axes? (bins, low, high): '
+                f'job.hist("{name}", (50, 0, 200)); or of hist.axis'
+            )
         label = f"{'hist' if self.name == MAIN else self.name}_{name}"
         step = Step("histogram", label, what, {}, axes=axes, weight=weight, name=name)
         return self._add(step, on_path=True)
@@ -121,9 +126,10 @@ class JobPath:
 
     def _add(self, step: Step, on_path: bool = False) -> Any:
         if step.label in self._steps:
+            key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
                 f'"{step.label}" is there twice: {self._steps[step.label].place} and {step.place};'
-                " give one another name"
+                f' give one another name: {key}="…"'
             )
         self._steps[step.label] = step
         if on_path:

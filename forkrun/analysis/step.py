@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Any
 
 from forkrun.analysis.code_digest import code_digest
-from forkrun.analysis.homes import home_of, place_of, program
+from forkrun.analysis.homes import calling_line, home_of, place_of, program
 from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.modules.given import Given
@@ -30,11 +30,15 @@ class Step:
     weight: Any = None
     histograms: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    line: tuple[str, int] | None = field(default_factory=calling_line)
+    """File and line of the call that adds it."""
 
     @property
     def place(self) -> str:
         """Where it is written, for people."""
-        return repr(self.what) if isinstance(self.what, str) else place_of(self.what)
+        if not isinstance(self.what, str):
+            return place_of(self.what)
+        return f'"{self.what}" ({self.line[0]}, line {self.line[1]})' if self.line else self.what
 
     @property
     def is_of_program(self) -> bool:
@@ -70,6 +74,8 @@ class Step:
             entry |= {"name": self.name, "axes": self._axes()}
         if isinstance(self.weight, str):
             entry["weight"] = self.weight
+        if isinstance(self.what, str) or isinstance(self.weight, str):
+            entry["place"] = self.line
         if self.is_of_program:
             entry["code"] = code_digest((self.what, dict(self.histograms), self.weight))
         return entry

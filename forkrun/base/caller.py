@@ -5,10 +5,11 @@ configuration nobody knows; it hands over what they stand for."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,30 @@ def file_of_job(own: str) -> str:
     """The name of the job's description in messages. `own`: that of this process."""
     handed = _handed()
     return str(handed["file"]) if handed else own
+
+
+@contextlib.contextmanager
+def describing(file: str) -> Iterator[None]:
+    """While a program runs its job in this process. `file`: what describes the job."""
+    before, os.environ[_VARIABLE] = os.environ.get(_VARIABLE), handed_over(file)[_VARIABLE]
+    try:
+        yield
+    finally:
+        del os.environ[_VARIABLE]
+        if before is not None:
+            os.environ[_VARIABLE] = before
+
+
+def is_built_in_python() -> bool:
+    """Whether a program in Python, or a notebook, has built the job: there is no file of it that a
+    command could take."""
+    file = file_of_job("")
+    return file == NOTEBOOK or file.endswith(".py")
+
+
+def option(flag: str) -> str:
+    """An option of `forkrun run` as the caller writes it: -o or --force; in Python a keyword."""
+    return {"-o": "output=…", "--force": "force=True"}[flag] if _handed() else flag
 
 
 def typed(argv: Sequence[str]) -> list[str]:

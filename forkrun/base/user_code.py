@@ -23,6 +23,8 @@ from forkrun.errors import ConfigError
 
 _FORKRUN = Path(__file__).resolve().parents[1]
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+AT_EXPRESSION = "<expression "
+"""Instead of a file, in frames of expressions of a configuration."""
 _MOST_LINES = 6
 """Of a traceback: a module that calls itself has thousands."""
 
@@ -127,6 +129,7 @@ _REMEDIES = (
     ("truth value of an", "for arrays write & | ~ instead of and, or, not, each part in ( )"),
     ("object of type 'NoneType'", "a function without `return` gives None"),
     ("'NoneType' object", "a function without `return` gives None"),
+    ("'bitwise_", "put each comparison beside & | ~ in ( ), or write `and`, `or`, `not`"),
 )
 """Part of an exception's text, and what to do, where the text itself does not say it."""
 
@@ -151,24 +154,31 @@ def lines_in_user_code(error: BaseException) -> str:
     """The lines of the user's own code that led to an exception, each on a new line; those of
     libraries only if there are no others. Then what to do, where the exception does not say it."""
     lines = [
-        f"\n  {frame.filename}, line {frame.lineno}, in {frame.name}: {frame.line}"
+        _line(frame.filename, frame.lineno or 1, frame.name, frame.line or "")
         for frame in _frames_of_user(error)[-_MOST_LINES:]
     ]
     text = str(error)
     return "".join(lines) + next((f"\n  {do}" for part, do in _REMEDIES if part in text), "")
 
 
+def _line(file: str, number: int, name: str, text: str) -> str:
+    if file.startswith(AT_EXPRESSION):
+        return f"\n  in the expression: {file.removeprefix(AT_EXPRESSION)[:-1]}"
+    return f"\n  {file}, line {number}, in {name}: {text}"
+
+
 def place_of(function: Callable[..., Any]) -> str:
-    """Where a user's function begins, as a line like those of `lines_in_user_code`; empty if that
-    is not known, as of what was compiled."""
-    code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+    """Where a user's function, or an expression, begins, as a line like those of
+    `lines_in_user_code`; empty if that is not known, as of what was compiled."""
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(plain, "__code__", None) or getattr(plain, "code", None)
     if code is None:
         return ""
     first = code.co_firstlineno
     lines = linecache.getlines(code.co_filename)[first - 1 : first + 20]  # decorators come first
-    n = next((n for n, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
-    text = lines[n].strip() if lines else ""
-    return f"\n  {code.co_filename}, line {first + n}, in {code.co_name}: {text}"
+    begin = f"def {code.co_name}("
+    n = next((n for n, line in enumerate(lines) if line.lstrip().startswith(begin)), 0)
+    return _line(code.co_filename, first + n, code.co_name, lines[n].strip() if lines else "")
 
 
 def place_of_class(kind: type) -> str:

@@ -103,13 +103,13 @@ def _cut(line: str) -> str:
 
 
 def _report(error: ForkrunError) -> None:
-    """Prints the error: one line for one problem, a list for several."""
+    """Prints the error: one line for one problem, a list for several. A program in Python that
+    has started this process raises it instead."""
+    if place := os.environ.get("FORKRUN_FAILURE_FILE"):
+        write_failure(Path(place), error)
+        return
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     if len(problems) > 1:
         problems = [f"{len(problems)} problems in the configuration:", *problems]
     lines = [_cut(line) for line in "\n".join(problems).splitlines()]
     print("forkrun: " + "\n  ".join(lines), file=sys.stderr)
-    # Set by forkrun.load(…).run(), which raises the same error in its own process.
-    place = os.environ.get("FORKRUN_FAILURE_FILE")
-    if place:
-        write_failure(Path(place), error)

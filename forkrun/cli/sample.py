@@ -37,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
-    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     for flag, field, kind, words in OPTIONS:
         default = getattr(SampleSettings, field)
         parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
@@ -24,6 +24,7 @@ from forkrun.config.section import (
     Size,
     Texts,
     at_most,
+    one_or_many,
 )
 
 
@@ -119,8 +120,10 @@ class SourceConfig(Section):
     branches: BranchesRule = "same"
     """Those that only some files have: an error if they are used, left out ("common"), or filled
     where they lack: { fill = { "HLT_*" = false } }."""
-    collections: CollectionPattern = "{collection}_{field}"
-    """How columns of objects are named."""
+    collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
+        "{collection}_{field}",
+    )
+    """How columns of objects are named, the first that fits."""
     fields: dict[str, str] = {}
     """Names that modules see instead of those of the input's fields: {"PT" = "pt"}."""
     lumi_mask: str | None = None

@@ -93,6 +93,8 @@ class ModuleConfig(Section):
     """The one in which alone a function or an expression replaces its columns: "jes_up"."""
     code: str | None = None
     """Digest of a function that is given by a running program."""
+    place: tuple[str, int] | None = None
+    """File and line of a program that adds it to its job."""
 
     @model_validator(mode="after")
     def _is_of_its_kind(self) -> Self:
@@ -109,7 +111,7 @@ class ModuleConfig(Section):
         if self.type.startswith("expression:") and self.kind not in _EXPRESSION_KINDS:
             raise ValueError('an expression needs kind = "filter", "producer" or "histogram"')
         if self.kind == "histogram" and not self.axes:
-            raise ValueError("a histogram needs axes: [{ bins = 50, low = 0, high = 200 }]")
+            raise ValueError("a histogram needs axes = [{ bins = 50, low = 0, high = 200 }]")
         return self
 
     @model_validator(mode="after")

@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from forkrun.base.quantities import parse_duration, parse_size
 
 
-def _one_or_many(value: object) -> object:
+def one_or_many(value: object) -> object:
+    """A list, of which one text may stand for a list of one."""
     return [value] if isinstance(value, str) else value
 
 
@@ -34,7 +35,7 @@ Duration = Annotated[
     float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
 ]
 Flag = Annotated[bool, Field(strict=True)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 # Labels become names of files and of folders in ROOT files.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 

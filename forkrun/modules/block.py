@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import awkward as ak
 import numpy as np
@@ -18,9 +18,6 @@ from forkrun.modules.datasets.dataset import Dataset
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
-
-if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
-    pass
 
 Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
@@ -40,7 +37,8 @@ class EventBlock:
     any number of values or texts, an Awkward Array (n_events, n). Both lie on the core's own memory
     and are read-only; they stay valid as long as they are held. Columns can only be asked for while
     the module is called. `block.Muon`: the objects of a collection, as records, which are Lorentz
-    vectors; `block.nMuon` is `block["nMuon"]`."""
+    vectors; `block.nMuon` is `block["nMuon"]`; `block[mask]`: the events for which the mask,
+    (n_events,) bool, is true."""
 
     def __init__(
         self,
@@ -63,7 +61,14 @@ class EventBlock:
     def __len__(self) -> int:
         return self._core.n_events
 
-    def __getitem__(self, name: str) -> Column:
+    @property
+    def column_types(self) -> Mapping[str, str]:
+        """Types of all columns of the job, by name."""
+        return self._reader.known.types
+
+    def __getitem__(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            return SelectedEvents(self, name)
         if name not in self._columns:
             self._columns[name] = as_array(self.plain(name))
         return self._columns[name]
@@ -165,7 +170,7 @@ class EventBlock:
     def selected(self) -> SelectedEvents:
         """Columns of the events in `mask` only: `block.selected["Muon_pt"]`."""
         if self._selected is None:
-            self._selected = SelectedEvents(self)
+            self._selected = SelectedEvents(self, self.mask)
         return self._selected
 
     @property
@@ -182,12 +187,12 @@ class EventBlock:
 
 
 class SelectedEvents:
-    """The events of a block that an analyzer's path has left: `selected["Muon_pt"]`,
-    `selected.Muon`, `selected.runs`."""
+    """Some events of a block: `selected["Muon_pt"]`, `selected.Muon`, `selected.runs`;
+    `selected[mask]`: some of these. `mask`: (n_events,) bool, of the block's."""
 
-    def __init__(self, block: EventBlock) -> None:
+    def __init__(self, block: EventBlock, mask: Any) -> None:
         self._block = block
-        self.mask = block.mask
+        self.mask = chosen_events(mask, len(block))
         self._is_all = bool(self.mask.all())
         self.conditions = block.conditions
         self.variation, self.dataset = block.variation, block.dataset
@@ -195,14 +200,48 @@ class SelectedEvents:
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
 
-    def __getitem__(self, name: str) -> Column:
-        return self._left(self._block[name])
+    @property
+    def column_types(self) -> Mapping[str, str]:
+        """Types of all columns of the job, by name."""
+        return self._block.column_types
+
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(name, str):
+            return self._left(self._block[name])
+        mask = self.mask.copy()
+        mask[mask] = chosen_events(name, len(self))
+        return SelectedEvents(self._block, mask)
 
     def __getattr__(self, name: str) -> Any:
-        """Objects of a collection, a column, or `runs`, `lumis`, `events`."""
+        """Objects of a collection, a column, or `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._left(getattr(self._block, name))
+        if name == "lumi_ranges":
+            raise NoSuchNameError("lumi_ranges are of all events: block.lumi_ranges")
+        value = getattr(self._block, name)
+        return value if isinstance(value, int) else self._left(value)
+
+    @property
+    def n_events(self) -> int:
+        return len(self)
+
+    @property
+    def random(self) -> BlockRandom:
+        """Random numbers for these events, the same that they would have among all."""
+        return self._block.random.of_some(self.mask)
 
     def _left(self, values: Any) -> Any:
         return values if self._is_all else values[self.mask]
+
+
+def chosen_events(mask: Any, n_events: int) -> npt.NDArray[np.bool_]:
+    """(n_events,) bool, of a mask that a user gives; None is False. Raises TypeError."""
+    what = "events[…] takes the name of a column, or one bool per event"
+    if isinstance(mask, ak.Array):
+        if mask.ndim != 1:
+            raise TypeError(f"{what}, not {mask.type}: ak.any(mask, axis=1)")
+        mask = ak.to_numpy(ak.fill_none(mask, False))
+    flags = np.asarray(mask)
+    if flags.dtype.kind != "b" or flags.shape != (n_events,):
+        raise TypeError(f"{what}: {n_events} of them, not {flags.dtype} of shape {flags.shape}")
+    return flags

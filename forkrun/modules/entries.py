@@ -35,15 +35,16 @@ def _given_for(entry: ModuleConfig, where: str) -> Given:
     if entry.type.startswith("given:") or is_given(entry.type):
         return find_given(entry.type, where)
     if entry.type.startswith("expression:"):
-        return Given(_expression(entry.type.removeprefix("expression:"), where))
+        return Given(_expression(entry.type.removeprefix("expression:"), where, entry.place))
     return Given(find_object(entry.type.removeprefix("python:"), where))
 
 
-def _expression(text: str, where: str) -> Expression:
+def _expression(text: str, where: str, place: tuple[str, int] | None) -> Expression:
     try:
-        return Expression(text)
+        return Expression(text, place)
     except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from None
+        line = f" ({place[0]}, line {place[1]})" if place else ""
+        raise ConfigError(f"{where}{line}: {error}") from None
 
 
 def _of_function(
@@ -53,7 +54,9 @@ def _of_function(
     if not isinstance(given.function, Expression):
         n_given = 1 + len(given.histograms)
         params = bind_parameters(given.function, params, where, n_given=n_given)
-    weight = given.weight or (_expression(entry.weight, where) if entry.weight else None)
+    weight = given.weight
+    if entry.weight and not weight:
+        weight = _expression(entry.weight, where, entry.place)
     try:
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,

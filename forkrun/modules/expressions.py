@@ -2,23 +2,38 @@
 
 They are Python's own, read by its `ast`, with the operators of C++ as well; names are columns,
 collections and a list of functions. Comparisons and `and`, `or`, `not` are made of arrays, event by
-event, as ROOT's are."""
+event, as ROOT's are, and so are indices: `Jet_pt[0]` is the first of each event."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from types import CodeType
 from typing import Any
 
-import awkward as ak
 import numpy as np
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.user_code import AT_EXPRESSION
+from forkrun.modules.expression_functions import CONSTANTS, FUNCTIONS, combined, element
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
-_OPERATORS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "), (r"::|;", None))
+_OPERATORS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "))
+_NAMES_OF_ROOT = (
+    (r"\bTMath::Pi\(\)", "pi"),
+    (r"\bLength\$(?=\()", "num"),
+    (r"\b(?:Sum|Min|Max)\$(?=\()", lambda found: found[0][:-1]),
+    (r"\bstd::(?=\w)|\b(?:ROOT::)?VecOps::(?=\w)", ""),
+    (r"\bTMath::(\w+)", lambda found: found[1].lower()),
+)  # fmt: skip
+_REFUSED = (
+    (r"::|;", "{!r}: `::` and `;` have no place in an expression"),
+    (r"\?", "{!r} is no expression: `c ? a : b` is written where(c, a, b), or a if c else b"),
+    (r"\^", "{!r}: `^` is no power; write x ** 2"),
+    (r"\$", "{!r} is no expression: functions have no $; there are sum, min, max and num"),
+)
 _AT_INPUT = "__at_input"
 """Instead of "@input", which is an operator of Python's with a precedence of its own."""
 _NODES = (
@@ -26,77 +41,63 @@ _NODES = (
     ast.Subscript, ast.Slice, ast.Tuple, ast.IfExp, ast.Name, ast.Load, ast.Constant, ast.keyword,
     ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
-
-
-def _per_event(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Over the list of each event; of plain numbers, one per event, they are themselves."""
-
-    def apply(values: Any, **options: Any) -> Any:
-        if (values if isinstance(values, np.ndarray) else ak.Array(values)).ndim == 1:
-            raise TypeError("this function is of a list per event, and got one value per event")
-        return function(values, axis=1, **options)
-
-    return apply
-
-
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{
-        name: _per_event(getattr(ak, name))
-        for name in ("sum", "any", "all", "min", "max", "mean", "argmin", "argmax", "num", "firsts")
-    },
-    "len": _per_event(ak.num),
-    "where": ak.where,
-    "fill_none": ak.fill_none,
-    "is_none": ak.is_none,
-    "minimum": np.minimum, "maximum": np.maximum, "pow": np.power, "atan2": np.arctan2,
-    **{
-        name: getattr(np, name)
-        for name in (
-            "abs", "sqrt", "exp", "log", "log10", "log2", "sin", "cos", "tan", "sinh", "cosh",
-            "tanh", "arcsin", "arccos", "arctan", "arctan2", "hypot", "floor", "ceil", "sign",
-        )
-    },
-    **{short: getattr(np, f"arc{short[1:]}") for short in ("asin", "acos", "atan")},
-    "fabs": np.abs,
-}  # fmt: skip
-"""By name; those of lists have a value per event."""
-_CONSTANTS = {"pi": np.pi, "True": True, "False": False}
+_OWN = {
+    "_and": partial(combined, np.logical_and),
+    "_or": partial(combined, np.logical_or),
+    "_element": element,
+    "_slice": slice,
+}
 
 
 class Expression:
-    """Called with an event block, gives its value. Raises ValueError if it cannot be read."""
+    """Called with an event block, gives its value. `place`: file and line of the program that has
+    it. Raises ValueError if it cannot be read."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, place: tuple[str, int] | None = None) -> None:
         self.text = text
-        self._code = _compile(text)
-        self.names = tuple(self._code.co_names)
+        self.code = _compile(text, place)
+        whole = set(self.code.co_names) - _OWN.keys()
+        self.names = tuple(sorted(whole.union(*(name.split(".") for name in whole))))
 
     def __call__(self, block: Any) -> Any:
-        return eval(self._code, {"__builtins__": {}, "_and": _and, "_or": _or}, _Names(block))
+        return eval(self.code, {"__builtins__": {}, **_OWN}, _Names(block))
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
 
 
 class _Names(Mapping[str, Any]):
-    """What names stand for: columns and collections first, then functions."""
+    """What names stand for: functions first, then columns and collections."""
 
     def __init__(self, block: Any) -> None:
         self._block = block
 
     def __getitem__(self, name: str) -> Any:
-        if name in ("_and", "_or"):
+        if name in _OWN:
             raise KeyError(name)
-        if name in FUNCTIONS or name in _CONSTANTS:
-            return FUNCTIONS[name] if name in FUNCTIONS else _CONSTANTS[name]
+        if name in FUNCTIONS or name in CONSTANTS:
+            return FUNCTIONS[name] if name in FUNCTIONS else CONSTANTS[name]
         try:
-            return self._block[name] if "@" in name else getattr(self._block, name)
+            return self._block[name] if "@" in name else self._attribute(name)
         except NoSuchColumnError as error:  # a KeyError, of which Python makes a NameError here
             raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
             hint = close if "did you mean" in close and "did you mean" not in str(error) else ""
             raise NoSuchNameError(f"{error}{hint}") from None
+
+    def _attribute(self, name: str) -> Any:
+        """`Muon.pt` is a field of objects; `AnalysisMuonsAuxDyn.pt` may be a column."""
+        first, *fields = name.split(".")
+        if fields and name in _columns_of(self._block):
+            return getattr(self._block, name)
+        try:
+            value = getattr(self._block, first)
+        except NoSuchNameError:
+            value, fields = getattr(self._block, name), []  # says what there is instead
+        for field in fields:
+            value = getattr(value, field)
+        return value
 
     def __iter__(self) -> Any:
         return iter(FUNCTIONS)
@@ -105,20 +106,41 @@ class _Names(Mapping[str, Any]):
         return len(FUNCTIONS)
 
 
-def _compile(text: str) -> CodeType:
-    python = re.sub(r"(\w)@input\b", rf"\1{_AT_INPUT}", text)
-    for pattern, instead in _OPERATORS:
-        if instead is None and re.search(pattern, python):
-            raise ValueError(f"{text!r}: `::` and `;` have no place in an expression")
-        python = re.sub(pattern, instead or "", python)
+def _columns_of(block: Any) -> Mapping[str, str]:
+    known: Mapping[str, str] = getattr(block, "column_types", {})
+    return known
+
+
+def _compile(text: str, place: tuple[str, int] | None) -> CodeType:
     try:
-        tree = ast.parse(python.strip(), mode="eval")
+        python = _in_python(text).strip()
+        tree = ast.parse(python, mode="eval")
     except SyntaxError as error:
         raise ValueError(f"{text!r} is no expression: {error.msg}") from None
     for node in ast.walk(tree):
         _check(node, text)
+        _check_precedence(node, python, text)
+    file, line = place or (f"{AT_EXPRESSION}{text}>", 1)
     changed = ast.fix_missing_locations(_ByEvent().visit(tree))
-    return compile(changed, f"<expression {text}>", "eval")
+    for node in ast.walk(changed):
+        if isinstance(node, ast.expr):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    code = compile(changed, file, "eval")
+    return code.replace(co_name="expression", co_firstlineno=line)  # the first and only line
+
+
+def _in_python(text: str) -> str:
+    """With the operators and names of Python's."""
+    python = re.sub(r"(\w)@input\b", rf"\1{_AT_INPUT}", text)
+    for pattern, instead in _NAMES_OF_ROOT:
+        python = re.sub(pattern, instead, python)
+    for pattern, message in _REFUSED:
+        if re.search(pattern, python):
+            raise ValueError(message.format(text))
+    for pattern, operator in _OPERATORS:
+        python = re.sub(pattern, operator, python)
+    return python
 
 
 def _check(node: ast.AST, text: str) -> None:
@@ -133,13 +155,46 @@ def _check(node: ast.AST, text: str) -> None:
         raise ValueError(f"{text!r}: {node.value!r} is neither a number nor a column")
 
 
+def _check_precedence(node: ast.AST, python: str, text: str) -> None:
+    """`a > 2 & b > 3` is something else in Python than in C++."""
+    for operand in (node.left, *node.comparators) if isinstance(node, ast.Compare) else ():
+        is_of_bits = isinstance(operand, ast.BinOp) and isinstance(
+            operand.op, ast.BitAnd | ast.BitOr
+        )
+        text_bytes = python.encode()
+        before, behind = text_bytes[: operand.col_offset], text_bytes[operand.end_col_offset :]
+        in_parentheses = before.rstrip().endswith(b"(") and behind.lstrip().startswith(b")")
+        if is_of_bits and not in_parentheses:
+            raise ValueError(f"{text!r}: write && and ||, or put what stands beside & and | in ( )")
+
+
 class _ByEvent(ast.NodeTransformer):
-    """`a and b`, `not a` and `low < a < high` of arrays; `column@input`."""
+    """`a and b`, `not a` and `low < a < high` of arrays; `column@input`; columns with dots in
+    their names; indices."""
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id.endswith(_AT_INPUT):
-            return ast.Name(f"{node.id.removesuffix(_AT_INPUT)}@input", ast.Load())
-        return node
+        return _name(node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if dotted := _dotted(node):
+            return _name(dotted)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`Jet_pt.size()` as C++ has it; names of functions are no columns."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and not node.args:
+            node = _call("num", [node.func.value])
+        return self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        where = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return _call("_element", [node.value, *where])
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        self.generic_visit(node)
+        ends = (node.lower, node.upper, node.step)
+        return _call("_slice", [end or ast.Constant(None) for end in ends])
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
@@ -168,20 +223,20 @@ class _ByEvent(ast.NodeTransformer):
         return _call("where", [node.test, node.body, node.orelse])
 
 
+def _dotted(node: ast.AST) -> str:
+    """`a.b.c`; "" of anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):
+        return f"{before}.{node.attr}"
+    return ""
+
+
+def _name(name: str) -> ast.Name:
+    if name.endswith(_AT_INPUT):
+        name = f"{name.removesuffix(_AT_INPUT)}@input"
+    return ast.Name(name, ast.Load())
+
+
 def _call(name: str, arguments: list[Any]) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), arguments, [])
-
-
-def _and(*values: Any) -> Any:
-    return _combined(np.logical_and, values)
-
-
-def _or(*values: Any) -> Any:
-    return _combined(np.logical_or, values)
-
-
-def _combined(operation: Any, values: tuple[Any, ...]) -> Any:
-    first, *others = values
-    for other in others:
-        first = operation(first, other)
-    return first

@@ -112,6 +112,12 @@ class PythonModule:
         """What the user's method gives. `block`: the core's, or what is like it."""
         return self._call(getattr(self.module, method), block)
 
+    def taken(self, take: Callable[..., T], *arguments: Any) -> T:
+        """`take(*arguments)`, of what the user's method gave. Raises TypeError with its place."""
+        method = getattr(self.module, METHODS[self.kind])
+        author = getattr(self.module, "function", method)
+        return taken(method, author, take, *arguments)
+
     def found_out(self, reads: Sequence[str], produces: Mapping[str, str] | None) -> None:
         """Completes what the module does not declare. What it declares stays."""
         if self.module.consumes is None:
@@ -133,15 +139,15 @@ class PythonModule:
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
         columns = self._call(self.module.produce, block)
-        made = taken(self.module.produce, columns_of, columns, self.produces, block.n_events)
+        made = self.taken(columns_of, columns, self.produces, block.n_events)
         for name in self.replaces:
-            taken(self.module.produce, check_replaced, name, block.column(name), made[name])
+            self.taken(check_replaced, name, block.column(name), made[name])
         return made
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
         mask = self._call(self.module.filter, block)
-        return taken(self.module.filter, mask_of, mask, block.n_events)
+        return self.taken(mask_of, mask, block.n_events)
 
     def analyze(self, block: _core.Block) -> None:
         assert isinstance(self.module, Analyzer)

@@ -24,11 +24,17 @@ class BlockRandom:
     A call continues each event's own stream where the call before has stopped. float64 or int64.
     Raises ValueError if a parameter means nothing or does not fit."""
 
-    def __init__(self, core: _core.BlockRandom) -> None:
+    def __init__(self, core: _core.BlockRandom, mask: Array | None = None) -> None:
+        """`mask`: (n_events,) bool, the events that get numbers; not given: all."""
         self._core = core
+        self._mask = mask
 
     def __len__(self) -> int:
-        return self._core.n_events
+        return self._core.n_events if self._mask is None else int(np.count_nonzero(self._mask))
+
+    def of_some(self, mask: Array) -> BlockRandom:
+        """The same streams, of some events: each has the numbers that it would have of all."""
+        return BlockRandom(self._core, mask)
 
     def random(self, size: Any = None, *, like: Values = None) -> Values:
         """Uniform in [0, 1)."""
@@ -64,7 +70,8 @@ class BlockRandom:
     def generator(self, event: int) -> np.random.Generator:
         """A NumPy generator for one event of the block, for what is missing here; seeded with the
         next two words of the event's stream. NumPy may change what it makes of them."""
-        return np.random.Generator(np.random.Philox(key=self._core.words_of(event, 2)))
+        place = event if self._mask is None else int(np.flatnonzero(self._mask)[event])
+        return np.random.Generator(np.random.Philox(key=self._core.words_of(place, 2)))
 
     def _draw(
         self,
@@ -77,4 +84,12 @@ class BlockRandom:
         given = [as_values(parameter) for parameter in parameters]
         form = form_of(len(self), given, size, like)
         spread = [form.spread(values).astype(dtype, casting="safe") for values in given]
-        return form.shaped(method(form.counts, *spread))
+        return form.shaped(method(self._counts(form.counts), *spread))
+
+    def _counts(self, of_these: Any) -> Any:
+        """Of all of the block: values per event, or offsets where their number differs."""
+        if self._mask is None:
+            return of_these
+        offsets = np.zeros(self._core.n_events + 1, dtype=np.int64)
+        offsets[1:][self._mask] = of_these if np.ndim(of_these) == 0 else np.diff(of_these)
+        return np.cumsum(offsets)

@@ -19,16 +19,21 @@ Values = npt.NDArray[Any]
 T = TypeVar("T")
 
 
-def taken(method: Callable[..., Any], take: Callable[..., T], *arguments: Any) -> T:
-    """`take(*arguments)`, of what the method returned. Raises TypeError with the place of the
-    method."""
+def taken(
+    method: Callable[..., Any], author: Callable[..., Any], take: Callable[..., T], *arguments: Any
+) -> T:
+    """`take(*arguments)`, of what the method returned. `author`: the user's own function or
+    expression, of which the method is made, or the method itself. Raises TypeError with its
+    place."""
     try:
         return take(*arguments)
     except TypeError as error:
         what = str(error)
     except Exception as error:  # of a library, about a value that is of no form we know
         what = f"what {method.__name__}() returned cannot be taken: {error}"
-    raise TypeError(what + place_of(method))
+    name = getattr(author, "__name__", "")
+    own = f"{name}()" if name.isidentifier() else "the expression" if not name else "the function"
+    raise TypeError(what.replace(f"{method.__name__}()", own) + place_of(author))
 
 
 def mask_of(returned: Any, n_events: int) -> Values:

@@ -76,7 +76,9 @@ def column_type(name: str, values: Any) -> str:
 
 def _type_of(name: str, kind: Any) -> ColumnType:
     if isinstance(kind, ak.types.OptionType):
-        raise TypeError(f"column {name!r} has missing values (None); ak.fill_none gives them one")
+        raise TypeError(
+            f"column {name!r} has missing values (None); fill_none(…, value) gives them one"
+        )
     if isinstance(kind, ak.types.NumpyType):
         return ColumnType(kind.primitive, 0, ())
     if isinstance(kind, ak.types.UnknownType):

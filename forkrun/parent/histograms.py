@@ -33,7 +33,7 @@ class Histograms(Mapping[str, Any]):
                     " hist: read it with ROOT, or write merge.histograms_json = true and read"
                     " output/histograms.json"
                 )
-            self._read[whole] = stored.to_hist()
+            self._read[whole] = with_names(stored.to_hist())
         return self._read[whole]
 
     def __iter__(self) -> Iterator[str]:
@@ -65,6 +65,16 @@ class Histograms(Mapping[str, Any]):
             return uproot.open(self._file)
         except OSError as error:
             raise InputError(f"{self._file}: cannot be read: {error}") from error
+
+
+def with_names(histogram: Any) -> Any:
+    """The histogram with axes that are named by their labels, where these can be names: a ROOT file
+    has only labels, "dataset" and "variation" among them."""
+    labels = [axis.label for axis in histogram.axes]
+    for axis in histogram.axes:
+        if axis.label.isidentifier() and labels.count(axis.label) == 1:
+            axis._ax.raw_metadata["name"] = axis.label
+    return histogram
 
 
 def _by_name(keys: list[str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_json
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
@@ -135,7 +136,7 @@ def _already_done(
         write_lumi_accounting(folder, job.plan.units)
         _report(folder, lock, messages, plots)
     remove_left_over(folder, temporary_outputs=not keeps)
-    messages.say(f"{folder.path}: done already; --force does it again")
+    messages.say(f"{folder.path}: done already; {option('--force')} does it again")
     return Result.read(folder.path)
 
 

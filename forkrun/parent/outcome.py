@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 
 from forkrun import _core
+from forkrun.base.caller import is_built_in_python, option
 from forkrun.child.assignment import BadEvent
 from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
 from forkrun.parent.commits import Commits
 from forkrun.parent.deadline import Deadline
 from forkrun.parent.ending import Ending
+from forkrun.parent.preparation import PreparedJob
 from forkrun.parent.recovery import Death, HopelessError
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
@@ -19,11 +21,11 @@ def raise_for(
     ending: Ending,
     folder: RunDirectory,
     commits: Commits,
-    plan: Plan,
+    job: PreparedJob,
 ) -> None:
     """Raises the error that ended the job, or that it was stopped with units left."""
     if ending.hopeless:
-        raise _failed(ending.hopeless, folder, plan, commits) from None
+        raise _failed(ending.hopeless, folder, job, commits) from None
     if commits.is_done.all():
         return
     if ending.signal_number:
@@ -34,14 +36,16 @@ def raise_for(
     raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
 
 
-def _failed(error: HopelessError, folder: RunDirectory, plan: Plan, commits: Commits) -> Exception:
+def _failed(
+    error: HopelessError, folder: RunDirectory, job: PreparedJob, commits: Commits
+) -> Exception:
     death = error.death
     if death.raised and not error.bad_event:
-        return _raised(death, folder, int(commits.is_done.sum()))
+        return _raised(death, folder, job, int(commits.is_done.sum()))
     lines = [f"child {death.child} failed: {death.words}; {error}"]
     lines += [str(death.error)] if death.error else []
     if error.bad_event:
-        lines += about(error.bad_event, plan, folder)
+        lines += about(error.bad_event, job.plan, folder)
     elif death.status:
         lines.append(last_events(death.status))
     logs = folder.logs_of(death.child)
@@ -50,30 +54,55 @@ def _failed(error: HopelessError, folder: RunDirectory, plan: Plan, commits: Com
     return (type(death.error) if death.error else JobError)("\n".join(lines))
 
 
-def _raised(death: Death, folder: RunDirectory, n_committed: int) -> ModuleError:
+def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: int) -> ModuleError:
     """A module raised: what it says, in its own words, is what counts. With its code mended the job
     is another one than that of the units that are committed."""
     lines = [str(death.error)]
     logs = folder.logs_of(death.child)
     lines += [f"the whole traceback: {logs[-1]}"] if logs else []
     if death.unit is not None:
-        lines.append(
-            "stop at the very event, in one process:"
-            f" forkrun resume {folder.path} --children 0 --set threads.block_size=1"
-        )
+        lines.append(f"stop at the very event, in one process: {_repeating(death, folder, job)}")
     lines.append(
         f"{n_committed} units are committed in {folder.units}; a module that is mended makes"
-        " another job: choose another run directory with -o, or do all again with --force"
+        f" another job: choose another run directory with {option('-o')}, or do all again with"
+        f" {option('--force')}"
         if n_committed
         else "nothing is committed yet: mend the module, and run the same command again"
     )
     return ModuleError("\n".join(lines))
 
 
+def _repeating(death: Death, folder: RunDirectory, job: PreparedJob) -> str:
+    """What begins with the first event that was in flight, and takes one at a time."""
+    source = job.config.source
+    units = [*death.together, *([death.unit] if death.unit is not None else [])]
+    n = source.skip_events + min(map(job.plan.events_before, units))
+    if source.only:
+        n = 0
+    if is_built_in_python():
+        skipped = f"source={{'skip_events': {n}}}, " if n else ""
+        return (
+            f"job.configure({skipped}threads={{'block_size': 1}}).run(children=0,"
+            " output='one-event')"
+        )
+    skipped = f"--skip-events {n} " if n else ""
+    return (
+        f"forkrun run {folder.config} --children 0 {skipped}--set threads.block_size=1 -o one-event"
+    )
+
+
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
     """Words that say where an event is, and how to try it again."""
+    where = f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}"
+    if is_built_in_python():
+        return [
+            where,
+            f"try it alone: job.configure(source={{'only': ['{event.id}']}}).run(children=0,"
+            " output='one-event')",
+            "go on without it: job.configure(recovery={'on_bad_event': 'skip'}), and run again",
+        ]
     return [
-        f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}",
+        where,
         f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",
         f'go on without it: forkrun resume {folder.path} --set recovery.on_bad_event="skip"',
     ]

@@ -113,7 +113,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
             Supervisor(process_of, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
     except OSError as error:
         raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
-    raise_for(ending, run.folder, commits, run.job.plan)
+    raise_for(ending, run.folder, commits, run.job)
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:

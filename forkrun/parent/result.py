@@ -10,6 +10,7 @@ from typing import Any
 from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.errors import InputError
+from forkrun.monitoring.cutflow_table import Cuts
 from forkrun.parent.histograms import Histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
@@ -55,10 +56,12 @@ class Result:
         return _read(RunDirectory(self.run_directory).accumulators)
 
     @property
-    def cutflow(self) -> dict[str, list[dict[str, Any]]]:
+    def cutflow(self) -> dict[str, Cuts]:
         """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
-        as in report.json: `n_events`, efficiencies, sums of weights. Empty if not counted."""
-        return {flow["path"]: flow["cuts"] for flow in self.report.get("cutflow", ())}
+        as in report.json: `n_events`, efficiencies, sums of weights; `print` shows a table. Empty
+        if not counted."""
+        flows = self.report.get("cutflow", ())
+        return {flow["path"]: Cuts(flow["path"], flow["cuts"]) for flow in flows}
 
     def __repr__(self) -> str:
         return f"<Result of {self._summary}>"

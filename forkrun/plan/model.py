@@ -209,6 +209,17 @@ class Plan:
         counts = np.bincount(self.units.child, weights, minlength=max(self.children, 1))
         return [int(count) for count in counts]
 
+    def events_before(self, unit: int) -> int:
+        """Events of the plan that stand before the unit's first one in the input."""
+        units = self.units
+        begin, end = units.first_range[unit : unit + 2]
+        if begin == end:  # of an empty input
+            return 0
+        file, entry = units.file[begin], units.first[begin]
+        ends = np.where(units.file == file, np.minimum(units.last, entry), units.last)
+        n_events = np.where(units.file <= file, ends - units.first, 0)
+        return int(np.maximum(n_events, 0).sum())
+
     def borders_digest(self) -> str:
         """SHA-256 of the units, whichever child does them: where it is the same, so are the
         outputs."""

@@ -37,7 +37,8 @@ def fingerprint(
     `payloads`: files of conditions, also those named in index files. Raises InputError for a file
     that cannot be read."""
     described = config.model_dump(
-        mode="json", exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": {"code"}}}
+        mode="json",
+        exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": {"code", "place"}}},
     )
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.caller import option
 from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
@@ -34,7 +35,8 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     if not before:
         raise OutputError(
             f"{folder.fingerprint}: cannot be read: whether this is the same job is not known;"
-            " choose another run directory with -o, or replace it with --force"
+            f" choose another run directory with {option('-o')}, or replace it with"
+            f" {option('--force')}"
         )
     changed = differences(before, now)
     if not changed:
@@ -42,7 +44,8 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
     raise OutputError(
         f"{folder.path}: this run directory belongs to another job; what has changed:"
-        f" {'; '.join(changed[:5])}{more}. Choose another one with -o, or replace it with --force"
+        f" {'; '.join(changed[:5])}{more}. Choose another one with {option('-o')},"
+        f" or replace it with {option('--force')}"
     )
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from forkrun.base.caller import option
 from forkrun.base.durable import (
     final_name,
     output_errors,
@@ -40,14 +41,14 @@ def check_place(folder: RunDirectory) -> None:
         if not path.exists():
             return
         if not path.is_dir():
-            raise OutputError(f"{path}: this is a file; choose another folder with -o")
+            raise OutputError(f"{path}: this is a file; choose another folder with {option('-o')}")
         check_owner(path)
         strangers = sorted(_entries(folder) - folder.entries)
     if strangers or not _is_ours(folder):
         strange = ", ".join(strangers[:3]) or f"no {folder.config.name}"
         raise OutputError(
             f"{path}: this folder is no run directory, or holds something else as well"
-            f" ({strange}); choose another one with -o"
+            f" ({strange}); choose another one with {option('-o')}"
         )
 
 
@@ -61,7 +62,7 @@ def holds_run(folder: RunDirectory, force: bool) -> bool:
     if links:
         raise OutputError(
             f"{folder.path / links[0]}: a symbolic link is not followed here; put the folder in its"
-            " place, or start again with --force"
+            f" place, or start again with {option('--force')}"
         )
     return True
 
@@ -141,7 +142,8 @@ def check_owner(path: Path) -> None:
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
-            f"{path}: this folder belongs to {_name_of(owner)}; choose another one with -o"
+            f"{path}: this folder belongs to {_name_of(owner)}; choose another one with"
+            f" {option('-o')}"
         )
 
 

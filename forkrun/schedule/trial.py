@@ -14,7 +14,6 @@ from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
-from forkrun.modules.base import Producer
 from forkrun.modules.columns import Plain
 from forkrun.modules.objects.collections import (
     Columns,
@@ -23,7 +22,7 @@ from forkrun.modules.objects.collections import (
     NoSuchNameError,
 )
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
-from forkrun.modules.returned import columns_of, dict_of, taken
+from forkrun.modules.returned import columns_of, dict_of
 from forkrun.modules.returned_lists import column_type
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock
@@ -150,11 +149,10 @@ class Trial:
 
     def _produces(self, label: str, answer: Any) -> dict[str, str]:
         module = self._modules[label]
-        assert isinstance(module.module, Producer)
-        given = taken(module.module.produce, dict_of, answer, module.produces)
-        types = module.produces or {n: self._type(module, n, given[n]) for n in given}
+        given = module.taken(dict_of, answer, module.produces)
+        types = module.produces or {n: module.taken(self._type, module, n, given[n]) for n in given}
         module.produces = dict(types)
-        made = taken(module.module.produce, columns_of, given, types, len(self._events))
+        made = module.taken(columns_of, given, types, len(self._events))
         for name, column in made.items():
             self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
         self._types |= types

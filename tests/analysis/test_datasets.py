@@ -132,6 +132,9 @@ def test_a_fileset_of_coffea_is_read_as_it_is(folder: Path) -> None:
     (folder / "fileset.json").write_text(json.dumps(fileset))
     (folder / "job.toml").write_text('datasets = "fileset.json"\n')
     config = read_config(folder / "job.toml")
+    job = forkrun.Job(folder / "fileset.json")
+    assert job.config.datasets == config.datasets
+    assert repr(job).startswith(f"Job(files of {folder / 'fileset.json'}, ")
     ttbar, data = config.datasets
     assert (ttbar.name, ttbar.cross_section, ttbar.metadata["year"]) == ("ttbar", 831.8, 2018)
     assert data.files == (str(folder / "data.root"),)

@@ -332,3 +332,19 @@ def test_what_a_job_read_is_in_its_configuration_as_given(file: Path) -> None:
 )
 def test_a_class_that_mentions_no_column_is_not_tried(names: set[str], is_mentioned: bool) -> None:
     assert mentions(names, ["Muon_pt", "MET_pt", "event"]) is is_mentioned
+
+
+def test_a_line_that_moves_makes_no_other_job(file: Path) -> None:
+    """Expressions know the line of the program that adds them, for messages alone."""
+
+    def run(job: forkrun.Job) -> Any:
+        job.hist("Muon_pt[0]", (9, 0, 90), name="first", weight="genWeight")
+        assert "place" not in job.to_toml()
+        return job.run(children=0, quiet=True, plots=False)
+
+    first = run(forkrun.Job(file))
+    moved = forkrun.Job(file)
+    moved.hist("Muon_pt[0]", (9, 0, 90), name="first", weight="genWeight")
+    lines = [job.config.modules[0].place for job in (forkrun.Job(file).filter("nMuon > 1"), moved)]
+    assert [Path(place[0]).name for place in lines if place] == ["test_job.py"] * 2
+    assert moved.run(children=0, quiet=True, plots=False).report["job"] == first.report["job"]

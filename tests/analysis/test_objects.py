@@ -122,8 +122,9 @@ def test_other_names_follow_a_rule(tmp_path: Path) -> None:
         (NamingRule(), "Muon_pt", ("Muon", "pt")),
         (NamingRule(), "HLT_Mu50_v2", ("HLT", "Mu50_v2")),
         (NamingRule(), "nMuon", None),
-        (NamingRule("{collection}AuxDyn.{field}"), "MuonsAuxDyn.pt", ("Muons", "pt")),
-        (NamingRule("{collection}.f{field}", {"Pt": "pt"}), "Jets.fPt", ("Jets", "pt")),
+        (NamingRule(["{collection}AuxDyn.{field}"]), "MuonsAuxDyn.pt", ("Muons", "pt")),
+        (NamingRule(["{collection}.f{field}"], {"Pt": "pt"}), "Jets.fPt", ("Jets", "pt")),
+        (NamingRule(["{collection}.f{field}", "{collection}_{field}"]), "Jets_id", ("Jets", "id")),
     ],
 )  # fmt: skip
 def test_a_rule_splits_names(rule: NamingRule, column: str, parts: tuple[str, str] | None) -> None:
@@ -162,3 +163,56 @@ def test_a_name_that_is_not_there_is_said_with_the_line(
     assert 'module "look"' in str(error.value)
     assert message in str(error.value)
     assert f"{__file__}, line " in str(error.value)
+
+
+def test_the_nearest_object_is_found_as_in_coffea(file: Path) -> None:
+    def nearest(block: Any) -> Any:
+        jets, distance = block.Muon.nearest(block.Jet, return_metric=True)
+        near = block.Muon.nearest(block.Jet, threshold=0.25)
+        assert ak.to_list(ak.is_none(near.pt, axis=1)) == ak.to_list(
+            ak.fill_none(distance >= 0.25, True)
+        )
+        return jets.pt
+
+    values, read = seen_by(nearest, file)
+    assert values[0] == [100, 100]
+    assert values[2] == [None]  # no jet
+    assert "Jet_mass" in read
+    same, _ = seen_by(lambda block: block.Muon[:, :1].delta_r(block.Muon[:, :1]), file)
+    assert same[0] == [0]
+
+
+def test_events_are_chosen_by_a_mask_as_in_coffea(file: Path) -> None:
+    def chosen(block: Any) -> Any:
+        two = block[ak.num(block.Muon) >= 2]
+        both = two[two.MET.pt > 0]
+        assert len(both) == 3
+        assert both.event.tolist() == [4, 5, 6]
+        leading = both.Muon[:, 0].pt
+        return ak.concatenate([leading, np.zeros(len(block) - len(both))])
+
+    values, read = seen_by(chosen, file)
+    assert values[:3] == [13, 16, 18]
+    assert read == {"Muon_pt", "MET_pt", "event"}
+
+
+def test_a_vertex_with_a_place_is_a_vector_of_its_momentum(tmp_path: Path) -> None:
+    """NanoAOD's SV has x, y and z beside pt, eta, phi and mass."""
+    places = {"Jet_pt": "SV_pt", "Jet_eta": "SV_eta", "Jet_phi": "SV_phi", "Jet_mass": "SV_mass"}
+    file = write_objects(tmp_path / "sv.root", places)
+    job = forkrun.Job(file)
+    job.define("SV_x", "0 * SV_pt + 1000").define("SV_y", "0 * SV_pt - 1000")
+    found: list[Any] = []
+
+    @job.filter
+    def look(block: Any) -> Any:
+        assert ak.all(block.SV.x - block.SV.y == 2000)
+        assert "raised in repr" not in repr(block.SV) + repr(block.SV[0, 0])
+        found.append((ak.sum(block.SV, axis=1).mass, (block.SV + block.SV).pt, block.SV.px))
+        return block.event > 0
+
+    job.run(children=0, output=tmp_path / "run", quiet=True, plots=False)
+    masses, doubled, px = found[-1]
+    assert masses[0] == pytest.approx(8)
+    assert doubled[0, 0] == pytest.approx(200)
+    assert px[0, 0] == pytest.approx(100)

@@ -41,11 +41,14 @@ def test_all_bins_of_all_datasets_and_variations_are_equal(
         found = result.histograms[name]
         assert [list(axis) for axis in found.axes[1:]] == [list(a) for a in expected.axes[1:]]
         assert expected.sum(flow=True).value != 0
+        up = found[{"dataset": "dy", "variation": "scale_up"}]
+        assert up.values().tolist() == found[:, "dy", "scale_up"].values().tolist()
         for quantity in ("values", "variances"):
             given, wanted = (getattr(h, quantity)() for h in (found, expected))
             np.testing.assert_allclose(given, wanted, rtol=1e-12)
     skim = uproot.open(result.outputs["skim"])["Events"]
     assert skim["event"].array().tolist() == plain["events"]
+    assert skim["forkrun_paths_main"].array().tolist() == [True] * len(plain["events"])
     assert [cut["n_events"] for cut in result.cutflow["main"]] == plain["cutflow"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import awkward as ak
@@ -12,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import forkrun
 from forkrun import _core
 from forkrun.modules.random import BlockRandom
+from tests.analysis.objects_file import write_objects
 from tests.support import philox
 
 UINT32 = st.integers(0, 2**32 - 1)
@@ -205,3 +208,33 @@ def test_a_block_without_events_gives_nothing() -> None:
     assert empty.random().shape == (0,)
     assert empty.normal(size=3).shape == (0, 3)
     assert ak.to_list(empty.poisson(size=np.zeros(0, dtype=int))) == []
+
+
+def test_selected_events_have_the_numbers_that_they_have_among_all(tmp_path: Path) -> None:
+    file = write_objects(tmp_path / "objects.root")
+    found = {}
+
+    def drawn(events: Any) -> list[Any]:
+        muons = events["Muon_pt"]
+        return [
+            events.random.uniform(), events.random.normal(events["MET_pt"], 1.0, size=2),
+            events.random.normal(1.0, 0.1, like=muons), events.random.integers(5, size=1),
+            np.array([events.random.generator(n).random() for n in range(len(events))]),
+        ]  # fmt: skip
+
+    for name, expression in (("all", "MET_pt >= 0"), ("some", "nMuonGood >= 2")):
+        job = forkrun.Job(file, name=name, job={"seed": 7})
+        job.define("nMuonGood", "num(Muon_pt)").filter(expression)
+
+        def draw(block: Any, name: str = name) -> None:
+            events = block.selected
+            assert events.n_events == len(events)
+            assert events.iov == 0
+            found[name] = drawn(events), block.mask
+
+        job.analyzer(draw, label="draw")
+        job.run(children=0, output=tmp_path / name, quiet=True, plots=False)
+    (every, _), (some, mask) = found["all"], found["some"]
+    assert 0 < mask.sum() < len(mask)
+    for before, left in zip(every, some, strict=True):
+        assert ak.to_list(before[mask]) == ak.to_list(left)

@@ -96,6 +96,26 @@ def test_weights_are_summed_exactly_through_deaths(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert cuts[2]["sum_weights2"] == sum(n**2 for n in MORE)
     assert cuts[2]["weighted_step"]["value"] == sum(MORE) / sum(MANY)
+    report = (tmp_path / "run/report.txt").read_text()
+    head, *rows = str(cuts).splitlines()
+    assert head.split() == [
+        "path",
+        "after",
+        "events",
+        "of",
+        "the",
+        "last",
+        "of",
+        "all",
+        "weights",
+        "of",
+        "the",
+        "last",
+        "of",
+        "all",
+    ]
+    assert len(rows) == 3
+    assert all(row.split()[-8:] in map(_ends, report.splitlines()) for row in rows[1:])
 
 
 def test_nothing_is_counted_where_that_is_switched_off(tmp_path: Path) -> None:
@@ -110,3 +130,7 @@ def test_a_weight_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     ended = forkrun("check", job(tmp_path, cutflow_weight="genWeigth"), cwd=tmp_path)
     assert ended.code == 2
     assert "monitoring.cutflow_weight" in ended.err
+
+
+def _ends(line: str) -> list[str]:
+    return line.split()[-8:]

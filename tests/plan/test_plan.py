@@ -70,6 +70,17 @@ def test_every_event_is_planned_exactly_once(sizes: Sizes, config: JobConfig) ->
 
 
 @given(inputs, settings_of_job)
+def test_events_before_a_unit_are_counted_in_the_order_of_the_input(
+    sizes: Sizes, config: JobConfig
+) -> None:
+    plan = make_plan(config, index_of(sizes))
+    places = all_entries(sizes)
+    for unit in plan.units:
+        first = [places.index((r.file, r.first)) for r in unit.ranges[:1]]
+        assert [plan.events_before(unit.number)] == (first or [0])
+
+
+@given(inputs, settings_of_job)
 def test_a_unit_holds_events_of_its_own_lumi_only(sizes: Sizes, config: JobConfig) -> None:
     index = index_of(sizes)
     for unit in make_plan(config, index).units:

@@ -23,9 +23,10 @@ EXAMPLE = re.compile(r"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library of all examples in C++ of docs/modules.md."""
+    """The library of all examples in C++ of the documentation."""
     folder = tmp_path_factory.mktemp("documented")
-    examples = EXAMPLE.findall((ROOT / "docs/modules.md").read_text(encoding="utf-8"))
+    texts = [page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md"))]
+    examples = [example for text in texts for example in EXAMPLE.findall(text)]
     for number, example in enumerate(examples):
         (folder / f"example{number}.cpp").write_text(example)
     sources = " ".join(f"example{number}.cpp" for number in range(len(examples)))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from forkrun.base.dataclass import dataclass
@@ -12,11 +13,16 @@ from forkrun.base.dataclass import dataclass
 if TYPE_CHECKING:
     from forkrun.config import SourceConfig
 
+_ENERGIES = ("mass", "energy", "m", "M", "E", "e")
 _KINEMATICS = (
-    ("Momentum4D", {"pt", "eta", "phi", "mass"}),
-    ("Momentum3D", {"pt", "eta", "phi"}),
-    ("Momentum2D", {"pt", "phi"}),
+    *(("Momentum4D", frozenset({"pt", "eta", "phi", energy})) for energy in _ENERGIES),
+    *(("Momentum4D", frozenset({"px", "py", "pz", energy})) for energy in _ENERGIES),
+    ("Momentum3D", frozenset({"pt", "eta", "phi"})),
+    ("Momentum3D", frozenset({"px", "py", "pz"})),
+    ("Momentum2D", frozenset({"pt", "phi"})),
+    ("Momentum2D", frozenset({"px", "py"})),
 )
+"""Kinds of vectors and the fields that make one; the first that a collection has."""
 _LINK = re.compile(r"(?P<name>.+)Idx(?P<rest>[A-Z]?\w*)")
 
 
@@ -33,10 +39,11 @@ class NoSuchNameError(AttributeError):
 
 @dataclass(frozen=True)
 class NamingRule:
-    """`pattern`: how a column is named, "{collection}_{field}"; the collection ends where what
-    stands between the two first appears. `fields`: other names of fields, {"PT": "pt"}."""
+    """`patterns`: how columns are named, "{collection}_{field}", the first that fits; the
+    collection ends where what stands between the two first appears. `fields`: other names of
+    fields, {"PT": "pt"}."""
 
-    pattern: str = "{collection}_{field}"
+    patterns: Sequence[str] = ("{collection}_{field}",)
     fields: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -46,36 +53,35 @@ class NamingRule:
 
     def split(self, column: str) -> tuple[str, str] | None:
         """Collection and field of a column; None if it belongs to none."""
-        match = re.fullmatch(self._expression, column)
-        return (
-            (match["collection"], self.fields.get(match["field"], match["field"]))
-            if match
-            else None
-        )
+        for expression in self._expressions:
+            if match := expression.fullmatch(column):
+                return match["collection"], self.fields.get(match["field"], match["field"])
+        return None
 
-    @property
-    def _expression(self) -> str:
-        text = re.escape(self.pattern)
-        text = text.replace(re.escape("{collection}"), r"(?P<collection>[^\W_]\w*?)")
-        return text.replace(re.escape("{field}"), r"(?P<field>.+)")
+    @cached_property
+    def _expressions(self) -> list[re.Pattern[str]]:
+        return [re.compile(_expression(pattern)) for pattern in self.patterns]
+
+
+def _expression(pattern: str) -> str:
+    text = re.escape(pattern)
+    text = text.replace(re.escape("{collection}"), r"(?P<collection>[^\W_]\w*?)")
+    return text.replace(re.escape("{field}"), r"(?P<field>.+)")
 
 
 @dataclass(frozen=True)
 class Collection:
     """`columns`: by field. `is_jagged`: any number of objects per event; else one. `kind`: the name
-    of the vector's behaviour, "" if it is no vector. `links`: collections that a field of indices
-    points into, by the name under which its objects are reached."""
+    of the vector's behaviour, "" if it is no vector; `coordinates`: fields that make the vector.
+    `links`: collections that a field of indices points into, by the name under which its objects
+    are reached."""
 
     name: str
     columns: Mapping[str, str]
     is_jagged: bool
     kind: str
+    coordinates: frozenset[str] = frozenset()
     links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-    @property
-    def coordinates(self) -> set[str]:
-        """Fields that a vector of this kind has."""
-        return dict(_KINEMATICS).get(self.kind, set())
 
 
 class Columns:
@@ -113,8 +119,9 @@ class Columns:
         jagged = [key for key, column in fields.items() if "[]" in self.types[column]]
         is_jagged = 2 * len(jagged) >= len(fields)
         columns = {key: fields[key] for key in fields if (key in jagged) == is_jagged}
-        kind = next((kind for kind, needed in _KINEMATICS if needed <= columns.keys()), "")
-        return Collection(name, columns, is_jagged, kind, self._links(columns))
+        nothing = ("", frozenset[str]())
+        kind, needed = next((each for each in _KINEMATICS if each[1] <= columns.keys()), nothing)
+        return Collection(name, columns, is_jagged, kind, needed, self._links(columns))
 
     def _links(self, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """`jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,

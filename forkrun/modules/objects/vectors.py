@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import awkward as ak
@@ -14,8 +15,23 @@ from forkrun.modules.objects.collections import NoSuchNameError
 from forkrun.modules.objects.links import COLLECTION, NOTE, linked, why_not
 
 _KINDS = ("Momentum2D", "Momentum3D", "Momentum4D")
-_FIELDS = ("pt", "eta", "phi", "mass")
+_FIELDS = ("pt", "eta", "phi", "mass", "x", "y", "z", "t")
+"""What is read as it is, if it is there; else it follows from the coordinates."""
+_OTHER_NAMES = {"px": "x", "py": "y", "pz": "z", "E": "t", "e": "t", "energy": "t"}
+"""Of the library for these, which may be columns of another meaning."""
 _PARTS = ("azimuthal", "longitudinal", "temporal")
+_OWN_FIELDS = {"azimuthal": ("pt", "phi"), "longitudinal": ("eta",), "temporal": ("mass",)}
+_OWN_KINDS = {
+    "azimuthal": "AzimuthalAwkwardRhoPhi",
+    "longitudinal": "LongitudinalAwkwardEta",
+    "temporal": "TemporalAwkwardTau",
+}
+_OTHERS = (
+    ({"pt", "phi"}, {"x", "y", "px", "py", "rho"}),
+    ({"eta"}, {"z", "pz", "theta"}),
+    ({"mass"}, {"t", "tau", "E", "e", "energy", "M", "m"}),
+)
+"""Coordinates, and those that are something else beside them."""
 _COORDINATES = {
     "x", "y", "z", "t", "rho", "phi", "theta", "eta", "tau",
     "px", "py", "pz", "E", "e", "energy", "pt", "M", "m", "mass",
@@ -65,6 +81,7 @@ def _register_vectors() -> None:
     vector.register_awkward()
     for kind in _KINDS:
         ak.behavior["*", kind] = _vector_class(ak.behavior["*", kind])
+        ak.behavior[kind] = _record_class(ak.behavior[kind])
         ak.behavior[ak.sum, kind] = _in_double(ak.behavior[ak.sum, kind])
     for operation in (np.add, np.subtract):
         for pair in itertools.product(_KINDS, _KINDS):
@@ -73,11 +90,34 @@ def _register_vectors() -> None:
 
 def _vector_class(plain: type) -> type:
     """Reads its own coordinates without a detour."""
-    own = {
+    own: dict[str, Any] = {
         name: _coordinate(getattr(plain, name), name) for name in _FIELDS if hasattr(plain, name)
     }
-    own |= {part: _noted(getattr(plain, part)) for part in _PARTS if hasattr(plain, part)}
+    own |= {
+        name: _coordinate(getattr(plain, of), name)
+        for name, of in _OTHER_NAMES.items()
+        if hasattr(plain, of)
+    }
+    own |= {part: _noted(part, getattr(plain, part)) for part in _PARTS if hasattr(plain, part)}
+    own["__awkward_validation__"] = _checked(plain)
+    own |= {name: habit for name, (of, habit) in _HABITS.items() if hasattr(plain, of)}
     return type(plain.__name__, (_Linked, plain), own)
+
+
+def _record_class(plain: type) -> type:
+    """Of one vector."""
+    return type(plain.__name__, (plain,), {"__awkward_validation__": _checked(plain)})
+
+
+def _checked(plain: type) -> Callable[[Any], None]:
+    """The library refuses vectors that have x and y as well; those with pt and phi are clear."""
+    inherited = getattr(plain, "__awkward_validation__", None)
+
+    def check(self: Any) -> None:
+        if inherited and not {"pt", "phi"} <= {*self.fields}:
+            inherited(self)
+
+    return check
 
 
 def _coordinate(inherited: Any, name: str) -> property:
@@ -101,15 +141,55 @@ def _note(objects: Any, fields: Any) -> None:
         objects.attrs[NOTE](objects.attrs[COLLECTION], names)
 
 
-def _noted(inherited: Any) -> property:
-    """The coordinates as the library asks for them."""
+def _noted(part: str, inherited: Any) -> property:
+    """The coordinates as the library asks for them. It would take x and y for those of the
+    momentum, but a secondary vertex has these beside pt and phi, as its place."""
 
     def read(self: Any) -> Any:
+        from vector.backends import awkward as kinds
+
         if NOTE in self.attrs:
             _note(self, self.attrs[COLLECTION].coordinates)
-        return inherited.fget(self)
+        fields = _OWN_FIELDS[part]
+        if not {*fields} <= {*self.fields}:
+            return inherited.fget(self)
+        return getattr(kinds, _OWN_KINDS[part])(
+            *(ak.Array.__getitem__(self, name) for name in fields)
+        )
 
     return property(read)
+
+
+def _delta_r(self: Any, other: Any) -> Any:
+    """As coffea calls deltaR."""
+    return self.deltaR(other)
+
+
+def _delta_phi(self: Any, other: Any) -> Any:
+    """As coffea calls deltaphi."""
+    return self.deltaphi(other)
+
+
+def _nearest(
+    self: Any, other: Any, *, threshold: float | None = None, return_metric: bool = False
+) -> Any:
+    """(n_events, n) for each object the one of `other` in its event with the least ΔR, None where
+    there is none, or none nearer than `threshold`; with `return_metric` and ΔR, as in coffea."""
+    mine, theirs = ak.unzip(ak.cartesian([self, other], axis=1, nested=True))
+    distance = mine.deltaR(theirs)
+    best = ak.argmin(distance, axis=2, keepdims=True)
+    found, least = ak.firsts(theirs[best], axis=2), ak.firsts(distance[best], axis=2)
+    if threshold is not None:
+        found = ak.mask(found, ak.fill_none(least < threshold, False))
+    return (found, least) if return_metric else found
+
+
+_HABITS = {
+    "delta_r": ("deltaR", _delta_r),
+    "delta_phi": ("deltaphi", _delta_phi),
+    "nearest": ("deltaR", _nearest),
+}
+"""What users of coffea know, by name, and the property that a vector needs for it."""
 
 
 def _in_double(operation: Any) -> Any:
@@ -127,5 +207,6 @@ def _doubled(array: Any) -> Any:
     if not isinstance(array, ak.Array):
         return array
     name = array.layout.purelist_parameter("__record__")
-    coordinates = array[[field for field in array.fields if field in _COORDINATES]]
+    others = {other for own, others in _OTHERS if own <= {*array.fields} for other in others}
+    coordinates = array[[field for field in array.fields if field in _COORDINATES - others]]
     return ak.with_name(ak.values_astype(coordinates, np.float64), name)
