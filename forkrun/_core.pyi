@@ -28,6 +28,10 @@ def is_plain_tree(path: str, tree: str) -> bool:
     local file and of a form that is known here. Opens nothing else. Raises InputError if the file
     cannot be opened."""
 
+def has_plain_trees_alone(path: str) -> bool:
+    """Whether outputs of this file can be made without ROOT's interpreter: it is a local file with
+    nothing but trees of numbers. Raises InputError if it cannot be opened."""
+
 # --- reading the input's shape (call in a helper process, never in the parent) --------------------
 def index_tree(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0

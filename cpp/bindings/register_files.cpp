@@ -243,6 +243,8 @@ py::dict read_histogram(const std::string& path, const std::string& name) {
 void register_files(py::module_& module) {
   module.def("is_plain_tree", &root_io::is_plain_tree, py::arg("path"), py::arg("tree"),
              py::call_guard<py::gil_scoped_release>());
+  module.def("has_plain_trees_alone", &root_io::has_plain_trees_alone, py::arg("path"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
   py::class_<root_io::OpenTree>(module, "OpenTree")

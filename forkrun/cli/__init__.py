@@ -15,13 +15,12 @@ from typing import NoReturn
 
 from forkrun.base.refusals import refusal
 from forkrun.base.user_text import text_problem
+from forkrun.cli.need_of_root import need_of_root
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
 
-_WITH_ROOT = ("run", "resume", "node", "check")
-"""Commands that use ROOT's interpreter in this process, if the job has outputs with events."""
 _LONGEST = 2000
 """Characters of a line of an error."""
 
@@ -57,31 +56,13 @@ def main_inner(arguments: Sequence[str]) -> int:
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
         raise ConfigError(problems)
-    with starting(needs_root=_will_need_root(arguments)):
+    with starting(need_of_root(arguments)):
         from forkrun.cli.parser import parse_arguments  # imports NumPy
 
         options = parse_arguments(arguments)
     code: int = options.run(options)
     sys.stdout.flush()
     return code
-
-
-def _will_need_root(arguments: Sequence[str]) -> bool:
-    """A guess, made before anything is imported: a wrong one costs time and nothing else."""
-    is_one_of_them = any(word in _WITH_ROOT for word in arguments[:1])
-    return is_one_of_them and any(map(_has_outputs, arguments[1:]))
-
-
-def _has_outputs(argument: str) -> bool:
-    """Whether it names a job, or a run directory, whose configuration has outputs."""
-    path = Path(argument)
-    if path.suffix not in (".toml", ".json"):
-        path /= "config.json"
-    try:
-        text = path.read_text(errors="replace")
-    except (OSError, ValueError):
-        return False
-    return "outputs" in text and '"outputs": []' not in text
 
 
 def command() -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from forkrun.base.importing import importing
 
@@ -17,16 +17,18 @@ _SET_BY_IMPORTS = {
 
 
 @contextlib.contextmanager
-def starting(*, needs_root: bool) -> Iterator[None]:
-    """Surrounds the imports of a command. ROOT's interpreter is loaded meanwhile, in a thread that
-    has ended afterwards: it takes a third of a second, and none of Python's lock. A variable of the
-    environment that one thread adds moves all of them, while ROOT starts a program with them and
-    crashes if that fails: those that imports would add are there before."""
+def starting(needs_root: Callable[[], bool] | None) -> Iterator[None]:
+    """Surrounds the imports of a command. ROOT's interpreter is loaded meanwhile if `needs_root`
+    says so, both in a thread that has ended afterwards: it takes a third of a second, and none of
+    Python's lock. A variable of the environment that one thread adds moves all of them, while ROOT
+    starts a program with them and crashes if that fails: those that imports would add are there
+    before."""
     for name, value in _SET_BY_IMPORTS.items():
         os.environ.setdefault(name, value)
     with importing():
-        thread = threading.Thread(target=_load_root, name="loading ROOT") if needs_root else None
-        if thread:
+        thread = None
+        if needs_root:
+            thread = threading.Thread(target=_load_root, args=(needs_root,), name="loading ROOT")
             thread.start()
         try:
             yield
@@ -35,7 +37,8 @@ def starting(*, needs_root: bool) -> Iterator[None]:
                 thread.join()
 
 
-def _load_root() -> None:
+def _load_root(needs_root: Callable[[], bool]) -> None:
     from forkrun import _core
 
-    _core.warm_up()
+    if needs_root():
+        _core.warm_up()

@@ -139,17 +139,19 @@ def _warm_up(work: Work) -> None:
     if not work.job.config.memory.warm_up:
         return
     with step("libraries were warmed up"):
-        if work.job.config.outputs or not _is_input_plain(work):
+        if not _is_input_plain(work):
             _core.warm_up()
         if _does_warm_up_job_pay(work):
             run_warm_up_job(with_python=bool(work.job.schedule.modules))
 
 
 def _is_input_plain(work: Work) -> bool:
-    """Whether its columns can be read without ROOT, to judge by the first file."""
-    source = work.job.config.source
+    """Whether the job can do without ROOT, to judge by the first file."""
+    config, first = work.job.config, work.job.plan.files[0]
     try:
-        return _core.is_plain_tree(work.job.plan.files[0], source.tree)
+        if config.outputs:
+            return _core.has_plain_trees_alone(first)
+        return _core.is_plain_tree(first, config.source.tree)
     except InputError:
         return False
 

@@ -22,7 +22,7 @@ changed = []
 def note(event, arguments):
     if event in ("os.putenv", "os.unsetenv"):
         changed.append(arguments[0].decode())
-with starting(needs_root=True):
+with starting(lambda: True):
     sys.addaudithook(note)
     import forkrun.cli.parser, awkward, hist, uproot, vector
 print(json.dumps(changed))

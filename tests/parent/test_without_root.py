@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import uproot
 
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.jobs import ROOT, environment, forkrun, jets_job, write_job
@@ -41,7 +43,7 @@ def processes_with_root(tmp_path: Path, *arguments: str) -> int:
     )
     assert ended.code == 0, ended.err
     texts = [note.read_text(errors="replace") for note in notes.iterdir()]
-    assert sum("libCore.so" in text for text in texts) > 1  # the note would be there
+    assert any("libCore.so" in text for text in texts)  # the note would be there
     return sum(_INTERPRETER in text for text in texts)
 
 
@@ -59,9 +61,33 @@ def test_a_job_with_histograms_alone_does_not_start_root(
     assert (tmp_path / "run/output/histograms.root").exists()
 
 
-def test_a_job_with_events_in_its_output_starts_it(tmp_path: Path, job: dict[str, Any]) -> None:
-    command = ("run", str(write_job(tmp_path, job)), "-o", "run", "-q", "--no-plots")
-    assert processes_with_root(tmp_path, *command, "--children", "2") > 0
+@pytest.mark.parametrize("children", [0, 2])
+def test_a_job_with_outputs_of_plain_trees_does_not_start_root(
+    tmp_path: Path, job: dict[str, Any], children: int
+) -> None:
+    path = write_job(tmp_path, job)
+    command = ("run", str(path), "-o", "run", "-q", "--no-plots", "--children", str(children))
+    assert processes_with_root(tmp_path, *command) == 0
+    with uproot.open(tmp_path / "run/output/events.root") as output:
+        assert set(output.keys(cycle=False)) >= {"Events", "Runs", "LuminosityBlocks"}
+
+
+def test_a_job_whose_input_has_more_than_plain_trees_starts_root(
+    tmp_path: Path, job: dict[str, Any]
+) -> None:
+    with uproot.update(tmp_path / "a.root") as file:
+        file["histogram"] = (np.arange(3.0), np.arange(4.0))
+    path = write_job(tmp_path, job)
+    assert processes_with_root(tmp_path, "run", str(path), "-o", "run", "-q", "--no-plots") > 0
+    with uproot.open(tmp_path / "run/output/events.root") as output:
+        assert output["histogram"].values().tolist() == [0, 1, 2]
+
+
+def test_files_of_plain_trees_are_merged_without_root(tmp_path: Path) -> None:
+    files = [str(file) for file in write_sample(tmp_path / "a.root", SampleSettings(40, 2, 3, n_files=3))]
+    assert processes_with_root(tmp_path, "merge", "merged.root", *files, "-q") == 0
+    with uproot.open(tmp_path / "merged.root") as merged:
+        assert merged["Events"].num_entries == 40
 
 
 def test_starting_root_changes_no_handler_of_a_signal() -> None:

@@ -278,6 +278,14 @@ bool is_plain_tree(const std::string& path, const std::string& tree) {
   return file.tree_without_root(tree) != nullptr;
 }
 
+bool has_plain_trees_alone(const std::string& path) {
+  const InputFile file{path, InputFile::WithoutRoot{}};
+  const auto trees = file.names_of_trees();
+  return trees && std::ranges::all_of(*trees, [&](const auto& tree) {
+           return file.plain_members(tree).has_value();
+         });
+}
+
 /// None if ROOT has to look at it, were it only to say what is wrong.
 std::optional<TreeRecord> InputFile::record_of(const std::string& tree, PartsOfTree wanted) const {
   const auto key = outline_ ? outline_->find(tree) : std::nullopt;

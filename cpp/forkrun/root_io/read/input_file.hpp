@@ -37,6 +37,7 @@ class InputFile {
   /// \throws InputError if the file is missing, is not a ROOT file, or was not closed properly.
   explicit InputFile(const std::string& path);
   friend bool is_plain_tree(const std::string& path, const std::string& tree);
+  friend bool has_plain_trees_alone(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -113,6 +114,10 @@ class CapturedMessages {
 /// Whether columns of this tree of a local file can be read without ROOT. False also if there is no
 /// such tree.
 [[nodiscard]] bool is_plain_tree(const std::string& path, const std::string& tree);
+
+/// Whether outputs of a local file can be made without ROOT: it has nothing but trees of numbers.
+/// \throws InputError if it cannot be opened.
+[[nodiscard]] bool has_plain_trees_alone(const std::string& path);
 
 [[noreturn]] void rethrow_with_file(const std::string& path);
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <forkrun/root_io/format/plain_file.hpp>
 #include <forkrun/root_io/write/plain_tree.hpp>
@@ -14,19 +16,23 @@ class PlainTarget : public TreeTarget {
   /// `tree`: its path. \throws OutputError
   PlainTarget(const std::string& path, const std::string& tree, TreeMembers members,
               Compression compression)
-      : file_{path, compression}, tree_{tree, std::move(members), compression} {}
+      : PlainTarget{std::make_unique<PlainFile>(path, compression), tree, std::move(members),
+                    compression} {}
+  PlainTarget(std::unique_ptr<PlainFile> file, const std::string& tree, TreeMembers members,
+              Compression compression)
+      : file_{std::move(file)}, tree_{tree, std::move(members), compression} {}
 
-  [[nodiscard]] RecordFile& file() override { return file_; }
+  [[nodiscard]] RecordFile& file() override { return *file_; }
   [[nodiscard]] PlainTree& tree() { return tree_; }
   [[nodiscard]] BranchMaker& branches() override { return tree_; }
   void close(std::int64_t n_entries) override {
-    tree_.write(file_, n_entries);
-    file_.close();
+    tree_.write(*file_, n_entries);
+    file_->close();
   }
-  void abandon() noexcept override { file_.abandon(); }
+  void abandon() noexcept override { file_->abandon(); }
 
  private:
-  PlainFile file_;
+  std::unique_ptr<PlainFile> file_;
   PlainTree tree_;
 };
 

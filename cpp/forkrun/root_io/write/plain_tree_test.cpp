@@ -187,6 +187,35 @@ TEST_F(PlainTreeTest, BranchesOfAnotherTreeAreAsRootCopiesThem) {
   }
 }
 
+TEST_F(PlainTreeTest, ATreeThatIsAddedToAFileIsThereBesideTheFirst) {
+  const std::vector<ColumnDescription> first{{"Jet_pt", {ElementType::float32, Shape::jagged}}};
+  const std::vector<ColumnDescription> second{{"x", {ElementType::int64, Shape::scalar}}};
+  PlainTarget target{path("a.root"), "Events", {.name = "Events"}, compression};
+  fill(target, first, {5, 3});
+  const auto before = bytes_without_uuids(path("a.root")).size();
+  PlainTarget added{PlainFile::reopen(path("a.root")), "Runs", {.name = "Runs"}, compression};
+  fill(added, second, {2});
+  EXPECT_GT(bytes_without_uuids(path("a.root")).size(), before);
+  TFile file{path("a.root").c_str()};
+  EXPECT_FALSE(file.TestBit(TFile::kRecovered));
+  EXPECT_EQ(file.GetListOfKeys()->GetSize(), 2);
+  EXPECT_EQ(file.Get<TTree>("Events")->GetEntries(), 8);
+  EXPECT_EQ(file.Get<TTree>("Runs")->GetEntries(), 2);
+  EXPECT_EQ(file.GetStreamerInfoList()->FindObject("TLeafL") != nullptr, true);
+}
+
+TEST_F(PlainTreeTest, AFileWithMoreThanPlainTreesIsNotReopened) {
+  TFile{path("root.root").c_str(), "RECREATE"}.Close();
+  EXPECT_EQ(PlainFile::reopen(path("root.root")), nullptr);
+  PlainFile file{path("named.root"), compression};
+  file.add("note", "TNamed", "title", [](ObjectWriter& to) { to.named("note", "title"); });
+  file.close();
+  EXPECT_EQ(PlainFile::reopen(path("named.root")), nullptr);
+  PlainTarget folder{path("folder.root"), "inner/Events", {.name = "Events"}, compression};
+  fill(folder, {{"x", {ElementType::int64, Shape::scalar}}}, {2});
+  EXPECT_EQ(PlainFile::reopen(path("folder.root")), nullptr);
+}
+
 TEST_F(PlainTreeTest, ABranchThatIsNotThereIsNamed) {
   try {
     static_cast<void>(with_branches({.name = "Events"}, {"Muon_pt"}));

@@ -15,11 +15,15 @@ std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tre
                                         std::span<const ColumnDescription> columns,
                                         Compression compression, OutputMode mode) {
   const auto is_nested = [](const auto& column) { return column.type.is_nested(); };
-  if (mode == OutputMode::update || std::ranges::any_of(columns, is_nested)) {
-    return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
+  if (!std::ranges::any_of(columns, is_nested)) {
+    auto file = mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
+                                           : PlainFile::reopen(path);
+    if (file) {
+      const auto name = tree.name;
+      return std::make_unique<PlainTarget>(std::move(file), name, std::move(tree), compression);
+    }
   }
-  const auto name = tree.name;
-  return std::make_unique<PlainTarget>(path, name, std::move(tree), compression);
+  return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
 }
 
 }  // namespace

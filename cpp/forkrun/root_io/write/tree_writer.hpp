@@ -14,8 +14,8 @@
 
 namespace forkrun::root_io {
 
-/// Writes columns to a new tree, a cluster at a time: without ROOT, if it is the only one of a new
-/// file, and no column is nested.
+/// Writes columns to a new tree, a cluster at a time: without ROOT if no column is nested, and
+/// other trees of its file were written so.
 class TreeWriter {
  public:
   /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix.
