@@ -1,14 +1,10 @@
 #include <forkrun/process/file_checksum.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <vector>
 
-#include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/open_file.hpp>
 
 namespace forkrun {
 
@@ -55,38 +51,6 @@ Update choose() {
 #else
 Update choose() { return &update_by_table; }
 #endif
-
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path)
-      : path_{path}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
-    if (descriptor_ < 0) {
-      fail();
-    }
-  }
-  ~OpenFile() { ::close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  [[nodiscard]] std::span<const std::byte> read(std::span<std::byte> buffer) const {
-    auto n = ::read(descriptor_, buffer.data(), buffer.size());
-    while (n < 0 && errno == EINTR) {
-      n = ::read(descriptor_, buffer.data(), buffer.size());
-    }
-    if (n < 0) {
-      fail();
-    }
-    return buffer.first(static_cast<std::size_t>(n));
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw InputError{path_ + ": cannot be read: " + std::strerror(errno)};
-  }
-
-  const std::string& path_;
-  int descriptor_;
-};
 
 }  // namespace
 
