@@ -109,10 +109,9 @@ def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path:
     source = {"files": str(tmp_path / "*.root"), **none}
     config = write_job(tmp_path, {"source": source, "outputs": [{"label": "all"}]})
     shape = ("--on", "local", "--dry-run", "-o", "run")
-    first = forkrun("submit", config, tmp_path / "a.root", "--nodes", 1, *shape, cwd=tmp_path)
-    assert first.code == 0, first.err
-    ended = forkrun("submit", config, "--extend", *shape, cwd=tmp_path)
-    assert ended.code == 0, ended.err
+    for options in ([tmp_path / "a.root", "--nodes", 1], ["--extend"]):
+        ended = forkrun("submit", config, *options, *shape, cwd=tmp_path)
+        assert ended.code == 0, ended.err
     for number in range(2):
         assert forkrun("node", "run", number, "-q", cwd=tmp_path).code == 0
     assert forkrun("collect", "run", "-q", cwd=tmp_path).code == 0
