@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstring>
-#include <vector>
 
 #include <forkrun/process/open_file.hpp>
 
@@ -61,7 +60,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 
 std::uint32_t file_checksum(const std::string& path) {
   const OpenFile file{path};
-  std::vector<std::byte> buffer(std::size_t{1} << 18U);
+  std::array<std::byte, std::size_t{1} << 16U> buffer;  // most files are small: not on the heap
   std::uint32_t crc = 0;
   for (auto bytes = file.read(buffer); !bytes.empty(); bytes = file.read(buffer)) {
     crc = crc32c(bytes, crc);
