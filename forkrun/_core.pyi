@@ -64,6 +64,11 @@ def read_columns(
     """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
     texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
+def read_origins(path: str) -> dict[str, list[tuple[int, int, int, int]]] | None:
+    """Where the rows of a file's carried trees came from: by path of a tree, in the order of its
+    rows, the halves of a file's UUID, its bytes, and the number of rows; None if the file has no
+    such record."""
+
 # --- conditions as C++ modules see them -----------------------------------------------------------
 class Conditions:
     """Filled before modules are constructed."""
@@ -475,6 +480,20 @@ class UnitCounter:
     def taken_by(self, child: int) -> list[int]: ...
     def end_at(self, n: int) -> None:
         """Numbers from here on are not handed out."""
+
+class CommitCounter:
+    """Adds up commits by the lines of ledgers. A unit that is there twice counts once."""
+
+    def __init__(self) -> None: ...
+    def read(self, path: str, apart: set[int]) -> tuple[int, float, float, list[bytes]]:
+        """Counts the complete lines of a ledger, but commits that begin with units in `apart`.
+        Events, begin of the first commit and end of the last [s since the epoch, 0: there is none],
+        and complete lines that were not counted: damaged ones, of commits that leave events out,
+        and of units in `apart`. Raises InputError if the file cannot be read."""
+    def put(self, unit: int, n_units: int, n_events: int, n_left_out: int) -> None:
+        """Counts a commit that begins with this unit, instead of one that was counted before."""
+    def total(self) -> tuple[int, int, int]:
+        """Units, events, and events that were left out."""
 
 class ChildStatus:
     state: str

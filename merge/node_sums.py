@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from forkrun import _core
 from forkrun.base.durable import read_json, write_bytes, write_json
-from forkrun.errors import VerificationError
 from forkrun.merge.histograms import sum_histograms
-from forkrun.merge.parts import check_part, checked_files
+from forkrun.merge.parts import checked_files, is_as_written
 from forkrun.rundir.accumulator_parts import encode_part, merge_parts
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.histogram_parts import encode
@@ -23,10 +23,18 @@ from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 
 class Sums(NamedTuple):
-    """Files that are added up."""
+    """What is added up of a node, or of a run on one: `whole`, where it has that; else, or if that
+    is damaged, `parts`."""
 
-    histograms: list[HistogramPart]
-    accumulators: list[AccumulatorPart]
+    whole: CommittedFile | None
+    parts: Sequence[CommittedFile]
+
+
+class SumsToMerge(NamedTuple):
+    """In the order of the plan."""
+
+    histograms: list[Sums]
+    accumulators: list[Sums]
 
 
 def write_node_sums(node: RunDirectory, commits: Iterable[Commit]) -> None:
@@ -50,46 +58,67 @@ def _write(node: RunDirectory, name: str, pieces: Sequence[bytes | memoryview]) 
     return {"file": f"sums/{name}", "n_bytes": len(data), "checksum": _core.crc32c(data, 0)}
 
 
-def sums_to_merge(folder: RunDirectory, ordered: Sequence[Commit]) -> Sums:
-    """Parts that together are the sums of these commits, which are in the order of the plan: those
-    of nodes where they are of just these commits and as they were written, else of each commit."""
+def sums_to_merge(folder: RunDirectory, ordered: Sequence[Commit]) -> SumsToMerge:
+    """What together is the sums of these commits, which are in the order of the plan: those of
+    nodes where they are of just these commits, else of each commit."""
+    found = SumsToMerge([], [])
     if not is_on_nodes(folder):
-        return _own(ordered)
-    ranges, found = NodeRanges.read(folder), Sums([], [])
+        _add(found, None, None, ordered)
+        return found
+    ranges = NodeRanges.read(folder)
     for number, group in groupby(ordered, key=lambda commit: ranges.node_of(commit.unit)):
         commits = list(group)
-        of_node = _of_node(folder, number, _digest(commits, ranges.first_unit[number]))
-        more = of_node or _own(commits)
-        found.histograms.extend(more.histograms)
-        found.accumulators.extend(more.accumulators)
+        _add(found, *_of_node(folder, number, _digest(commits, ranges.first_unit[number])), commits)
     return found
 
 
-def _own(commits: Iterable[Commit]) -> Sums:
-    every = list(commits)
-    return Sums(
-        [commit.histograms for commit in every if commit.histograms],
-        [commit.accumulators for commit in every if commit.accumulators],
+def _add(
+    found: SumsToMerge,
+    histograms: HistogramPart | None,
+    accumulators: AccumulatorPart | None,
+    commits: Sequence[Commit],
+) -> None:
+    parts = _own(commits)
+    if parts[0]:
+        found.histograms.append(Sums(histograms, parts[0]))
+    if parts[1]:
+        found.accumulators.append(Sums(accumulators, parts[1]))
+
+
+def _own(commits: Sequence[Commit]) -> tuple[list[HistogramPart], list[AccumulatorPart]]:
+    return (
+        [commit.histograms for commit in commits if commit.histograms],
+        [commit.accumulators for commit in commits if commit.accumulators],
     )
 
 
-def _of_node(folder: RunDirectory, number: int, digest: str) -> Sums | None:
+def _of_node(
+    folder: RunDirectory, number: int, digest: str
+) -> tuple[HistogramPart | None, AccumulatorPart | None]:
     node = folder.node(number)
     known = read_json(node.sums / "sums.json")
     if known.get("of") != digest:
-        return None
+        return None, None
     try:
         own = {kind: dict(known[kind]) for kind in ("histograms", "accumulators") if kind in known}
         for fields in own.values():
             fields["file"] = f"nodes/{node.path.name}/{fields['file']}"
-        histograms = [HistogramPart(**own["histograms"])] if "histograms" in own else []
-        accumulators = [AccumulatorPart(**own["accumulators"])] if "accumulators" in own else []
-        parts: tuple[CommittedFile, ...] = (*histograms, *accumulators)
-        for part in parts:
-            check_part(folder.path, part)
-    except (LookupError, TypeError, ValueError, VerificationError):
-        return None
-    return Sums(histograms, accumulators)
+        return (
+            HistogramPart(**own["histograms"]) if "histograms" in own else None,
+            AccumulatorPart(**own["accumulators"]) if "accumulators" in own else None,
+        )
+    except (LookupError, TypeError, ValueError):
+        return None, None
+
+
+def files_to_add(folder: Path, sums: Iterable[Sums]) -> Iterator[Path]:
+    """Files whose sum that is; each is checked when it is asked for. Raises VerificationError if
+    one of a commit is not as it was written."""
+    for whole, parts in sums:
+        if whole is not None and is_as_written(folder, whole):
+            yield folder / whole.file
+        else:
+            yield from checked_files(folder, parts)
 
 
 def _digest(ordered: Iterable[Commit], first_unit: int) -> str:

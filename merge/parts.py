@@ -3,6 +3,7 @@ is not committed any more."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,11 @@ def check_part(folder: Path, part: CommittedFile) -> None:
     problem = _change(folder, part)
     if problem:
         raise VerificationError(problem)
+
+
+def is_as_written(folder: Path, part: CommittedFile) -> bool:
+    """Whether a file has its size and checksum."""
+    return _change(folder, part) is None
 
 
 def checked_files(folder: Path, parts: Iterable[CommittedFile]) -> Iterator[Path]:
@@ -54,11 +60,12 @@ def _damage(folder: RunDirectory, commit: Commit) -> str | None:
 
 
 def _change(folder: Path, part: CommittedFile) -> str | None:
-    file = folder / part.file
+    file = f"{folder}/{part.file}"  # a merge has many files, of which a Path is a part of the cost
     try:
-        if file.stat().st_size != part.n_bytes:
-            return f"{part.file} has {file.stat().st_size} bytes, not {part.n_bytes}"
-        if _core.file_checksum(str(file)) != part.checksum:
+        n_bytes = os.stat(file).st_size
+        if n_bytes != part.n_bytes:
+            return f"{part.file} has {n_bytes} bytes, not {part.n_bytes}"
+        if _core.file_checksum(file) != part.checksum:
             return f"{part.file} is not as it was written (checksum)"
     except FileNotFoundError:
         return f"{part.file} is missing"

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, write_json
 from forkrun.merge.histograms import sum_histograms, write_histograms
-from forkrun.merge.node_sums import sums_to_merge
+from forkrun.merge.node_sums import Sums, files_to_add, sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
-from forkrun.merge.parts import checked_files, revoke_damaged
+from forkrun.merge.parts import revoke_damaged
 from forkrun.merge.uhi import write_uhi
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import AccumulatorPart, Commit, HistogramPart
+from forkrun.rundir.ledger import Commit
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig
@@ -60,32 +60,32 @@ def merge_run(
         merging = Merging(RunDirectory(folder), config, planned, ordered)
         joined = parts_to_join(merging, on_open)
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, joined)
-        histogram_parts, accumulator_parts = sums_to_merge(RunDirectory(folder), ordered)
-        histograms = _merge_histograms(folder, config, histogram_parts)
-        n_bytes = _merge_accumulators(folder, accumulator_parts)
+        sums = sums_to_merge(RunDirectory(folder), ordered)
+        histograms = _merge_histograms(folder, config, sums.histograms)
+        n_bytes = _merge_accumulators(folder, sums.accumulators)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
     return MergeSummary(read.count, read.hex, outputs, *histograms, n_bytes)
 
 
-def _merge_accumulators(folder: Path, parts: Sequence[AccumulatorPart]) -> int:
+def _merge_accumulators(folder: Path, sums: Sequence[Sums]) -> int:
     """Merges the accumulators, in the order of the input; returns the size of their file."""
-    if not parts:
+    if not sums:
         return 0
     file = RunDirectory(folder).accumulators
-    write_json(file, results(merge_parts(checked_files(folder, parts))))
+    write_json(file, results(merge_parts(files_to_add(folder, sums))))
     return file.stat().st_size
 
 
 def _merge_histograms(
-    folder: Path, config: JobConfig, parts: Sequence[HistogramPart]
+    folder: Path, config: JobConfig, sums: Sequence[Sums]
 ) -> tuple[int, int, dict[str, int]]:
     """Merges the histograms; returns their number, the size of their file, and which were filled
     with values that are not finite."""
-    if not parts:
+    if not sums:
         return 0, 0, {}
-    totals = sum_histograms(checked_files(folder, parts))
+    totals = sum_histograms(files_to_add(folder, sums))
     if config.merge.histograms_json:
         with published(RunDirectory(folder).histograms_json) as temporary:
             write_uhi(temporary, totals)

@@ -14,6 +14,7 @@ void register_memory(pybind11::module_& module);
 void register_tree_writer(pybind11::module_& module);
 void register_status_board(pybind11::module_& module);
 void register_unit_counter(pybind11::module_& module);
+void register_commit_counter(pybind11::module_& module);
 void register_random(pybind11::module_& module);
 void register_block(pybind11::module_& module);
 void register_conditions(pybind11::module_& module);

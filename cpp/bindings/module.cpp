@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, module) {
   register_tree_writer(module);
   register_status_board(module);
   register_unit_counter(module);
+  register_commit_counter(module);
   register_random(module);
   register_block(module);
   register_conditions(module);

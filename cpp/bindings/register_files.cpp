@@ -10,6 +10,7 @@
 #include <forkrun/root_io/materialise/cluster_begins.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
+#include <forkrun/root_io/origins/origin_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/histogram_reader.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
@@ -83,6 +84,29 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
                       std::int64_t first, std::int64_t last) {
   root_io::OpenTree open{path, tree};
   return read_tree(open, names, first, last);
+}
+
+py::object read_origins(const std::string& path) {
+  std::optional<root_io::OriginsByPath> origins;
+  {
+    const py::gil_scoped_release release;
+    origins = root_io::naming_file(path, [&] {
+      root_io::InputFile file{path};
+      return root_io::read_origins(file);
+    });
+  }
+  if (!origins) {
+    return py::none();
+  }
+  py::dict by_tree;
+  for (const auto& [tree, parts] : *origins) {
+    py::list rows;
+    for (const auto& [origin, n_rows] : parts) {
+      rows.append(py::make_tuple(origin.uuid_high, origin.uuid_low, origin.n_bytes, n_rows));
+    }
+    by_tree[text(tree)] = rows;
+  }
+  return by_tree;
 }
 
 root_io::IfTheyDiffer if_they_differ(bool keep_first) {
@@ -252,6 +276,7 @@ void register_files(py::module_& module) {
       .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
              py::arg("first") = 0, py::arg("last") = -1);
+  module.def("read_origins", &read_origins, py::arg("path"));
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,

@@ -17,7 +17,9 @@ from forkrun.rundir.directory import RunDirectory
 @dataclass(frozen=True)
 class Submission:
     """Jobs that were given to a batch system together. `name`: of them, there; `problem`: why they
-    were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives."""
+    were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives;
+    `n_merge_parts`: jobs that make parts of the outputs before the merge joins them, 0: it makes
+    all itself."""
 
     number: int
     on: str
@@ -28,6 +30,7 @@ class Submission:
     time_s: float
     host: str
     problem: str = ""
+    n_merge_parts: int = 0
 
 
 def read_submissions(folder: RunDirectory) -> list[Submission]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Any
@@ -12,7 +12,8 @@ from forkrun.base.durable import read_json, remove, write_json
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.errors import ConfigError, OutputError
-from forkrun.index import input_files
+from forkrun.index import FileIndex, input_files
+from forkrun.index.digests import friend_name
 from forkrun.parent.job import describe_job
 from forkrun.parent.preparation import JobInput, PlannedJob, index_input, plan_of
 from forkrun.plan import Plan
@@ -52,8 +53,10 @@ def extend_nodes(
         new = [file for file in input_files(given.source) if file not in plan.files]
         if not new:
             return config, range(0)
-        job = _extended(config, plan, new, ranges, split)
-        check_extends(read_json(folder.fingerprint), job.job.fingerprint)
+        job = _extended(_with_friends(config, given), plan, new, ranges, split)
+        before = read_json(folder.fingerprint)
+        check_extends(before, job.job.fingerprint)
+        _check_friends(job.index[: len(plan.files)], before)
         _write(folder, job, len(ranges))
     return job.job.config, range(len(ranges), len(job.ranges))
 
@@ -68,13 +71,21 @@ def _check_fragments(folder: RunDirectory, config: JobConfig) -> None:
 
 
 def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
-    """Raises ConfigError unless only files were added."""
+    """Raises ConfigError unless only files were added; to friends, behind those that they have."""
     before, now = (_described(each) for each in (config, given))
     changed = differences(before, now)
     if changed:
         raise ConfigError(
             f"submit --extend: only the input may grow; what has changed: {'; '.join(changed[:5])}"
         )
+    for number, (old, new) in enumerate(
+        zip(config.source.friends, given.source.friends, strict=True)
+    ):
+        if new.files[: len(old.files)] != old.files:
+            raise ConfigError(
+                f"submit --extend: source.friends[{number}].files: the job has"
+                f" {', '.join(old.files) or 'none'}; name more files behind these"
+            )
     lost = set(plan.files) - set(input_files(given.source))
     if lost:
         raise ConfigError(f"submit --extend: {min(lost)} is not in the input any more")
@@ -85,15 +96,37 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
 def _described(config: JobConfig) -> dict[str, Any]:
     raw: dict[str, Any] = config.model_dump(mode="json", exclude=_MAY_CHANGE)
     raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
+    for friend in raw["source"]["friends"]:
+        del friend["files"]
     return raw
+
+
+def _with_friends(config: JobConfig, given: JobConfig) -> JobConfig:
+    """With the friends that are given now, which may have more files."""
+    source = config.source.model_copy(update={"friends": given.source.friends})
+    return config.model_copy(update={"source": source})
+
+
+def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> None:
+    """Raises ConfigError if files that were planned have other friends now."""
+    for file in index:
+        for part in file.friends:
+            if friend_name(part) not in before["input"]:
+                raise ConfigError(
+                    f"submit --extend: {part.path} would be a friend of {file.path}, which has"
+                    " another one; name new files of friends behind those that were there, in the"
+                    " order of the input, or submit to another folder"
+                )
 
 
 def _extended(
     config: JobConfig, plan: Plan, new: Sequence[str], ranges: NodeRanges, split: Split | None
 ) -> NodesJob:
-    more_config = _with_files(config, new)
-    more = plan_of(more_config, JobInput.of(more_config, index_input(more_config)))
-    whole = PlannedJob.of(_with_files(config, [*plan.files, *new]), None, time.time())
+    """`config`: with the files that the job has."""
+    more_config, whole_config = (_with_files(config, files) for files in (new, [*plan.files, *new]))
+    index = index_input(whole_config)
+    more = plan_of(more_config, JobInput.of(more_config, index[len(plan.files) :]))
+    whole = PlannedJob.of(whole_config, index, time.time())
     joined = extended(plan, more, whole.plan)
     if joined is None:
         raise ConfigError(
@@ -105,7 +138,7 @@ def _extended(
     n_before = len(plan.units)
     n_nodes = (split or _as_before(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
-    return NodesJob(job, [*ranges.first_unit[:-1], *borders])
+    return NodesJob(job, [*ranges.first_unit[:-1], *borders], index)
 
 
 def _as_before(ranges: NodeRanges) -> Split:

@@ -44,10 +44,12 @@ class Split:
 
 @dataclass(frozen=True)
 class NodesJob:
-    """A job that was checked and planned for nodes. `borders` : first unit of each, and the end."""
+    """A job that was checked and planned for nodes. `borders` : first unit of each, and the end;
+    `index`: of all files of the input."""
 
     job: PreparedJob
     borders: Sequence[int]
+    index: Sequence[FileIndex]
 
     @property
     def ranges(self) -> NodeRanges:
@@ -65,7 +67,7 @@ def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
     n_events = _n_events(config, index)
     n_nodes = split.count(n_events)
     job = prepare(_for_nodes(config, n_nodes, n_events), index=index)
-    return NodesJob(job, node_borders(job.plan.units, n_nodes))
+    return NodesJob(job, node_borders(job.plan.units, n_nodes), index)
 
 
 def _check_can_be_split(config: JobConfig) -> None:
@@ -77,11 +79,6 @@ def _check_can_be_split(config: JobConfig) -> None:
         )
     if config.source.only:
         problems.append("source.only: some events alone are a job for one node: forkrun run")
-    if config.source.friends:
-        problems.append(
-            "source.friends: a node does not know the other nodes' entries of a friend; run the job"
-            " on one node: forkrun run"
-        )
     if config.source.branches != "same":
         problems.append(
             "source.branches: a node does not know the branches of other nodes' files;"
@@ -144,7 +141,7 @@ def check_not_submitted(folder: RunDirectory) -> None:
 def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:
     """Writes the parts of these nodes, which are the last ones."""
     job, borders = planned.job, planned.borders[numbers.start :]
-    parts = parts_of(job.plan, job.input_lumis, borders)
+    parts = parts_of(job.plan, job.input_lumis, borders, planned.index)
     for number, part in zip(numbers, parts, strict=True):
         data = json.dumps(part.to_json(), separators=(",", ":")).encode()
         write_bytes(folder.node_part(number), data, durable=False)

@@ -22,10 +22,8 @@ def stage_in(command: str, part: Part, folder: Path) -> dict[str, str]:
     """Copies the files of a node's part; by path, where each is now. Raises InputError."""
     copies = {}
     folder.mkdir()
-    for number in part.own_files:
-        source = part.plan.files[number]
+    for number, (source, n_bytes) in enumerate(part.bytes_by_path.items()):
         copy = folder / f"{number:05d}-{Path(source).name}"
-        _, n_bytes, _ = part.plan.identities[number]
         problem = _copied(command, {"source": source, "target": str(copy)}, copy, n_bytes)
         if problem:
             raise InputError(f"{source}: batch.stage_in: {problem}")

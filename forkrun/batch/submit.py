@@ -24,12 +24,15 @@ from forkrun.batch.course import (
 from forkrun.batch.logs import speaks_of_memory
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
 from forkrun.batch.systems.choose import system_of
-from forkrun.batch.systems.script import n_merge_parts
-from forkrun.config import BatchSystem, JobConfig
+from forkrun.config import BatchConfig, BatchSystem, JobConfig
 from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges
 
 _KILLED = 128 + 9
+_NODES_OF_PART = 100
+"""Nodes whose events one job puts into a part of the outputs, where the number of jobs is not
+given."""
 Need = tuple[float | None, int | None]
 """Time limit [s] and memory [bytes] of a node's job; None: as the batch system gives."""
 
@@ -52,7 +55,7 @@ def submit_nodes(
             ) from None
     if submission and config.batch.merge:
         alive = [s for s in accepted_submissions(folder) if s.on == on]
-        yield system.merge(folder, submission, alive, n_merge_parts(folder, config.batch))
+        yield system.merge(folder, submission, alive)
 
 
 def _submissions(
@@ -64,6 +67,7 @@ def _submissions(
 ) -> Iterator[Submission]:
     """One for all nodes that need the same, as far as the batch system takes so many."""
     number = next_number(read_submissions(folder))
+    n_parts = _n_merge_parts(folder, config.batch)
     by_need = sorted(needs, key=lambda node: (str(needs[node]), node))
     for need, group in groupby(by_need, key=lambda node: needs[node]):
         nodes = list(group)
@@ -71,9 +75,15 @@ def _submissions(
             name = f"forkrun-{config.job.name}-{secrets.token_hex(4)}"
             yield Submission(
                 number, on.value, name, tuple(nodes[first : first + most]), *need, time.time(),
-                socket.gethostname(),
+                socket.gethostname(), n_merge_parts=n_parts,
             )  # fmt: skip
             number += 1
+
+
+def _n_merge_parts(folder: RunDirectory, batch: BatchConfig) -> int:
+    n_nodes = len(NodeRanges.read(folder))
+    n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes)
+    return n_parts if batch.merge and n_parts > 1 else 0
 
 
 def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submission) -> list[Path]:

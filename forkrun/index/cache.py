@@ -66,7 +66,7 @@ class IndexCache:
             return None
         key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns,
                "inode": stat.st_ino}  # fmt: skip
-        if request["lumi_branch"]:
+        if request["lumi_branch"] and not request.get("optional_ids"):
             del key["file_number"]  # only stands for a lumi that the file does not name
         name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self.folder / name[:2] / f"{name}.json"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from forkrun.config.anchor import is_url
-from forkrun.index.model import FileIndex
+from forkrun.index.model import FileIndex, FriendPart
 from forkrun.index.ranges import LumiRanges
 
 
@@ -17,11 +17,12 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
         file.path: _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
-    return digests | {
-        f'friend "{part.tree}" in {part.path}': part.digest
-        for file in index
-        for part in file.friends
-    }
+    return digests | {friend_name(part): part.digest for file in index for part in file.friends}
+
+
+def friend_name(part: FriendPart) -> str:
+    """What a friend's file is called among digests."""
+    return f'friend "{part.tree}" in {part.path}'
 
 
 def _input_digest(file: FileIndex, held: memoryview) -> str:

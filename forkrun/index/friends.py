@@ -63,14 +63,23 @@ def _index_friend(
         paths, problems = find_files(named, f"correct {key}.files")
         if problems:
             raise InputError("\n".join(problems))
-    files = index_files(paths, IdBranches(tree, "", "", ""), key=f"{key}.tree")
-    ids = IdBranches.of(source)._replace(tree=tree)
-    has_ids = bool(ids.event_branch) and all(
-        {*ids[1:]} <= {branch.name for branch in file.branches} for file in files
-    )
-    if has_ids:
-        files = index_files(paths, ids, key=f"{key}.tree")
+    files, ids = index_friend_files(paths, source, tree, number)
+    has_ids = all(_has_ids(file, ids) for file in files)
     return _Friend(tree, files, ids, has_ids, _columns(files, set(ids[1:]), config.prefix, index))
+
+
+def index_friend_files(
+    paths: Sequence[str], source: SourceConfig, tree: str, number: int
+) -> tuple[list[FileIndex], IdBranches]:
+    """Indexes files of a friend, with ids where they have them; also the names of these.
+    `number`: of the friend. Raises InputError."""
+    ids = IdBranches.of(source)._replace(tree=tree)
+    key = f"source.friends[{number}].tree"
+    return index_files(paths, ids, key=key, optional_ids=True), ids
+
+
+def _has_ids(file: FileIndex, ids: IdBranches) -> bool:
+    return {*ids[1:]} <= {branch.name for branch in file.branches}
 
 
 def _columns(
@@ -108,7 +117,7 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
     if friend.has_ids:
         _check_events(index, friend)
     ends = list(accumulate(file.n_entries for file in friend.files))
-    digests = [_digest(own) for own in friend.files]
+    digests = [friend_digest(own, friend.ids) for own in friend.files]
     ids = friend.ids[1:] if friend.has_ids else ("", "", "")
     first = 0
     for file in index:
@@ -185,7 +194,8 @@ def _in_a_row(files: Sequence[FileIndex]) -> Iterator[tuple[int, int, int, int, 
         yield last
 
 
-def _digest(own: FileIndex) -> str:
-    """Of a friend's file, to see that it is the same as before."""
-    held = (own.uuid, own.n_bytes, own.n_entries, own.ranges, own.branches)
+def friend_digest(own: FileIndex, ids: IdBranches) -> str:
+    """Digest of a friend's file, to see that it is the same as before."""
+    ranges = own.ranges if _has_ids(own, ids) else ()
+    held = (own.uuid, own.n_bytes, own.n_entries, ranges, own.branches)
     return hashlib.sha256(repr(held).encode()).hexdigest()

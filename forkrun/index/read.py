@@ -46,11 +46,13 @@ def index_files(
     ids: IdBranches,
     cache: IndexCache | None = None,
     key: str = "source.tree",
+    optional_ids: bool = False,
 ) -> list[FileIndex]:
     """One index per file, in the same order; of a file "", which another node reads, an empty one.
-    `key`: of the configuration, which names the tree. Raises InputError with every file that cannot
-    be indexed and why."""
-    index, problems = try_index(files, ids, cache, key)
+    `key`: of the configuration, which names the tree; `optional_ids`: files that lack the branches
+    of event ids are indexed without. Raises InputError with every file that cannot be indexed and
+    why."""
+    index, problems = try_index(files, ids, cache, key, optional_ids)
     if problems:
         raise InputError("\n".join(problems))
     return index
@@ -61,13 +63,13 @@ def try_index(
     ids: IdBranches,
     cache: IndexCache | None = None,
     key: str = "source.tree",
+    optional_ids: bool = False,
 ) -> tuple[list[FileIndex], list[str]]:
     """One index for each file that can be indexed, in the same order, and why others cannot."""
     cache = cache or IndexCache(cache_folder())
+    asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
     requests: list[dict[str, Any]] = [
-        {**ids._asdict(), "path": file, "file_number": number}
-        for number, file in enumerate(files)
-        if file
+        {**asked, "path": file, "file_number": number} for number, file in enumerate(files) if file
     ]
     answers: dict[str, dict[str, Any]] = {
         r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None

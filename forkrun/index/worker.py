@@ -7,18 +7,14 @@ import json
 import math
 import os
 import sys
-from itertools import pairwise
 from typing import Any
 
 from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.fork.contained import cpu_limit_s, limit_cpu, prepare_helper
 
+_IDS = ("run_branch", "lumi_branch", "event_branch")
 _S_PER_MB = 1.0  # a hundred times what the id branches take
-_RECORD = "forkrun_origins"
-"""Says from which files the rows of an output's other trees came."""
-_NAMES = ("uuid_high", "uuid_low", "n_bytes")
-"""Columns that together name such a file."""
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -29,11 +25,22 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"sums": sums(request)}
         if "events" in request:
             return {"found": find(request)}
-        return {"index": _core.index_tree(**request)}
+        return {"index": index_of(request)}
     except MemoryError:
         return {"error": "more memory is needed than a helper may have; is the file damaged?"}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
+
+
+def index_of(request: dict[str, Any]) -> dict[str, Any]:
+    """The index of a tree; without ids where these are optional and it lacks their branches."""
+    wanted = {name: value for name, value in request.items() if name != "optional_ids"}
+    if request.get("optional_ids"):
+        without_ids = _core.index_tree(**{**wanted, **dict.fromkeys(_IDS, "")})
+        names = {name for name, *_ in without_ids["branches"]}
+        if not {wanted[name] for name in _IDS} <= names:
+            return without_ids
+    return _core.index_tree(**wanted)
 
 
 def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
@@ -49,9 +56,7 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
         return None
     columns = _core.read_columns(path, tree, names[:1], 0, index["n_entries"])
     values = np.asarray(columns[names[0]], dtype=np.float64)
-    parts = _origins(path, tree) if _index(path, _RECORD) else [("", len(values))]
-    if sum(n_rows for _, n_rows in parts) != len(values):
-        raise InputError(f"its rows are not those that {_RECORD} names; was it made by hadd?")
+    parts = _origins(path, tree, len(values))
     ends = np.cumsum([n_rows for _, n_rows in parts]).tolist()
     starts = [0, *ends]
     return [
@@ -69,15 +74,14 @@ def _index(path: str, tree: str) -> dict[str, Any] | None:
         raise
 
 
-def _origins(path: str, tree: str) -> list[tuple[str, int]]:
+def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
     """Names of the files that consecutive rows came from, and numbers of rows."""
-    columns = _core.read_columns(path, _RECORD, [*_NAMES, "n_rows", "path"], 0, -1)
-    offsets, characters = columns["path"]
-    parts = []
-    for row, (first, last) in enumerate(pairwise(offsets)):
-        if bytes(characters[first:last]).decode() == tree:
-            origin = "-".join(str(columns[name][row]) for name in _NAMES)
-            parts.append((origin, int(columns["n_rows"][row])))
+    origins = _core.read_origins(path)
+    if origins is None:
+        return [("", n_rows)]
+    parts = [("-".join(map(str, origin)), n) for *origin, n in origins.get(tree, [])]
+    if sum(n for _, n in parts) != n_rows:
+        raise InputError("its rows are not those that forkrun_origins names; was it made by hadd?")
     return parts
 
 

@@ -23,6 +23,8 @@ from forkrun.index import (
 )
 from forkrun.index.datasets import data_files
 from forkrun.index.digests import input_digests
+from forkrun.index.known_friends import with_known_friends
+from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
 from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
@@ -111,6 +113,7 @@ class PlannedJob:
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
         index = index_files(part.plan.files, IdBranches.of(config.source))
+        index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
         done_s = time.time()
@@ -124,12 +127,21 @@ class PlannedJob:
 
     def _as_read(self) -> list[FileIndex]:
         """A copy was written at another time; UUID and size are the same."""
-        return [
-            replace(file, path=self.copies[file.path], modified_ns=0)
-            if file.path in self.copies
-            else file
-            for file in self.index
-        ]
+        if not self.copies:
+            return list(self.index)
+        return [self._file_as_read(file) for file in self.index]
+
+    def _file_as_read(self, file: FileIndex) -> FileIndex:
+        friends = tuple(self._friend_as_read(part) for part in file.friends)
+        file = replace(file, friends=friends)
+        if file.path not in self.copies:
+            return file
+        return replace(file, path=self.copies[file.path], modified_ns=0)
+
+    def _friend_as_read(self, part: FriendPart) -> FriendPart:
+        if part.path not in self.copies:
+            return part
+        return part._replace(path=self.copies[part.path], identity=(*part.identity[:2], 0))
 
     def prepared(self, conditions: Conditions) -> PreparedJob:
         """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""

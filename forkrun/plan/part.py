@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.index import FileIndex
+from forkrun.index.known_friends import KnownFriend, known_friends
 from forkrun.index.ranges import Integers, lumi_keys
 from forkrun.plan.lumi_counts import LumiCounts
 from forkrun.plan.model import ANY_CHILD, Plan, Units
@@ -22,10 +24,12 @@ _NEAR = 0.1
 class Part:
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
     paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
-    `copies`: by path of a file, where to read it instead."""
+    `friends`: where the entries of its files are in friend trees; `copies`: by path of a file,
+    where to read it instead."""
 
     plan: Plan
     input_lumis: LumiCounts
+    friends: Sequence[KnownFriend] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -33,13 +37,24 @@ class Part:
         """Numbers of the files of its units."""
         return [number for number, path in enumerate(self.plan.files) if path]
 
+    @property
+    def bytes_by_path(self) -> dict[str, int]:
+        """Size of each file that its units are read from, friends included; 0: not known."""
+        own = {self.plan.files[n]: self.plan.identities[n][1] for n in self.own_files}
+        return own | {path: n for friend in self.friends for path, n in friend.files.items()}
+
     def to_json(self) -> dict[str, Any]:
         """Without the files of others."""
         plan, own = self.plan.to_json(), self.own_files
         plan["files"] = {n: self.plan.files[n] for n in own}
         plan["identities"] = {n: self.plan.identities[n] for n in own}
         n_files = len(self.plan.files)
-        return {"n_files": n_files, "plan": plan, "lumis": self.input_lumis.to_json()}
+        return {
+            "n_files": n_files,
+            "plan": plan,
+            "lumis": self.input_lumis.to_json(),
+            "friends": [vars(friend) for friend in self.friends],
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Part:
@@ -49,7 +64,8 @@ class Part:
         identities = [plan["identities"].get(str(n), ("", 0, 0)) for n in numbers]
         lumis = {name: np.asarray(column, np.int64) for name, column in data["lumis"].items()}
         whole = Plan.from_json({**plan, "files": files, "identities": identities})
-        return cls(whole, LumiCounts(**lumis))
+        friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
+        return cls(whole, LumiCounts(**lumis), friends)
 
 
 def node_borders(units: Units, n_nodes: int) -> list[int]:
@@ -74,8 +90,11 @@ def _nearest(before: Integers, lumis: Integers, at: float, near: float) -> int:
     raise AssertionError("there is a border of units")
 
 
-def parts_of(plan: Plan, lumis: LumiCounts, borders: Sequence[int]) -> Iterator[Part]:
-    """A part for each pair of neighbouring borders. `lumis`: of the whole input."""
+def parts_of(
+    plan: Plan, lumis: LumiCounts, borders: Sequence[int], index: Sequence[FileIndex] = ()
+) -> Iterator[Part]:
+    """A part for each pair of neighbouring borders. `lumis`, `index`: of the whole input; without
+    an index it has no friends."""
     keys = lumi_keys(lumis.run, lumis.lumi)
     order = np.argsort(keys)
     for first, end in pairwise(borders):
@@ -83,7 +102,8 @@ def parts_of(plan: Plan, lumis: LumiCounts, borders: Sequence[int]) -> Iterator[
         own = np.unique(units.lumi_key)
         places = order[np.searchsorted(keys, own, sorter=order)] if len(keys) else order
         counts = LumiCounts(*(column[np.sort(places)] for column in vars(lumis).values()))
-        yield Part(_plan(plan, units), counts)
+        files = np.unique(units.file).tolist()
+        yield Part(_plan(plan, units), counts, known_friends(index, files))
 
 
 def _plan(plan: Plan, units: Units) -> Plan:

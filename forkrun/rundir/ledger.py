@@ -206,13 +206,20 @@ def _check_types(data: Mapping[str, Any]) -> None:
 
 
 def ledger_files(folder: Path) -> list[Path]:
-    """Ledgers of all processes, in order of children. A job may have thousands of folders."""
+    """Ledgers of all processes, in order of children."""
+    return [folder / name for name in _ledgers_among(_names(folder))]
+
+
+def _names(folder: Path) -> list[str]:
+    """Of the files there. A job may have thousands of folders."""
     try:
-        names = os.listdir(folder)
+        return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    own = (name for name in names if name.startswith("child-") and name.endswith(".jsonl"))
-    return [folder / name for name in sorted(own)]
+
+
+def _ledgers_among(names: list[str]) -> list[str]:
+    return sorted(n for n in names if n.startswith("child-") and n.endswith(".jsonl"))
 
 
 def read_ledgers(
@@ -222,11 +229,12 @@ def read_ledgers(
     written while this reads may be missing. `damaged` gets a text for each line that is no commit.
     `at`: they are seen from there."""
     damaged = [] if damaged is None else damaged
-    revoked = read_revoked(folder, damaged)
+    names = _names(folder)
+    revoked = read_revoked(folder, damaged) if _REVOKED in names else set()
     first: dict[int, Commit] = {}
     n_before = at.unit if at else 0
     commits = []
-    for file in ledger_files(folder):
+    for file in (folder / name for name in _ledgers_among(names)):
         for commit in _commits(file, complete_lines(file.read_bytes()), damaged, at):
             if (commit.unit - n_before, commit.end_s) in revoked:
                 continue

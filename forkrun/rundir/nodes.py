@@ -21,7 +21,7 @@ from forkrun.errors import ConfigError, OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, read_ledgers, revoke
 
-VERSION = 1
+VERSION = 2
 """Of what is in the folder batch/ and how units are counted."""
 
 

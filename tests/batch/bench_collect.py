@@ -17,9 +17,11 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from forkrun.merge.node_sums import write_node_sums
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.nodes import NodeRanges
@@ -39,7 +41,8 @@ def prepare(job: Path, run: Path, n_nodes: int) -> RunDirectory:
 
 
 def divide(done: RunDirectory, folder: RunDirectory) -> None:
-    """Gives the commits of a job on one node to the nodes that have their units."""
+    """Gives the commits of a job on one node to the nodes that have their units, which add up
+    their histograms and accumulators as nodes do that are done."""
     ranges = NodeRanges.read(folder)
     lines: dict[int, list[str]] = {}
     for commit in sorted(read_ledgers(done.ledger), key=lambda c: c.unit):
@@ -55,6 +58,7 @@ def divide(done: RunDirectory, folder: RunDirectory) -> None:
         ledger = folder.node(number).ledger
         ledger.mkdir(parents=True)
         (ledger / "child-000.jsonl").write_text("".join(own_lines))
+        write_node_sums(folder.node(number), read_ledgers(ledger))
 
 
 def make(folder: Path, n_lumis: int, numbers: list[int]) -> dict[int, Path]:
@@ -90,7 +94,7 @@ def collect(run: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints times, and the ratio to the first number of nodes."""
+    """Prints medians of times, and of ratios to the first number of nodes in the same round."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lumis", type=int, default=2000)
     parser.add_argument("--nodes", type=int, nargs="+", default=[10, 1000])
@@ -103,12 +107,11 @@ def main() -> None:
             for n, run in runs.items():
                 times[n].append(collect(run))
         assert len({json.dumps(output_digests(run)) for run in runs.values()}) == 1
-    first = min(times[options.nodes[0]])
     for n, found in times.items():
-        wall_s, cpu_s = min(w for w, _ in found), min(c for _, c in found)
-        ratio = cpu_s / min(c for _, c in times[options.nodes[0]])
-        wall = f"{wall_s:.2f} s ({wall_s / first[0]:.2f} ×)"
-        print(f"{n} nodes: {wall}, CPU {cpu_s:.2f} s ({ratio:.2f} ×)")
+        wall_s, cpu_s = (median(each) for each in zip(*found, strict=True))
+        pairs = list(zip(found, times[options.nodes[0]], strict=True))
+        wall, cpu = (median(own[k] / first[k] for own, first in pairs) for k in (0, 1))
+        print(f"{n} nodes: {wall_s:.2f} s ({wall:.2f} ×), CPU {cpu_s:.2f} s ({cpu:.2f} ×)")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from forkrun.plan import Plan, make_plan
 from forkrun.plan.extend import extended, first_units
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.files import write_events
-from tests.support.jobs import Ended, forkrun, wait_for
+from tests.support.jobs import Ended, forkrun, output_digests, wait_for, write_job
 
 Sizes = st.lists(st.lists(st.integers(1, 300), min_size=1, max_size=6), min_size=1, max_size=4)
 
@@ -100,6 +100,25 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     assert collected.code == 0, collected.err
     assert problem_of(run, job.truth) == ""
     assert "there are no new files" in _extend(job, run).out
+
+
+def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path: Path) -> None:
+    for name, first in (("a", 1), ("b", 11)):
+        write_events(tmp_path / f"{name}.root", [(1, 1, 10)], first)
+    none = {f"{name}_branch": "" for name in ("run", "lumi", "event")}
+    source = {"files": str(tmp_path / "*.root"), **none}
+    config = write_job(tmp_path, {"source": source, "outputs": [{"label": "all"}]})
+    shape = ("--on", "local", "--dry-run", "-o", "run")
+    for options in ([tmp_path / "a.root", "--nodes", 1], ["--extend"]):
+        ended = forkrun("submit", config, *options, *shape, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    for number in range(2):
+        assert forkrun("node", "run", number, "-q", cwd=tmp_path).code == 0
+    assert forkrun("collect", "run", "-q", cwd=tmp_path).code == 0
+    assert forkrun("run", config, "-o", "one", "-q", cwd=tmp_path).code == 0
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "one")
+    lumis = [(tmp_path / run / "processedLumis.json").read_bytes() for run in ("run", "one")]
+    assert lumis[0] == lumis[1] == b'{"1": [[1, 2]]}\n'
 
 
 @pytest.mark.slow

@@ -148,11 +148,12 @@ def test_a_run_directory_of_another_version_is_refused(tmp_path: Path, job: Job)
     run = tmp_path / "run"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
     ranges = run / "batch/nodes.json"
-    ranges.write_text(ranges.read_text().replace('"version": 1', '"version": 2'))
+    now = json.loads(ranges.read_text())["version"]
+    ranges.write_text(ranges.read_text().replace(f'"version": {now}', f'"version": {now + 1}'))
     for command in ("status", "resubmit", "collect", "kill", "logs"):
         ended = forkrun(command, run, cwd=tmp_path)
         assert ended.code == 4
-        assert "is of version 2 and this forkrun works with version 1" in ended.err
+        assert f"is of version {now + 1} and this forkrun works with version {now}" in ended.err
 
 
 def test_a_batch_system_that_is_not_there_is_an_error_and_nothing_is_lost(

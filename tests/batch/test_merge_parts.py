@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from forkrun import _core
 from forkrun.base.durable import read_json
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.batch.slurm_cluster import wait_long
-from tests.support.jobs import Ended, forkrun, wait_for
+from tests.support.jobs import Ended, forkrun, output_digests, wait_for, write_job
 
 N_NODES, N_PARTS = 4, 3
 
@@ -105,6 +107,59 @@ def test_the_queue_makes_the_parts_and_merges(job: Job) -> None:
     wait_for(lambda: (run / "processedLumis.json").exists() and (run / "report.json").exists())
     assert problem_of(run, job.truth) == ""
     assert [(run / f"batch/logs/merge.log.{n}").exists() for n in range(3)] == [True, True, False]
+
+
+def _write_uneven(path: Path) -> Path:
+    """Light events, then heavy ones of 100 kB, then light ones: a cluster of heavy ones ends long
+    before it has as many events as the mean lets expect."""
+    columns = [("run", "uint32"), ("luminosityBlock", "uint32"), ("event", "uint64")]
+    writer = _core.TreeWriter(str(path), "Events", [*columns, ("Hit_e", "float32[]")], "zstd:1")
+    first = 1
+    for lumi, (n_events, n_hits) in enumerate([(5000, 1), (1000, 25_000), (5000, 1)], start=1):
+        for begin in range(first, first + n_events, 250):
+            values = {
+                "run": np.full(250, 1, np.uint32),
+                "luminosityBlock": np.full(250, lumi, np.uint32),
+                "event": np.arange(begin, begin + 250, dtype=np.uint64),
+                "Hit_e": (np.arange(251) * n_hits, np.zeros(250 * n_hits, np.float32)),
+            }
+            writer.write(values)
+        first += n_events
+    writer.close()
+    return path
+
+
+@pytest.mark.slow
+def test_an_output_with_a_cluster_of_large_events_is_made_whole_by_the_merge(
+    tmp_path: Path,
+) -> None:
+    """The other output, without the large column, is joined of its parts."""
+    described = {
+        "source": {"files": [str(_write_uneven(tmp_path / "uneven.root"))]},
+        "modules": [{"label": "most", "type": "expression:event % 10 != 0", "kind": "filter"}],
+        "paths": {"most": ["most"]},
+        "outputs": [
+            {"label": "uneven", "paths": ["most"]},
+            {"label": "even", "paths": ["most"], "keep": ["event"]},
+        ],
+        "forking": {"children": 2},
+    }
+    config = write_job(tmp_path, described)
+    assert forkrun("run", config, "-o", "one", "-q", cwd=tmp_path).code == 0
+    run = tmp_path / "run"
+    shape = ("--on", "local", "--nodes", N_PARTS, "--dry-run")
+    assert forkrun("submit", config, *shape, "-o", run, cwd=tmp_path).code == 0
+    for number in range(N_PARTS):
+        assert forkrun("node", run, number, "-q", cwd=tmp_path).code == 0
+    for number in range(N_PARTS):
+        ended = _make_part(run, number)
+        assert ended.code == 0, ended.err
+    made = [read_json(run / f"batch/merge/{n:04d}/made.json")["files"] for n in range(N_PARTS)]
+    assert None in [files["uneven"] for files in made]
+    assert None not in [files["even"] for files in made]
+    collected = forkrun("collect", run, "-q", cwd=tmp_path)
+    assert collected.code == 0, collected.err
+    assert output_digests(run) == output_digests(tmp_path / "one")
 
 
 @pytest.mark.parametrize("part", ["3/3", "1/99", "x", "1"])

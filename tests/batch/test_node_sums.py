@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.merge.node_sums import sums_to_merge
+from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
@@ -34,9 +34,16 @@ def _ordered(folder: RunDirectory) -> list[Commit]:
     return sorted(read_commits(folder), key=lambda commit: commit.unit)
 
 
+def _files(folder: RunDirectory, commits: list[Commit]) -> list[list[str]]:
+    """Of histograms and of accumulators, those that are added up."""
+    return [
+        [str(file.relative_to(folder.path)) for file in files_to_add(folder.path, sums)]
+        for sums in sums_to_merge(folder, commits)
+    ]
+
+
 def test_a_merge_reads_one_sum_of_each_node(job: Job, done: RunDirectory) -> None:
-    parts = [[part.file for part in of_kind] for of_kind in sums_to_merge(done, _ordered(done))]
-    assert parts == [
+    assert _files(done, _ordered(done)) == [
         [f"nodes/000{n}/sums/{name}" for n in (0, 1)]
         for name in ("histograms.bin", "accumulators.json")
     ]
@@ -51,10 +58,11 @@ def test_sums_that_are_damaged_or_of_other_commits_are_not_used(
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     ordered = _ordered(done)
     of_second = [c for c in ordered if c.outputs["all"].file.startswith("nodes/0001")]
-    histograms, accumulators = sums_to_merge(done, ordered)
-    assert histograms[1:] == [c.histograms for c in of_second if c.histograms]
-    assert accumulators[1:] == [c.accumulators for c in of_second if c.accumulators]
-    without_first = sums_to_merge(done, ordered[1:])[0]
-    assert Path(without_first[0].file).parts[2] == "units"
+    histograms, accumulators = _files(done, ordered)
+    assert histograms == [f"nodes/000{n}/sums/histograms.bin" for n in (0, 1)]
+    assert accumulators[0] == "nodes/0000/sums/accumulators.json"
+    assert accumulators[1:] == [c.accumulators.file for c in of_second if c.accumulators]
+    histograms, _ = _files(done, ordered[1:])
+    assert Path(histograms[0]).parts[2] == "units"
     assert forkrun("collect", done.path, "-q", cwd=job.folder).code == 0
     assert problem_of(done.path, job.truth) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,8 @@ from forkrun.plan import Plan, Unit, make_plan
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part, node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, read_ledgers, revoke
-from forkrun.rundir.nodes import NodeRanges, read_commits, revoke_commits
+from forkrun.rundir.ledger import Commit, SkippedEvent, read_ledgers, revoke
+from forkrun.rundir.nodes import VERSION, NodeRanges, read_commits, revoke_commits
 from forkrun.rundir.progress import read_progress
 from tests.batch.synthetic import commit, write_run
 
@@ -58,8 +59,6 @@ def test_parts_are_the_plan(files: list[list[int]], n_nodes: int) -> None:
 
 
 def _as_json(part: Part) -> dict[str, object]:
-    import json
-
     value: dict[str, object] = json.loads(json.dumps(part.to_json()))
     return value
 
@@ -98,6 +97,20 @@ def test_progress_is_what_the_ledgers_hold(tmp_path: Path) -> None:
     assert progress.n_events == sum(c.n_events for c in counted.values()) == 48 * 20 + 99
 
 
+def test_events_that_were_left_out_and_damaged_lines_are_counted_as_the_ledgers_have_them(
+    tmp_path: Path,
+) -> None:
+    write_run(tmp_path, n_nodes=1, n_units=4)
+    node = RunDirectory(tmp_path).node(0)
+    left_out = commit(3, n_events=18, skipped=(SkippedEvent(7, "a.root", 7, "segfault"),) * 2)
+    damaged = commit(4).to_line().replace('"n_events":20', '"n_events":2x')
+    with (node.ledger / "child-003.jsonl").open("a") as ledger:
+        ledger.write(left_out.to_line() + damaged + "\n" + "?" * 200_000 + "\n")
+    progress = read_progress(node)
+    assert (progress.n_units, progress.n_events, progress.n_skipped) == (4, 78, 2)
+    assert progress.n_units == sum(c.n_units for c in read_ledgers(node.ledger))
+
+
 def test_lines_of_ledgers_are_counted_without_reading_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +147,7 @@ def test_a_unit_of_another_node_is_no_commit(tmp_path: Path) -> None:
 def test_ranges_that_are_damaged_are_refused(tmp_path: Path) -> None:
     write_run(tmp_path, 2, 10)
     folder = RunDirectory(tmp_path)
-    folder.node_ranges.write_text('{"version": 1, "first_unit": [5, 0], "n_events": [3]}')
+    damaged = {"version": VERSION, "first_unit": [5, 0], "n_events": [3]}
+    folder.node_ranges.write_text(json.dumps(damaged))
     with pytest.raises(OutputError, match="cannot be read: its numbers are not in order"):
         NodeRanges.read(folder)

@@ -12,7 +12,7 @@ import uproot
 import forkrun as package
 from forkrun import _core
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, output_digests, write_job
+from tests.support.jobs import environment, forkrun, output_digests, write_job
 
 LUMIS = [(1, 1, 60), (1, 2, 40), (2, 1, 50)]
 
@@ -261,8 +261,19 @@ def test_paths_in_a_configuration_are_relative_to_its_folder(tmp_path: Path) -> 
         assert file["Events"]["twice"].array().tolist() == [2.0 * n for n in range(1, 151)]
 
 
-def test_jobs_on_many_nodes_refuse_friends(tmp_path: Path) -> None:
-    config = job(tmp_path, two_files(tmp_path), both(tmp_path))
-    ended = forkrun("submit", config, "--on", "local", "--nodes", 2, "-o", "run", cwd=tmp_path)
-    assert ended.code == 2, ended.err
-    assert "source.friends: a node does not know" in ended.err
+def test_files_of_a_friend_are_indexed_once(tmp_path: Path) -> None:
+    """With ids or without: a second index would be a second entry of the cache."""
+    files, ids = two_files(tmp_path), [True, False]
+    paths = [
+        write_friend(tmp_path / f"{n}.root", range(1, 151), ids=has_ids)
+        for n, has_ids in enumerate(ids)
+    ]
+    friends = [
+        {"tree": "Friend", "files": [str(path)], "prefix": f"f{n}_"} for n, path in enumerate(paths)
+    ]
+    modules = [{"label": "sum", "type": "expression:f0_twice + f1_twice", "kind": "producer"}]
+    config = job(tmp_path, files, friends, modules=modules, paths={}, outputs=[{"label": "some"}])
+    env = {**environment(), "FORKRUN_CACHE": str(tmp_path / "cache")}
+    ended = forkrun("run", config, "-o", "run", cwd=tmp_path, env=env)
+    assert ended.code == 0, ended.err
+    assert len(list((tmp_path / "cache/index").glob("*/*.json"))) == 4

@@ -1,14 +1,9 @@
 #include <forkrun/process/file_checksum.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <vector>
 
-#include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/open_file.hpp>
 
 namespace forkrun {
 
@@ -56,38 +51,6 @@ Update choose() {
 Update choose() { return &update_by_table; }
 #endif
 
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path)
-      : path_{path}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC)} {
-    if (descriptor_ < 0) {
-      fail();
-    }
-  }
-  ~OpenFile() { ::close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  [[nodiscard]] std::span<const std::byte> read(std::span<std::byte> buffer) const {
-    auto n = ::read(descriptor_, buffer.data(), buffer.size());
-    while (n < 0 && errno == EINTR) {
-      n = ::read(descriptor_, buffer.data(), buffer.size());
-    }
-    if (n < 0) {
-      fail();
-    }
-    return buffer.first(static_cast<std::size_t>(n));
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw InputError{path_ + ": cannot be read: " + std::strerror(errno)};
-  }
-
-  const std::string& path_;
-  int descriptor_;
-};
-
 }  // namespace
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
@@ -97,7 +60,7 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 
 std::uint32_t file_checksum(const std::string& path) {
   const OpenFile file{path};
-  std::vector<std::byte> buffer(std::size_t{1} << 18U);
+  std::array<std::byte, std::size_t{1} << 16U> buffer;  // most files are small: not on the heap
   std::uint32_t crc = 0;
   for (auto bytes = file.read(buffer); !bytes.empty(); bytes = file.read(buffer)) {
     crc = crc32c(bytes, crc);

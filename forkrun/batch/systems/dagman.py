@@ -10,7 +10,7 @@ from pathlib import Path
 from forkrun.base.durable import write_text
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.commands import SUBMIT_S, call
-from forkrun.batch.systems.script import merge_script, merge_scripts, n_merge_parts, part_script
+from forkrun.batch.systems.script import merge_script, merge_scripts, part_script
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
@@ -37,7 +37,7 @@ def merge_files(
     descriptions of jobs."""
     files = dict(merge_scripts(folder, submission, batch))
     for script in tuple(files):
-        n_parts = n_merge_parts(folder, batch) if script == part_script(folder, submission) else 0
+        n_parts = submission.n_merge_parts if script == part_script(folder, submission) else 0
         lines = _job(script, submission, batch, common, n_parts)
         files[script.with_suffix(".sub")] = "\n".join([*lines, ""])
     return files
@@ -56,9 +56,7 @@ def _job(
     yield f"queue part in ({', '.join(map(str, range(n_parts)))})" if n_parts else "queue"
 
 
-def submit_merge(
-    folder: RunDirectory, submission: Submission, constraint: str, n_parts: int
-) -> str:
+def submit_merge(folder: RunDirectory, submission: Submission, constraint: str) -> str:
     """Gives the graph to DAGMan. `constraint`: of jobs that are waited for. Raises BatchError: the
     nodes are submitted all the same."""
     waits, graph = _place(folder, submission, "waits.sh"), _place(folder, submission, "dag")
@@ -68,12 +66,13 @@ def submit_merge(
     text = _WAITS.format(condor_q=condor_q, constraint=shlex.quote(constraint), code=_WAIT_CODE)
     write_text(waits, text)
     waits.chmod(0o755)
-    write_text(graph, "\n".join([*_graph(folder, submission, waits, n_parts), ""]))
+    write_text(graph, "\n".join([*_graph(folder, submission, waits), ""]))
     command = ["condor_submit_dag", "-force", "-batch-name", f"{submission.name}-merge", str(graph)]
     try:
         call("htcondor", command, SUBMIT_S)
     except BatchError as error:
         raise BatchError(_without(folder, str(error))) from None
+    n_parts = submission.n_merge_parts
     return "DAGMan merges when no node's job is left" + (
         f", after {n_parts} jobs that make parts of the outputs" if n_parts else ""
     )
@@ -86,10 +85,9 @@ def _without(folder: RunDirectory, why: str) -> str:
     )
 
 
-def _graph(
-    folder: RunDirectory, submission: Submission, waits: Path, n_parts: int
-) -> Iterator[str]:
+def _graph(folder: RunDirectory, submission: Submission, waits: Path) -> Iterator[str]:
     """A merge whose parts failed makes these itself: it is the final job, which begins anyhow."""
+    n_parts = submission.n_merge_parts
     merge = merge_script(folder, submission).with_suffix(".sub")
     first = "parts" if n_parts else "merge"
     yield "# Written by forkrun submit."

@@ -80,15 +80,11 @@ class HTCondor:
         return said.strip().splitlines()[-1] if said.strip() else "submitted"
 
     def merge(
-        self,
-        folder: RunDirectory,
-        submission: Submission,
-        alive: Sequence[Submission],
-        n_parts: int,
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
     ) -> str:
         """DAGMan waits until all jobs of nodes have ended, however."""
         waited_for = f"{_of(alive)} && ForkrunNode >= 0"
-        return submit_merge(folder, submission, waited_for, n_parts)
+        return submit_merge(folder, submission, waited_for)
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

@@ -14,12 +14,7 @@ from typing import Any
 
 from forkrun.base.durable import read_json, write_bytes
 from forkrun.batch.course import Submission
-from forkrun.batch.systems.script import (
-    merge_scripts,
-    n_merge_parts,
-    node_script,
-    node_script_text,
-)
+from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
@@ -47,7 +42,6 @@ class Local:
         return merge_scripts(folder, submission, batch) | {
             node_script(folder, submission): node_script_text(folder, submission, batch),
             at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
-            n_parts_file(folder, submission.number): f"{n_merge_parts(folder, batch)}\n",
         }
 
     def submit(self, folder: RunDirectory, submission: Submission) -> str:
@@ -70,11 +64,7 @@ class Local:
         raise BatchError(f"local: the queue did not begin; its log: {log}")
 
     def merge(
-        self,
-        folder: RunDirectory,
-        submission: Submission,
-        alive: Sequence[Submission],
-        n_parts: int,
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
     ) -> str:
         """The queue does it at its end."""
         return "the queue merges when its nodes have ended"
@@ -134,8 +124,3 @@ def kill_file(folder: RunDirectory, number: int) -> Path:
 def at_once_file(folder: RunDirectory, number: int) -> Path:
     """How many nodes a queue runs at the same time."""
     return folder.batch / f"queue-{number}.at-once"
-
-
-def n_parts_file(folder: RunDirectory, number: int) -> Path:
-    """How many parts of the outputs a queue has made before it merges."""
-    return folder.batch / f"queue-{number}.parts"

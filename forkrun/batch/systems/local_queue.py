@@ -14,13 +14,7 @@ from pathlib import Path
 
 from forkrun.base.durable import write_bytes
 from forkrun.batch.course import Submission, read_submissions
-from forkrun.batch.systems.local import (
-    at_once_file,
-    kill_file,
-    lock_file,
-    n_parts_file,
-    state_file,
-)
+from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
 from forkrun.batch.systems.script import merge_script, node_script, part_script
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -61,8 +55,7 @@ class Queue:
         script = merge_script(self._folder, self._submission)
         if script.exists():
             with lock.kept_by_thread(), ThreadPoolExecutor(self._at_once) as team:
-                n_parts = int(n_parts_file(self._folder, self._submission.number).read_text())
-                list(team.map(self._make_part, range(n_parts)))
+                list(team.map(self._make_part, range(self._submission.n_merge_parts)))
                 subprocess.run(["bash", str(script)], stdin=subprocess.DEVNULL)
 
     def _make_part(self, number: int) -> None:

@@ -10,7 +10,6 @@ from forkrun.batch.course import Submission
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.nodes import NodeRanges
 
 _NODE = """#!/bin/bash
 # What a node does; $1: its number. Written by forkrun submit.
@@ -68,16 +67,6 @@ not_set_up() {{
 cd {folder} || not_set_up $? "cd"
 {setup}exec {command} collect {run}{options} --quiet
 """
-_NODES_OF_PART = 100
-"""Nodes whose events one job puts into a part of the outputs, where the number of jobs is not
-given."""
-
-
-def n_merge_parts(folder: RunDirectory, batch: BatchConfig) -> int:
-    """Jobs that make parts of the outputs before the merge joins them; 0: it makes all itself."""
-    n_nodes = len(NodeRanges.read(folder))
-    n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes)
-    return n_parts if batch.merge and n_parts > 1 else 0
 
 
 def merge_script(folder: RunDirectory, submission: Submission) -> Path:
@@ -103,7 +92,7 @@ def merge_scripts(
         return {}
     merge = _merge_text(folder, batch, "What merges the outputs", directives)
     scripts = {merge_script(folder, submission): merge}
-    if n_parts := n_merge_parts(folder, batch):
+    if n_parts := submission.n_merge_parts:
         what = "What makes a part of the outputs, by its number,"
         scripts[part_script(folder, submission)] = _merge_text(
             folder, batch, what, directives + of_parts, n_parts

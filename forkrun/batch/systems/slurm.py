@@ -76,17 +76,13 @@ class Slurm:
         return call("slurm", ["sbatch", script], SUBMIT_S).strip()
 
     def merge(
-        self,
-        folder: RunDirectory,
-        submission: Submission,
-        alive: Sequence[Submission],
-        n_parts: int,
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
     ) -> str:
         """A job that begins when all arrays have ended, however; with parts an array before it."""
         names = f"--name={','.join(each.name for each in alive)}"
         ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
         after = sorted(set(ids))
-        if n_parts:
+        if n_parts := submission.n_merge_parts:
             array = f"--array=0-{n_parts - 1}"
             after = [_submit_merge(submission, part_script(folder, submission), after, array)]
         job = _submit_merge(submission, merge_script(folder, submission), after)

@@ -37,15 +37,10 @@ class System(Protocol):
         """Submits; returns what the batch system says."""
 
     def merge(
-        self,
-        folder: RunDirectory,
-        submission: Submission,
-        alive: Sequence[Submission],
-        n_parts: int,
+        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
     ) -> str:
         """Submits the merge of a submission's scripts, which waits for the jobs of those that are
-        `alive`, and before it the jobs that make so many parts; returns what the batch system
-        says."""
+        `alive`, and before it the jobs that make parts; returns what the batch system says."""
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]

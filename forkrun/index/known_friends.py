@@ -1,0 +1,75 @@
+"""Friend trees as whoever planned the job found them: a node knows where the entries of its files
+are in them, without the files of other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from forkrun.base.dataclass import dataclass
+from forkrun.config import SourceConfig
+from forkrun.index.friends import friend_digest, index_friend_files
+from forkrun.index.model import Branch, FileIndex, FriendPart
+
+
+@dataclass(frozen=True)
+class KnownFriend:
+    """`ids`: names of its branches of event ids, or ""; `columns`: its branches, by the names of
+    their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
+    input, the friend's file, and the first of its entries there."""
+
+    tree: str
+    ids: Sequence[str]
+    columns: Mapping[str, Branch]
+    files: Mapping[str, int]
+    places: Mapping[int, tuple[str, int]]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> KnownFriend:
+        """Of its fields, with texts as keys. Raises LookupError, TypeError or ValueError."""
+        columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
+        places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
+        return cls(data["tree"], tuple(data["ids"]), columns, data["files"], places)
+
+
+def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple[KnownFriend, ...]:
+    """The friends of a whole input, with the places of the files of these numbers."""
+    n_friends = len(index[0].friends) if index else 0
+    return tuple(_known({n: index[n].friends[k] for n in numbers}) for k in range(n_friends))
+
+
+def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
+    """`parts` : by number of a file of the input."""
+    any_part = next(iter(parts.values()))
+    return KnownFriend(
+        any_part.tree,
+        tuple(any_part.ids),
+        any_part.columns,
+        {part.path: part.identity[1] for part in parts.values()},
+        {n: (part.path, part.first_entry) for n, part in parts.items()},
+    )
+
+
+def with_known_friends(
+    index: Sequence[FileIndex], friends: Sequence[KnownFriend], source: SourceConfig
+) -> list[FileIndex]:
+    """The index of a part of the input with its friends, whose files are indexed as they are now.
+    Raises InputError for a friend that cannot be read."""
+    parts = [list(_parts(known, source, n, len(index))) for n, known in enumerate(friends)]
+    return [
+        replace(file, friends=tuple(of_friend[n] for of_friend in parts))
+        for n, file in enumerate(index)
+    ]
+
+
+def _parts(
+    known: KnownFriend, source: SourceConfig, number: int, n_files: int
+) -> Iterator[FriendPart]:
+    """One for each file of the input; of those that other nodes read, one of no file."""
+    files, ids = index_friend_files(list(known.files), source, known.tree, number)
+    indexed = {file.path: (file.identity, friend_digest(file, ids)) for file in files}
+    for n in range(n_files):
+        path, first = known.places.get(n, ("", 0))
+        identity, digest = indexed.get(path, (("", 0, 0), ""))
+        yield FriendPart(path, known.tree, first, identity, digest, known.ids, known.columns)
