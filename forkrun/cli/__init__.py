@@ -15,9 +15,9 @@ from typing import NoReturn
 
 from forkrun.base.refusals import refusal
 from forkrun.base.user_text import text_problem
-from forkrun.cli.need_of_root import need_of_root
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
+from forkrun.fork.need_of_root import need_of_root
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
 

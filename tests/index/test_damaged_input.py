@@ -114,12 +114,31 @@ def test_three_killed_helpers_name_the_file(
 # --- commands -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["crash-00", "crash-06", "untyped-01", "untyped-05", "passed-07"])
+def damaged(real_data: Path, tmp_path: Path, name: str) -> Path:
+    file = tmp_path / "damaged.root"
+    file.write_bytes(gzip.decompress((real_data / f"damaged/{name}.root.gz").read_bytes()))
+    return file
+
+
+def test_a_job_needs_nothing_of_what_a_file_says_of_classes(
+    real_data: Path, tmp_path: Path
+) -> None:
+    file = damaged(real_data, tmp_path, "crash-00")
+    with uproot.open(file) as opened, pytest.raises(uproot.DeserializationError):
+        opened["Events"]
+    job = {"source": {"files": [str(file)]}, "outputs": [{"label": "events"}]}
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with uproot.open(tmp_path / "run/output/events.root") as output:
+        events = output["Events"]
+        assert all(len(events[name].array()) == events.num_entries for name in events.keys())
+
+
+@pytest.mark.parametrize("name", ["crash-06", "untyped-01", "untyped-05", "passed-07"])
 def test_a_job_over_a_damaged_file_ends_with_its_name(
     real_data: Path, tmp_path: Path, name: str
 ) -> None:
-    file = tmp_path / "damaged.root"
-    file.write_bytes(gzip.decompress((real_data / f"damaged/{name}.root.gz").read_bytes()))
+    file = damaged(real_data, tmp_path, name)
     job = {"source": {"files": [str(file)]}, "outputs": [{"label": "events"}]}
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
     assert (ended.code, str(file) in ended.err) == (3, True), ended.err
@@ -129,8 +148,7 @@ def test_a_job_over_a_damaged_file_ends_with_its_name(
 def test_a_merge_of_a_damaged_file_ends_with_its_name(
     real_data: Path, tmp_path: Path, name: str
 ) -> None:
-    file = tmp_path / "damaged.root"
-    file.write_bytes(gzip.decompress((real_data / f"damaged/{name}.root.gz").read_bytes()))
+    file = damaged(real_data, tmp_path, name)
     ended = forkrun("merge", "out.root", file, "-q", cwd=tmp_path)
     assert (ended.code, str(file) in ended.err) == (3, True), ended.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.root"]

@@ -26,7 +26,7 @@ NUMBERS = st.floats(-2, 12, width=32) | st.sampled_from([0.1, 5.0, 9.9, 10.0, IN
 
 def plainly(booked: BookedHistogram, *args: Any, weight: Any = None, **named: Any) -> bool:
     """Whether the fill took the way of plain columns."""
-    return booked._fills.fill_plainly(args, weight, named)
+    return booked._fills.fill_plainly(args, weight, None, named)
 
 
 @pytest.mark.parametrize("make", AXES)

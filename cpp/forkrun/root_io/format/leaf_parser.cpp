@@ -69,8 +69,8 @@ void LeafParser::read(const ObjectStream::Pointer& pointer) {
   leaf.offset = from_.number<std::int32_t>();
   leaf.counts_others = from_.number<std::uint8_t>() != 0;
   leaf.form.is_unsigned = from_.number<std::uint8_t>() != 0;
-  for (const int number : {leaf.form.n_values, leaf.value_size, leaf.offset,
-                           static_cast<int>(leaf.counts_others)}) {
+  for (const int number :
+       {leaf.form.n_values, leaf.value_size, leaf.offset, static_cast<int>(leaf.counts_others)}) {
     structure_.add_number(number);
   }
   structure_.add(leaf.form.is_unsigned ? "unsigned" : "");

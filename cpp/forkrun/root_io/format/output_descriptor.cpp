@@ -41,10 +41,14 @@ std::int64_t finish_output(int& descriptor, const std::string& path) {
   if (::fsync(descriptor) != 0 || ::fstat(descriptor, &status) != 0) {
     fail_output(path, "cannot be synced", errno);
   }
+  close_output(descriptor, path);
+  return status.st_size;
+}
+
+void close_output(int& descriptor, const std::string& path) {
   if (::close(std::exchange(descriptor, -1)) != 0) {
     fail_output(path, "cannot be closed", errno);
   }
-  return status.st_size;
 }
 
 void fail_to_write(const std::string& path, int error) {

@@ -20,6 +20,9 @@ namespace forkrun::root_io {
 /// then. Gives its size. \throws OutputError
 std::int64_t finish_output(int& descriptor, const std::string& path);
 
+/// Closes it: `descriptor` is -1 then. \throws OutputError
+void close_output(int& descriptor, const std::string& path);
+
 /// Something failed with this errno, which is likely to be a full disk. \throws OutputError
 [[noreturn]] void fail_to_write(const std::string& path, int error);
 /// The same of anything else: "cannot be synced". \throws OutputError

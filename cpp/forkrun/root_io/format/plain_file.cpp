@@ -69,17 +69,25 @@ PlainFile::PlainFile(const std::string& path, Compression compression)
 
 std::unique_ptr<PlainFile> PlainFile::reopen(const std::string& path) {
   std::unique_ptr<PlainFile> file{new PlainFile{path, {}, OutputMode::update}};
-  return file->read_back() ? std::move(file) : nullptr;
+  if (file->read_back()) {
+    return file;
+  }
+  close_output(file->descriptor_, path);
+  return nullptr;
 }
 
 /// Goes on behind the objects: what comes after them will be written again. False if the file is
 /// not one that this class has written, or has more than trees.
 bool PlainFile::read_back() {
   const auto read = [this](std::int64_t place, std::span<std::byte> into) {
-    return read_at(descriptor_, place, into) == static_cast<std::int64_t>(into.size());
+    const auto n = read_at(descriptor_, place, into);
+    if (n < 0) {
+      fail_output(path_, "cannot be read", errno);
+    }
+    return n == static_cast<std::int64_t>(into.size());
   };
-  const auto outline = FileOutline::of(
-      static_cast<std::int64_t>(std::filesystem::file_size(path_)), read);
+  const auto outline =
+      FileOutline::of(static_cast<std::int64_t>(std::filesystem::file_size(path_)), read);
   auto& folder = folders_[top];
   const auto expected = top_record();
   std::vector<std::byte> record(expected.size());

@@ -1,6 +1,7 @@
 #include <forkrun/root_io/materialise/output_target.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -17,23 +18,32 @@ namespace forkrun::root_io {
 
 namespace {
 
+std::vector<int> compressions_of(const TreeMembers& tree) {
+  std::vector<int> compressions;
+  std::ranges::transform(tree.branches, std::back_inserter(compressions),
+                         &BranchMembers::compression);
+  return compressions;
+}
+
 class PlainOutput final : public OutputTarget {
  public:
   PlainOutput(const std::string& path, const std::string& tree, TreeMembers members,
               Compression compression)
-      : target_{path, tree, std::move(members), compression} {}
+      : compressions_{compressions_of(members)},
+        target_{path, tree, with_compression(std::move(members), compression), compression} {}
 
   [[nodiscard]] TreeTarget& tree() override { return target_; }
   [[nodiscard]] std::vector<KeptTarget> take_kept() override {
     std::vector<KeptTarget> kept;
     const auto& branches = target_.tree().members().branches;
     for (std::size_t i = 0; i < branches.size(); ++i) {
-      kept.push_back({{branches[i].name}, branches[i].compression, target_.tree().branch(i)});
+      kept.push_back({{branches[i].name}, compressions_[i], target_.tree().branch(i)});
     }
     return kept;
   }
 
  private:
+  std::vector<int> compressions_;  ///< in the input
   PlainTarget target_;
 };
 

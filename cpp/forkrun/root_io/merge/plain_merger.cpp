@@ -31,9 +31,9 @@ bool PlainMerger::add(InputFile& file) {
 
 PlainTreeMerger& PlainMerger::merger_of(const std::string& name) {
   const auto known = std::ranges::find(trees_, name, [](const auto& tree) { return tree->path(); });
-  return known != trees_.end()
-             ? **known
-             : *trees_.emplace_back(std::make_unique<PlainTreeMerger>(output_, name, check_));
+  return known != trees_.end() ? **known
+                               : *trees_.emplace_back(std::make_unique<PlainTreeMerger>(
+                                     output_, name, compression_, check_));
 }
 
 bool PlainMerger::add_tree(InputFile& file, const std::string& name) {

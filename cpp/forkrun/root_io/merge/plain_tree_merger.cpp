@@ -32,10 +32,10 @@ void PlainTreeMerger::start(InputFile& file, TreeRecord& record) {
   }
   layouts_ = std::make_shared<BranchLayouts>(std::move(layouts));
   structure_ = record.structure;
-  tree_ = std::make_unique<PlainTree>(path_, std::move(*record.members), Compression{});
-  const auto& branches = tree_->members().branches;
-  for (std::size_t i = 0; i < branches.size(); ++i) {
-    writers_.emplace_back(tree_->branch(i), Compression::of_settings(branches[i].compression));
+  tree_ = std::make_unique<PlainTree>(
+      path_, with_compression(std::move(*record.members), compression_), compression_);
+  for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    writers_.emplace_back(tree_->branch(i), compression_);
   }
 }
 

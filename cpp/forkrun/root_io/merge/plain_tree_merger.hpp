@@ -22,8 +22,9 @@ namespace forkrun::root_io {
 /// baskets as they are, after a check.
 class PlainTreeMerger {
  public:
-  PlainTreeMerger(PlainFile& output, std::string path, BasketCheck::Depth check)
-      : output_{output}, path_{std::move(path)}, check_{check} {}
+  PlainTreeMerger(PlainFile& output, std::string path, Compression compression,
+                  BasketCheck::Depth check)
+      : output_{output}, path_{std::move(path)}, compression_{compression}, check_{check} {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Gives the entries of the tree in this file; none if ROOT has to look at it, or its structure
@@ -45,6 +46,7 @@ class PlainTreeMerger {
 
   PlainFile& output_;
   std::string path_;
+  Compression compression_;
   BasketCheck::Depth check_;
   std::unique_ptr<PlainTree> tree_;
   std::string structure_;  ///< of the first tree

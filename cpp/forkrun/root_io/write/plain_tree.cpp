@@ -174,4 +174,11 @@ TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& name
   return tree;
 }
 
+TreeMembers with_compression(TreeMembers tree, Compression compression) {
+  for (auto& branch : tree.branches) {
+    branch.compression = compression.settings();
+  }
+  return tree;
+}
+
 }  // namespace forkrun::root_io

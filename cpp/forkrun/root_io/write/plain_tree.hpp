@@ -54,4 +54,7 @@ class PlainTree final : public BranchMaker {
 /// it has none of some name.
 [[nodiscard]] TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& names);
 
+/// The same, for new baskets that are compressed so.
+[[nodiscard]] TreeMembers with_compression(TreeMembers tree, Compression compression);
+
 }  // namespace forkrun::root_io

@@ -28,6 +28,7 @@ namespace forkrun::root_io {
 namespace {
 
 const Compression compression = Compression::parse("zlib:1");
+constexpr int compression_of_input = 404;
 
 ColumnType array_of(ElementType element, Shape shape, std::vector<std::uint32_t> sizes) {
   ColumnType type{element, shape};
@@ -118,7 +119,7 @@ class PlainTreeTest : public FolderTest {
   /// A tree of ROOT's own, with what a program may have set, and branches of several leaves.
   [[nodiscard]] std::string write_with_root() const {
     const auto file_path = path("input.root");
-    TFile file{file_path.c_str(), "RECREATE"};
+    TFile file{file_path.c_str(), "RECREATE", "", compression_of_input};
     TTree tree{"Events", "of another program"};
     tree.SetAutoFlush(17);
     tree.SetLineColor(3);
@@ -177,7 +178,8 @@ TEST_F(PlainTreeTest, BranchesOfAnotherTreeAreAsRootCopiesThem) {
   for (const auto& names : kept) {
     const auto members = input.plain_members("Events");
     ASSERT_TRUE(members);
-    PlainTarget ours{path("ours.root"), "Events", with_branches(*members, names), compression};
+    PlainTarget ours{path("ours.root"), "Events",
+                     with_compression(with_branches(*members, names), compression), compression};
     RootTarget theirs{path("theirs.root"), "Events", input.tree("Events"), names, compression};
     const std::vector<ColumnDescription> added{{"new", {ElementType::uint8, Shape::scalar}}};
     for (auto* target : std::vector<TreeTarget*>{&ours, &theirs}) {
