@@ -1,5 +1,5 @@
-"""Whether a command will need ROOT's interpreter, guessed before anything large is imported: a wrong
-guess costs time and nothing else."""
+"""Whether a command will need ROOT's interpreter, guessed before anything large is imported: a
+wrong guess costs time and nothing else."""
 
 from __future__ import annotations
 

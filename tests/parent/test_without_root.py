@@ -84,7 +84,8 @@ def test_a_job_whose_input_has_more_than_plain_trees_starts_root(
 
 
 def test_files_of_plain_trees_are_merged_without_root(tmp_path: Path) -> None:
-    files = [str(file) for file in write_sample(tmp_path / "a.root", SampleSettings(40, 2, 3, n_files=3))]
+    sample = SampleSettings(40, 2, 3, n_files=3)
+    files = [str(file) for file in write_sample(tmp_path / "a.root", sample)]
     assert processes_with_root(tmp_path, "merge", "merged.root", *files, "-q") == 0
     with uproot.open(tmp_path / "merged.root") as merged:
         assert merged["Events"].num_entries == 40

@@ -12,6 +12,7 @@
 #include <forkrun/root_io/format/basket_of_tree.hpp>
 #include <forkrun/root_io/format/leaf_parser.hpp>
 #include <forkrun/root_io/format/object_stream.hpp>
+#include <forkrun/root_io/format/plain_members.hpp>
 #include <forkrun/root_io/format/structure_text.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
 
@@ -30,24 +31,11 @@ constexpr Versions branch_versions{12, 13};
 constexpr int element_version = 10;
 constexpr int deepest = 100;
 
-LeafMembers members_of(const LeafRecord& leaf) {
-  LeafMembers members{
-      std::string{leaf.form.type}, std::string{leaf.name}, std::string{leaf.form.title},
-      leaf.form.n_values,          leaf.value_size,        leaf.offset,
-      leaf.counts_others,          leaf.form.is_unsigned};
-  members.range = leaf.range;
-  members.limits.assign(leaf.limits.begin(), leaf.limits.end());
-  if (leaf.counter != 0) {
-    members.counter = leaf.counter;
-  }
-  return members;
-}
-
 /// Reads a tree and its branches; each method one kind of object.
 class TreeParser {
  public:
   TreeParser(std::span<const std::byte> bytes, int key_length, PartsOfTree wanted)
-      : from_{bytes, key_length}, has_members_{wanted.members} {
+      : from_{bytes, key_length}, wants_members_{wanted.members} {
     if (wanted.tops) {
       tops_.emplace();
     }
@@ -57,11 +45,11 @@ class TreeParser {
     const auto object = versioned(tree_versions);
     const auto [name, title] = parse_named(from_, structure_);
     record_.name = name;
-    tree_members_.name = name;
-    tree_members_.title = title;
+    members_.tree().name = name;
+    members_.tree().title = title;
     attributes();
     numbers();
-    tree_members_.features = features(object, tree_versions);
+    members_.tree().features = features(object, tree_versions);
     branches();
     from_.skip_object();  // the list of leaves
     rest_of_tree();
@@ -69,9 +57,8 @@ class TreeParser {
     if (tops_ && are_texts_) {
       record_.tops = tops_->finished(leaf_branches_);
     }
-    if (has_members_ && are_texts_) {
-      set_counters();
-      record_.members = std::move(tree_members_);
+    if (wants_members_ && are_texts_) {
+      record_.members = members_.finished();
     }
     record_.structure = structure_.take();
     return std::move(record_);
@@ -111,11 +98,11 @@ class TreeParser {
       from_.skip_object();
     }
     const auto bytes = from_.since(begin);
-    tree_members_.attributes.assign(bytes.begin(), bytes.end());
+    members_.tree().attributes.assign(bytes.begin(), bytes.end());
   }
 
   void numbers() {
-    auto& tree = tree_members_;
+    auto& tree = members_.tree();
     record_.baskets.n_entries = from_.number<std::int64_t>();
     from_.skip<std::int64_t>(4);  // bytes
     tree.weight = std::bit_cast<double>(from_.number<std::uint64_t>());
@@ -209,8 +196,10 @@ class TreeParser {
   }
   void finish(std::size_t place, Branch branch, bool is_collection) {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
-    are_texts_ = are_texts_ && (!(tops_ || has_members_) || is_text(branch.named.name));
-    add_members(branch);
+    are_texts_ = are_texts_ && (!(tops_ || wants_members_) || is_text(branch.named.name));
+    if (wants_members_) {
+      add_members(branch);
+    }
     if (tops_ && depth_ == 1) {
       add_top(place, branch);
     }
@@ -323,39 +312,20 @@ class TreeParser {
   void skip_extra() {
     const auto begin = from_.at();
     from_.skip_pointer();
-    has_members_ = has_members_ && from_.at() == begin + sizeof(std::uint32_t);
+    if (from_.at() != begin + sizeof(std::uint32_t)) {
+      members_.give_up();
+    }
   }
 
   void add_members(const Branch& branch) {
-    const auto are_plain = [this](auto number) {
-      return !value_type_of(leaves_.at(number).form).empty();
-    };
-    has_members_ = has_members_ && depth_ == 1 && !branch.has_branches &&
-                   branch.members.compression >= 0 && branch.class_name.empty() &&
-                   !branch.leaves.empty() && std::ranges::all_of(branch.leaves, are_plain);
-    if (!has_members_) {
-      return;
+    if (depth_ > 1 || branch.has_branches || !branch.class_name.empty()) {
+      return members_.give_up();
     }
-    auto& members = tree_members_.branches.emplace_back(branch.members);
-    members.name = branch.named.name;
-    members.title = branch.named.title;
+    std::vector<PlainMembers::Leaf> leaves;
     for (const auto number : branch.leaves) {
-      leaf_numbers_.try_emplace(number, leaf_numbers_.size());
-      members.leaves.push_back(members_of(leaves_.at(number)));
+      leaves.push_back({number, &leaves_.at(number)});
     }
-  }
-
-  /// From their numbers in the record to those in the tree.
-  void set_counters() {
-    for (auto& branch : tree_members_.branches) {
-      for (auto& leaf : branch.leaves) {
-        if (leaf.counter) {
-          const auto known = leaf_numbers_.find(*leaf.counter);
-          require(known != leaf_numbers_.end());
-          leaf.counter = known->second;
-        }
-      }
-    }
+    members_.add(branch.members, branch.named.name, branch.named.title, leaves);
   }
 
   /// Takes the baskets that are within the record from the branch.
@@ -387,12 +357,11 @@ class TreeParser {
   ObjectStream from_;
   TreeRecord record_;
   StructureText structure_;
-  TreeMembers tree_members_;
-  bool has_members_;
-  std::unordered_map<std::size_t, std::size_t> leaf_numbers_;  ///< in the tree
-  std::optional<TopBranches> tops_;                            ///< none: they are left out
-  bool are_texts_ = true;                                      ///< names of branches
-  std::unordered_map<std::size_t, std::string_view> names_;    ///< of branches
+  PlainMembers members_;
+  bool wants_members_;
+  std::optional<TopBranches> tops_;                          ///< none: they are left out
+  bool are_texts_ = true;                                    ///< names of branches
+  std::unordered_map<std::size_t, std::string_view> names_;  ///< of branches
   LeafParser leaves_{from_, structure_};
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
