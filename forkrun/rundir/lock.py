@@ -99,14 +99,19 @@ class RunLock:
         """With its content at once, where the file system can: an empty lock, which a killed
         process would leave, does not tell its holder. Raises FileExistsError."""
         try:
-            with open(os.open(self._path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb") as file:
-                file.write(self._content)
-                file.flush()
-                os.link(f"/proc/self/fd/{file.fileno()}", self._path, follow_symlinks=True)
+            self._create_whole()
         except FileExistsError:
             raise
         except OSError:
             self._create_empty_first()
+
+    def _create_whole(self) -> None:
+        unnamed = os.open(self._path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666)
+        with open(unnamed, "wb") as file:
+            file.write(self._content)
+            file.flush()
+            # Python follows the link to the file only if it is given the folder of one of the two.
+            os.link(f"/proc/self/fd/{unnamed}", self._path, src_dir_fd=unnamed)
 
     def _create_empty_first(self) -> None:
         file = open_new(self._path)

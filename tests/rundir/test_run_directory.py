@@ -396,11 +396,17 @@ def test_a_process_that_got_the_same_number_later_does_not_hold_a_lock(tmp_path:
         pass
 
 
+def _not_needed(lock: RunLock) -> None:
+    raise AssertionError("the lock was made with its content at once")
+
+
 @pytest.mark.parametrize("has_unnamed_files", [True, False])
 def test_a_lock_tells_its_holder_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_unnamed_files: bool
 ) -> None:
-    if not has_unnamed_files:
+    if has_unnamed_files:
+        monkeypatch.setattr("forkrun.rundir.lock.RunLock._create_empty_first", _not_needed)
+    else:
         monkeypatch.setattr("os.O_TMPFILE", os.O_DIRECTORY)  # as where the kernel does not know it
     lock = tmp_path / "lock"
     for _ in range(2):

@@ -60,6 +60,16 @@ const FileKey& newest(const std::vector<FileKey>& keys, const std::string& name)
   return *newest;
 }
 
+/// None if it is damaged.
+std::optional<std::vector<std::byte>> uncompressed(std::span<const std::byte> payload,
+                                                   std::size_t n_bytes) {
+  try {
+    return restored(payload, n_bytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::optional<FileOutline> FileOutline::of(std::int64_t n_bytes, Read read) {
@@ -139,11 +149,9 @@ std::optional<std::vector<std::byte>> FileOutline::object(const FileKey& key) co
     const auto own = parse_key(from);
     require(own.place == key.place && own.n_bytes == key.n_bytes && own.name == key.name &&
             own.key_length == key.key_length && own.n_object_bytes == key.n_object_bytes);
-    return restored(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
-                    static_cast<std::size_t>(key.n_object_bytes));
+    return uncompressed(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
+                        static_cast<std::size_t>(key.n_object_bytes));
   } catch (const ObjectStream::Unexpected&) {
-    return {};
-  } catch (const Error&) {
     return {};
   }
 }

@@ -26,7 +26,8 @@ struct FileKey {
 /// Header and directories of a file, read without ROOT.
 class FileOutline {
  public:
-  /// Fills bytes from a place of the file; false if it cannot.
+  /// Fills bytes from a place of the file; false if it ends before. What it throws is passed on:
+  /// what cannot be read now may be another time.
   using Read = std::function<bool(std::int64_t, std::span<std::byte>)>;
 
   /// None if the file is not as ROOT leaves it when it closes one, or of an old form: ROOT itself

@@ -2,14 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
+#include <string>
 
 #include <TFile.h>
 #include <TNamed.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/file_outline.hpp>
 
 #include <forkrun/root_io/testing/folder_test.hpp>
 
@@ -117,6 +123,33 @@ TEST_F(PlainFileTest, WhatCannotBeOpenedIsAnErrorThatSaysWhy) {
   const auto nowhere = path("nowhere/a");
   EXPECT_EQ(message_of([&] { PlainFile{nowhere, {}}; }),
             nowhere + ": cannot be opened: No such file or directory");
+}
+
+TEST_F(PlainFileTest, AReadThatFailsIsNotTakenForAnotherForm) {
+  PlainFile file{path("a"), Compression::parse("zstd:1")};
+  add_note(file, "note", "title");
+  const auto n_bytes = file.close();
+  const auto bytes = bytes_of(path("a"));
+  for (int n_good = 0;; ++n_good) {
+    int n_reads = 0;
+    const auto read = [&](std::int64_t place, std::span<std::byte> into) {
+      if (n_reads++ == n_good) {
+        throw InputError("the disk does not answer");
+      }
+      std::ranges::copy(std::as_bytes(std::span{bytes}).subspan(place, into.size()), into.begin());
+      return true;
+    };
+    const auto look = [&] {
+      const auto outline = FileOutline::of(n_bytes, read);
+      return outline && outline->object(outline->keys().at(0)).has_value();
+    };
+    constexpr int n_needed = 4;  // header, directory, keys, object
+    if (n_good == n_needed) {
+      EXPECT_TRUE(look());
+      break;
+    }
+    EXPECT_THROW(static_cast<void>(look()), InputError);
+  }
 }
 
 }  // namespace forkrun::root_io

@@ -226,9 +226,13 @@ InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/) : path_{path}
     throw_cannot_open(path_);
   }
   identity_ = identity_of(descriptor_, path_);
-  outline_ = FileOutline::of(
-      identity_.n_bytes, [descriptor = descriptor_](std::int64_t place, std::span<std::byte> into) {
-        return read_at(descriptor, place, into) == static_cast<std::int64_t>(into.size());
+  outline_ =
+      FileOutline::of(identity_.n_bytes, [this](std::int64_t place, std::span<std::byte> into) {
+        const auto n = read_at(descriptor_, place, into);
+        if (n < 0) {
+          throw InputError(cannot_read(path_, place, std::strerror(errno)));
+        }
+        return n == static_cast<std::int64_t>(into.size());
       });
 }
 
