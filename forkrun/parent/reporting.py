@@ -28,8 +28,8 @@ def write_report(
     try:
         timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
         added = format_timing(timing) if timing is not None else ""
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        added = f"  Times of modules are left out: their records are damaged ({error})\n"
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+        added = f"  Times of modules are left out: their records cannot be read ({error})\n"
     if added:
         text = RunDirectory(run_dir).report_text
         write_text(text, text.read_text(encoding="utf-8") + "\n" + added)

@@ -537,6 +537,16 @@ def test_damaged_records_fail_no_job(
     assert forkrun("report", "run", "--no-plots", cwd=tmp_path).code == 0
 
 
+def test_a_report_leaves_out_what_cannot_be_read(tmp_path: Path, committed: Path) -> None:
+    assert resumed(tmp_path).code == 0
+    timing = committed / "monitoring/timing-000.json"
+    timing.unlink()
+    timing.mkdir()
+    ended = forkrun("report", "run", "--no-plots", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "Times of modules are left out" in (committed / "report.txt").read_text()
+
+
 def test_a_report_that_cannot_be_written_is_told_and_the_job_is_done(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
 ) -> None:
