@@ -129,7 +129,7 @@ def test_a_job_needs_nothing_of_what_a_file_says_of_classes(
     assert ended.code == 0, ended.err
     with uproot.open(tmp_path / "run/output/events.root") as output:
         events = output["Events"]
-        assert all(len(events[name].array()) == events.num_entries for name in events)
+        assert all(len(branch.array()) == events.num_entries for branch in events.branches)
 
 
 @pytest.mark.parametrize("name", ["crash-06", "untyped-01", "untyped-05", "passed-07"])
