@@ -64,14 +64,20 @@ class Balance:
 
 def summarize_children(records: RunRecords) -> tuple[ChildSummary, ...]:
     """One summary per child of the job, also of those that had nothing to do."""
-    numbers = set(range(records.n_children)) | {unit.child for unit in records.ledger}
+    units: dict[int, list[Commit]] = {number: [] for number in range(records.n_children)}
+    for unit in records.ledger:
+        units.setdefault(unit.child, []).append(unit)
     first, last = first_events(records), last_commits(records)
     start_s = min(records.times("job_start"), default=min(first.values(), default=0.0))
     return tuple(
         _summarize(
-            records, child, _since(first.get(child), start_s), _since(last.get(child), start_s)
+            records,
+            child,
+            units[child],
+            _since(first.get(child), start_s),
+            _since(last.get(child), start_s),
         )
-        for child in sorted(numbers)
+        for child in sorted(units)
     )
 
 
@@ -98,9 +104,12 @@ def spread(values_s: Sequence[float]) -> Spread | None:
 
 
 def _summarize(
-    records: RunRecords, child: int, first_event_s: float | None, end_s: float | None
+    records: RunRecords,
+    child: int,
+    units: Sequence[Commit],
+    first_event_s: float | None,
+    end_s: float | None,
 ) -> ChildSummary:
-    units = [unit for unit in records.ledger if unit.child == child]
     processing_s = math.fsum(unit.duration_s for unit in units)
     cpu_s = math.fsum(unit.cpu_s for unit in units)
     threads = int(records.config.get("threads", {}).get("per_child", 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any
 
@@ -100,7 +100,9 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        children = [dict(vars(child)) for child in self.children]
+        without = asdict(replace(self, children=()))
+        return {"schema_version": SCHEMA_VERSION, **without, "children": children}
 
 
 def summarize(records: RunRecords) -> Summary:
