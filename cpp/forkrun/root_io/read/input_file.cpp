@@ -14,6 +14,7 @@
 #include <TBranch.h>
 #include <TError.h>
 #include <TFile.h>
+#include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -131,9 +132,21 @@ std::int64_t most_entries(TObjArray& branches, const std::string& where, int dep
   return n_most;
 }
 
-/// \throws InputError if branches are something else or have impossible names, or none has as many
-/// entries as the tree says.
+/// ROOT looks for branches by way of the leaves, and trusts them. \throws InputError
+void check_leaves(TTree& tree, const std::string& path) {
+  for (int i = 0; i < tree.GetListOfLeaves()->GetEntriesFast(); ++i) {
+    const auto* leaf = dynamic_cast<TLeaf*>(tree.GetListOfLeaves()->UncheckedAt(i));
+    if (leaf == nullptr || leaf->GetBranch() == nullptr) {
+      throw InputError(path + ": tree \"" + tree.GetName() + "\" is damaged: leaf " +
+                       std::to_string(i) + " is of no branch");
+    }
+  }
+}
+
+/// \throws InputError if branches or leaves are something else or have impossible names, or none
+/// has as many entries as the tree says.
 void check_tree(TTree& tree, const std::string& path) {
+  check_leaves(tree, path);
   const auto n_most =
       most_entries(*tree.GetListOfBranches(), path + ": tree \"" + tree.GetName() + "\"");
   const std::int64_t n_entries = tree.GetEntries();

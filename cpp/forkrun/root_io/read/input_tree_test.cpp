@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <TFile.h>
+#include <TLeaf.h>
 #include <TNamed.h>
 #include <TTree.h>
 
@@ -222,6 +223,27 @@ TEST_F(TreeWithoutROOT, IsReadOrRefusedWhateverIsDamaged) {
   }
   for (std::size_t size = 0; size < sound.size(); ++size) {
     parse({sound.begin(), sound.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+}
+
+TEST_F(TreeWithoutROOT, ATreeWithALeafThatIsMissingIsDamaged) {
+  {
+    TFile file{path("leafless.root").c_str(), "RECREATE"};
+    TTree tree{"Events", ""};
+    float value = 0;
+    tree.Branch("value", &value);
+    tree.Fill();
+    tree.GetListOfLeaves()->AddAt(nullptr, 0);
+    tree.GetListOfLeaves()->AddAtAndExpand(tree.GetBranch("value")->GetLeaf("value"), 1);
+    tree.Write();
+    tree.SetDirectory(nullptr);
+  }
+  const InputFile file{path("leafless.root")};
+  try {
+    static_cast<void>(file.tree("Events"));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string{error.what()}.find("leaf 0 is of no branch"), std::string::npos);
   }
 }
 
