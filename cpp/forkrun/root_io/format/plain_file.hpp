@@ -44,7 +44,7 @@ class PlainFile final : public RecordFile {
   /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
   /// its size. Without it, the file is left as it is. \throws OutputError
   std::int64_t close();
-  /// Closes and removes the file.
+  /// Removes the file.
   void abandon() noexcept;
 
  private:

@@ -165,10 +165,6 @@ void check_all_found(const MergeRequest& request,
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool is_wanted(const MergeRequest& request, const std::string& tree) {
   return !request.trees || std::ranges::count(*request.trees, tree) > 0;
 }
@@ -185,19 +181,20 @@ std::optional<std::map<std::string, std::int64_t>> merge_without_root(const Merg
     return {};
   }
   std::optional<std::map<std::string, std::int64_t>> entries;
-  InputFile first{request.inputs.front()};
-  if (!first.names_of_trees()) {
+  auto first = std::make_unique<InputFile>(request.inputs.front());
+  if (!first->names_of_trees()) {
     return {};
   }
-  PlainFile output{request.output, first.compression()};
+  const auto compression = first->compression();
+  PlainFile output{request.output, compression};
   try {
-    PlainMerger merger{output, first.compression(), request.check,
+    PlainMerger merger{output, compression, request.check,
                        [&](const std::string& tree) { return is_wanted(request, tree); },
                        Origins{false}};
     std::size_t n_done = 0;
     const auto add = [&](const std::string& path) {
-      InputFile file{path};
-      const bool is_added = merger.add(file);
+      const auto file = first ? std::move(first) : std::make_unique<InputFile>(path);
+      const bool is_added = merger.add(*file);
       note_progress(request, n_done += is_added ? 1 : 0);
       return is_added;
     };
