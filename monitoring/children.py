@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.phases import first_events, last_commits
-from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
 from forkrun.rundir.ledger import Commit
 
 
@@ -64,20 +65,45 @@ class Balance:
 
 def summarize_children(records: RunRecords) -> tuple[ChildSummary, ...]:
     """One summary per child of the job, also of those that had nothing to do."""
-    units: dict[int, list[Commit]] = {number: [] for number in range(records.n_children)}
+    seen = _group(records)
+    start_s = min(records.times("job_start"), default=min(seen.first_s.values(), default=0.0))
+    children = sorted({*range(records.n_children), *seen.units})
+    return tuple(_summarize(records, seen, child, start_s) for child in children)
+
+
+@dataclass(frozen=True)
+class _ByChild:
+    """Records of each child; a job on many nodes has thousands. Times since the epoch. `n_planned`:
+    units, None if they go to any idle child; `samples` of a job without children: of the parent,
+    which does its work."""
+
+    units: Mapping[int, Sequence[Commit]]
+    samples: Mapping[int, Sequence[Sample]]
+    exits: Mapping[int | None, TimelineLine]
+    n_planned: Mapping[int, int] | None
+    first_s: Mapping[int, float]
+    last_s: Mapping[int, float]
+
+
+def _group(records: RunRecords) -> _ByChild:
+    units: dict[int, list[Commit]] = {}
     for unit in records.ledger:
         units.setdefault(unit.child, []).append(unit)
-    first, last = first_events(records), last_commits(records)
-    start_s = min(records.times("job_start"), default=min(first.values(), default=0.0))
-    return tuple(
-        _summarize(
-            records,
-            child,
-            units[child],
-            _since(first.get(child), start_s),
-            _since(last.get(child), start_s),
-        )
-        for child in sorted(units)
+    samples: dict[int, list[Sample]] = {}
+    without_children = records.plan.get("children") == 0
+    for sample in records.samples:
+        child = 0 if without_children and sample.child is None else sample.child
+        if child is not None:
+            samples.setdefault(child, []).append(sample)
+    exits = {line.child: line for line in records.timeline if line.event == "child_exit"}
+    planned = Counter(records.plan.get("units", {}).get("child", []))
+    return _ByChild(
+        units,
+        samples,
+        exits,
+        None if -1 in planned else planned,
+        first_events(records),
+        last_commits(records),
     )
 
 
@@ -103,48 +129,31 @@ def spread(values_s: Sequence[float]) -> Spread | None:
     return Spread(low, high, high - low, mean, std / mean if mean > 0 else None)
 
 
-def _summarize(
-    records: RunRecords,
-    child: int,
-    units: Sequence[Commit],
-    first_event_s: float | None,
-    end_s: float | None,
-) -> ChildSummary:
+def _summarize(records: RunRecords, seen: _ByChild, child: int, start_s: float) -> ChildSummary:
+    units, samples = seen.units.get(child, ()), seen.samples.get(child, ())
     processing_s = math.fsum(unit.duration_s for unit in units)
     cpu_s = math.fsum(unit.cpu_s for unit in units)
     threads = int(records.config.get("threads", {}).get("per_child", 1))
     n_events = sum(unit.n_events for unit in units)
-    status, failed = _status(records, child)
+    status, failed = _status(records, seen.exits.get(child))
     return ChildSummary(
         child=child,
-        pids=_pids(records, child, units),
+        pids=tuple(dict.fromkeys([*(u.pid for u in units), *(s.pid for s in samples)])),
         status=status,
         failed=failed,
-        n_units_planned=_n_units_planned(records.plan, child),
+        n_units_planned=None if seen.n_planned is None else seen.n_planned.get(child, 0),
         n_units=sum(unit.n_units for unit in units),
         n_events=n_events,
-        first_event_s=first_event_s,
-        end_s=end_s,
+        first_event_s=_since(seen.first_s.get(child), start_s),
+        end_s=_since(seen.last_s.get(child), start_s),
         processing_s=processing_s,
         rate_events_per_s=n_events / processing_s if processing_s > 0 else None,
         cpu_s=cpu_s,
         cpu_efficiency=cpu_s / processing_s / threads if processing_s > 0 else None,
         read_calls=sum(unit.read_calls for unit in units),
         read_bytes=sum(unit.read_bytes for unit in units),
-        **_memory(samples_of(records, child)),
+        **_memory(samples),
     )
-
-
-def _n_units_planned(plan: Mapping[str, Any], child: int) -> int | None:
-    """None if units go to any idle child."""
-    planned: list[int] = plan.get("units", {}).get("child", [])
-    return None if -1 in planned else planned.count(child)
-
-
-def samples_of(records: RunRecords, child: int) -> list[Sample]:
-    """Samples of one child; of a job without children: of the parent, which does its work."""
-    who = None if records.plan.get("children") == 0 else child
-    return [sample for sample in records.samples if sample.child == who]
 
 
 def _memory(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -159,21 +168,14 @@ def _memory(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def _status(records: RunRecords, child: int) -> tuple[str, bool]:
-    """Words, and whether they are bad news."""
-    exits = [t for t in records.timeline if t.event == "child_exit" and t.child == child]
-    if not exits:
+def _status(records: RunRecords, end: TimelineLine | None) -> tuple[str, bool]:
+    """Words, and whether they are bad news. `end`: how the child ended at last."""
+    if end is None:
         return ("-" if records.last("job_end") else "running", False)
-    code = exits[-1].details.get("exit_code", 0)
-    status = exits[-1].details.get("status")
-    failed = bool(exits[-1].details.get("failed", code != 0))
+    code = end.details.get("exit_code", 0)
+    status = end.details.get("status")
+    failed = bool(end.details.get("failed", code != 0))
     return str(status or (f"exit code {code}" if code else "done")), failed
-
-
-def _pids(records: RunRecords, child: int, units: Sequence[Commit]) -> tuple[int, ...]:
-    seen = [unit.pid for unit in units]
-    seen += [sample.pid for sample in records.samples if sample.child == child]
-    return tuple(dict.fromkeys(seen))
 
 
 def _since(time_s: float | None, start_s: float) -> float | None:

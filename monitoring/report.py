@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.durable import write_json, write_text
+from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.summary import summarize
@@ -35,7 +37,7 @@ def write_report(
         raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
     report = summary.to_json()
     folder = RunDirectory(run_dir)
-    write_json(folder.report_json, report)
+    write_text(folder.report_json, _as_text(report))
     write_text(folder.report_text, text)
     if plots is None:
         plots = (summary.phases.wall_s or 0.0) >= _PLOTS_FROM_S
@@ -44,3 +46,15 @@ def write_report(
 
         write_plots(folder.plots, records)
     return report
+
+
+def _as_text(report: Mapping[str, Any]) -> str:
+    """JSON with a line for each child: a job on many nodes has thousands."""
+    entries = (f" {json.dumps(name)}: {_indented(value)}" for name, value in report.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _indented(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+    return json.dumps(value, indent=1).replace("\n", "\n ")

@@ -5,9 +5,12 @@ classes that was a fifth of what a short command computes."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -32,6 +35,26 @@ else:
             return cls
 
         return made
+
+
+def from_fields(cls: type[T], values: Mapping[str, Any]) -> T:
+    """As `cls(**values)` of a class made here with plain defaults, in a fourth of the time: for
+    large classes that are read by the million. Raises TypeError for missing or unknown fields."""
+    made = object.__new__(cls)
+    own = vars(made)
+    own.update(_defaults(cls))  # type: ignore[arg-type]
+    own.update(values)
+    known = cls.__dataclass_fields__  # type: ignore[attr-defined]
+    if own.keys() != known.keys():
+        wrong = ", ".join(sorted(map(repr, own.keys() ^ known.keys())))
+        raise TypeError(f"{cls.__name__}: missing or unknown: {wrong}")
+    return made
+
+
+@cache
+def _defaults(cls: Any) -> dict[str, Any]:
+    fields = dataclasses.fields(cls)
+    return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
 
 
 def _set_once(self: Any, name: str, value: object) -> None:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.batch.course import read_course
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
@@ -41,7 +40,7 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
             missing = _missing(ranges, commits)
             if missing and not partial:
                 raise JobError(_words(folder, missing, len(ranges)))
-            _merge(folder, config, lock, commits, len(ranges), is_whole=not missing, quiet=quiet)
+            _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
     if not missing and not config.merge.keep_temporary:
@@ -76,11 +75,6 @@ def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bo
                     print(f"{name} was copied to storage")
 
 
-def _first_start(folder: RunDirectory, n_nodes: int) -> float:
-    starts = [start for n in range(n_nodes) for start in read_course(folder, n).starts[:1]]
-    return min(starts, default=time.time())
-
-
 def _missing(ranges: NodeRanges, commits: Sequence[Commit]) -> dict[int, int]:
     """Units that are missing, by node."""
     left = {n: ranges.n_units(n) for n in range(len(ranges))}
@@ -104,7 +98,6 @@ def _merge(
     config: JobConfig,
     lock: RunLock,
     commits: Sequence[Commit],
-    n_nodes: int,
     *,
     is_whole: bool,
     quiet: bool,
@@ -112,7 +105,8 @@ def _merge(
     plan = read_plan(folder)
     remove_results(folder)
     timeline = Timeline(folder.path)
-    timeline.record("job_start", pid=os.getpid(), time_s=_first_start(folder, n_nodes))
+    start_s = min((commit.start_s for commit in commits), default=time.time())
+    timeline.record("job_start", pid=os.getpid(), time_s=start_s)
     keeping = contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
     try:
         with keeping:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from forkrun.base.dataclass import dataclass, from_fields
 from forkrun.base.durable import open_to_append, output_errors, write_all
 from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
 
@@ -171,7 +171,7 @@ class Commit:
                     path: [CutCount(**count) for count in counts]
                     for path, counts in data["cutflow"].items()
                 }
-            commit = cls(**data)
+            commit = from_fields(cls, data)
             if type(commit.n_units) is not int or not 1 <= commit.n_units <= _MOST_UNITS:
                 raise ValueError(f"wrong: n_units = {commit.n_units}")
             return commit
@@ -234,8 +234,10 @@ def read_ledgers(
     first: dict[int, Commit] = {}
     n_before = at.unit if at else 0
     commits = []
-    for file in (folder / name for name in _ledgers_among(names)):
-        for commit in _commits(file, complete_lines(file.read_bytes()), damaged, at):
+    for name in _ledgers_among(names):
+        with open(f"{folder}/{name}", "rb", buffering=0) as file:  # there may be thousands
+            lines = complete_lines(file.readall())
+        for commit in _commits(f"{folder.name}/{name}", lines, damaged, at):
             if (commit.unit - n_before, commit.end_s) in revoked:
                 continue
             known = first.setdefault(commit.unit, commit)
@@ -250,17 +252,17 @@ def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
         stream.seek(n_bytes_read)
         lines = complete_lines(stream.read())
     n_bytes = sum(len(line) + 1 for line in lines)
-    return list(_commits(file, lines, [])), n_bytes_read + n_bytes
+    return list(_commits(file.name, lines, [])), n_bytes_read + n_bytes
 
 
 def _commits(
-    file: Path, lines: Iterable[bytes], damaged: list[str], at: Place | None = None
+    file: str, lines: Iterable[bytes], damaged: list[str], at: Place | None = None
 ) -> Iterator[Commit]:
     for number, line in enumerate(lines, start=1):
         try:
             yield Commit.from_line(line, at)
         except (ValueError, RecursionError) as error:
-            damaged.append(f"{file.parent.name}/{file.name}: line {number} is damaged ({error})")
+            damaged.append(f"{file}: line {number} is damaged ({error})")
 
 
 # --- commits that do not hold any more ------------------------------------------------------------

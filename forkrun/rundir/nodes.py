@@ -98,7 +98,7 @@ def _of_node(
 ) -> Iterator[Commit]:
     first, end = ranges.first_unit[number : number + 2]
     at = Place(f"nodes/{number:04d}", first, ranges.children * number)
-    for commit in read_ledgers(folder.path / at.folder / "ledger", damaged, at):
+    for commit in read_ledgers(folder.path / f"{at.folder}/ledger", damaged, at):
         if first <= commit.unit and commit.units.stop <= end:
             yield commit
         else:

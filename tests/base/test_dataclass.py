@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.base.dataclass import dataclass
+from forkrun.base.dataclass import dataclass, from_fields
 
 
 def body(decorated: Callable[..., Any]) -> tuple[type, type]:
@@ -97,3 +97,24 @@ def test_pickled_unequal_and_own_methods() -> None:
     assert Equal(1) == Equal(2)
     assert hash(Equal(1)) == hash((1,))
     assert "Equal object at" in repr(Equal(1))
+
+
+@dataclass(frozen=True)
+class Read:
+    x: int
+    y: float = 0.5
+
+
+@pytest.mark.parametrize("values", [{"x": 1}, {"y": 2.0, "x": 3}])
+def test_what_is_made_of_fields_is_what_the_class_makes(values: dict[str, Any]) -> None:
+    made = from_fields(Read, values)
+    assert made == Read(**values)
+    assert vars(made) == vars(Read(**values))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.x = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("values", [{}, {"y": 1.0}, {"x": 1, "z": 2}])
+def test_fields_that_are_missing_or_unknown_are_named(values: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"'x'|'z'"):
+        from_fields(Read, values)
