@@ -37,8 +37,8 @@ def write_report(
         raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
     report = summary.to_json()
     folder = RunDirectory(run_dir)
-    write_text(folder.report_json, _as_text(report))
     write_text(folder.report_text, text)
+    write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots is None:
         plots = (summary.phases.wall_s or 0.0) >= _PLOTS_FROM_S
     if plots:

@@ -13,9 +13,10 @@ from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.monitoring import Timeline
-from forkrun.parent.merging import merge, merge_part, problem_of_merge
+from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
 from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
+from forkrun.plan.model import Plan
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -35,7 +36,10 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
     config = read_config(folder.config)
     missing: dict[int, int] = {}
     with RunLock.held(folder.lock) as lock:
-        if not folder.is_finished() or problem_of_merge(folder, config, lock.keep) is not None:
+        if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
+            if not folder.has_good_report():
+                _report_again(folder, config, lock)
+        else:
             commits = read_commits(folder)  # once: a job may have millions
             missing = _missing(ranges, commits)
             if missing and not partial:
@@ -117,6 +121,25 @@ def _merge(
     except DamagedFilesError as error:
         remedy = f"forkrun resubmit {folder.path} processes what is missing"
         raise DamagedFilesError(f"{error}\n{remedy}") from None
+    _report(folder, lock, timeline, plan, commits, is_whole=is_whole)
+
+
+def _report_again(folder: RunDirectory, config: JobConfig, lock: RunLock) -> None:
+    """Reports a merge whose process was killed when it had just merged."""
+    timeline = Timeline(folder.path)
+    end_merge(folder, config, timeline)
+    _report(folder, lock, timeline, read_plan(folder), read_commits(folder), is_whole=True)
+
+
+def _report(
+    folder: RunDirectory,
+    lock: RunLock,
+    timeline: Timeline,
+    plan: Plan,
+    commits: Sequence[Commit],
+    *,
+    is_whole: bool,
+) -> None:
     outcome = "ok" if is_whole else "collected in part"
     timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)
     timeline.close()

@@ -45,8 +45,12 @@ def test_a_job_on_many_nodes_has_the_bytes_of_one_node(job: Job) -> None:
     assert problem_of(run, job.truth) == ""
     assert not list(run.glob("nodes/*/units"))
     assert status_of(run)["collected"]
+    for name in ("report.json", "report.txt", "processedLumis.json"):  # killed when it had merged
+        (run / name).unlink()
     again = forkrun("collect", run, "-q", cwd=job.folder)
     assert again.code == 0, again.err
+    assert problem_of(run, job.truth) == ""
+    assert "400" in (run / "report.txt").read_text()
 
 
 def test_nodes_that_are_killed_lose_and_double_nothing(job: Job) -> None:
