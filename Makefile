@@ -9,6 +9,8 @@ WORKERS ?= auto
 PYTEST_ARGS ?= -m "not slow"
 FAILURES ?= 100
 SHELL  := /bin/bash
+# Python compiles a module when it is first imported: to compile all of them takes ten seconds.
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --requirement /dev/stdin
 ROOT_LIBRARIES := Core RIO Tree Hist
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
@@ -50,12 +52,12 @@ $(VENV)/environment: pyproject.toml | need
 	@echo "Making the virtual environment $(VENV) with ROOT: some minutes, once"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python .ci/requirements.py build | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	$(BIN)/python .ci/requirements.py build | $(INSTALL)
 	touch $@
 
 $(VENV)/tools: $(VENV)/environment
 	@echo "Installing what tests and linters need"
-	$(BIN)/python .ci/requirements.py build test dev | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	$(BIN)/python .ci/requirements.py build test dev | $(INSTALL)
 	touch $@
 
 # The C++ tests are a third of what there is to compile: they are built when they are asked for, and from then on.

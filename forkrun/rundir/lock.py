@@ -17,6 +17,7 @@ from forkrun.base.durable import open_new, output_errors, read_json, temporary_n
 from forkrun.errors import LockedError, OutputError
 
 _STALE_S = 120.0
+_ATTEMPTS = 3
 _TOUCH_EVERY_S = 20.0
 _OF_A_MACHINE = ("host", "boot", "processes")
 
@@ -43,9 +44,7 @@ class RunLock:
         try:
             yield lock
         finally:
-            with contextlib.suppress(OSError):
-                if lock._is_mine():
-                    path.unlink()
+            lock._release()
 
     def keep(self) -> None:
         """Touches the lock now and then; called often while the parent lives. Raises OutputError if
@@ -125,6 +124,15 @@ class RunLock:
     @property
     def _content(self) -> bytes:
         return json.dumps(self._holder).encode()
+
+    def _release(self) -> None:
+        """Removes the lock, if a disk refuses that once by another attempt: on another host one has
+        to wait for a lock that was left behind."""
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(OSError):
+                if self._is_mine():
+                    self._path.unlink()
+                return
 
     def _remove_if_dead(self) -> None:
         """Removes the lock of a dead parent by a rename, which only one of several processes can

@@ -72,7 +72,9 @@ std::string ColumnType::name() const {
     name += "[]";
   }
   for (const auto size : dimensions) {
-    name += size == 0 ? "" : "[" + std::to_string(size) + "]";
+    if (size != 0) {
+      name.append("[").append(std::to_string(size)).append("]");
+    }
   }
   return name;
 }

@@ -14,12 +14,10 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t n_at_a_time = most_moments;
-constexpr std::size_t prefetch_distance = 16;
 constexpr std::size_t most_near_cells = 1 << 16;  // whose counts are in a near cache
 
 template <typename T>
-using Buffer = std::array<T, n_at_a_time>;
+using Buffer = std::array<T, most_moments>;
 
 bool is_ordinary_power_of_two(double width) {
   int exponent = 0;
@@ -276,7 +274,7 @@ class Stretch {
 
 void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
                FillColumn samples, std::size_t n_entries) {
-  const std::size_t n_stretches = (n_entries + n_at_a_time - 1) / n_at_a_time;
+  const std::size_t n_stretches = (n_entries + most_moments - 1) / most_moments;
   for (std::size_t k = 0; k < n_stretches; ++k) {  // equal ones, as each costs once for its cells
     const std::size_t first = n_entries * k / n_stretches;
     Stretch stretch{first, n_entries * (k + 1) / n_stretches - first};
@@ -289,8 +287,8 @@ void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes,
 std::size_t find_cells(std::span<const FillAxis> axes, std::span<std::uint32_t> cells,
                        double* weights, double* samples) {
   std::size_t n = 0;
-  for (std::size_t first = 0; first < cells.size(); first += n_at_a_time) {
-    Stretch stretch{first, std::min(n_at_a_time, cells.size() - first)};
+  for (std::size_t first = 0; first < cells.size(); first += most_moments) {
+    Stretch stretch{first, std::min(most_moments, cells.size() - first)};
     stretch.find_cells(axes);
     n = stretch.copy_inside(cells.data(), std::array{weights, samples}, n);
   }
@@ -300,8 +298,8 @@ std::size_t find_cells(std::span<const FillAxis> axes, std::span<std::uint32_t> 
 void count_entries(std::span<std::uint32_t> counts, std::span<const FillAxis> axes,
                    std::size_t n_entries) {
   const bool prefetches = counts.size() > most_near_cells;
-  for (std::size_t first = 0; first < n_entries; first += n_at_a_time) {
-    Stretch stretch{first, std::min(n_at_a_time, n_entries - first)};
+  for (std::size_t first = 0; first < n_entries; first += most_moments) {
+    Stretch stretch{first, std::min(most_moments, n_entries - first)};
     stretch.find_cells(axes);
     stretch.count_in(counts.data(), prefetches);
   }

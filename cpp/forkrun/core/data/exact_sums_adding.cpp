@@ -16,7 +16,6 @@ using namespace fixed_point;
 
 namespace {
 
-constexpr std::size_t prefetch_distance = 16;
 constexpr std::size_t fewest_split = 4;  // of fewer values each is added by itself
 
 struct UpperHalves {

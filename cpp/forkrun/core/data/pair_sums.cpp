@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include <forkrun/core/data/split_values.hpp>
+#include <forkrun/core/data/vectorised.hpp>
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define FORKRUN_HAS_AVX2_KERNELS
 #include <immintrin.h>
@@ -15,10 +18,7 @@ namespace {
 
 #define FORKRUN_AVX2 [[gnu::target("avx2"), gnu::always_inline]] inline
 
-constexpr std::size_t prefetch_distance = 16;
-constexpr int piece_bits = 51;
-constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
-constexpr long long bias = 1LL << 50;
+constexpr long long signed_bias{bias};
 
 /// By which values are multiplied to have their highest piece before the point.
 double scale_of(int base) { return std::ldexp(1, -base - piece_bits); }
@@ -40,13 +40,13 @@ FORKRUN_AVX2 LowAndHigh words_of(const double* values, double scale) {
       _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(rest, shifter)),
                        _mm256_sub_epi64(shifter_bits, _mm256_set1_epi64x(1LL << piece_bits)));
   const __m256i borrowed =
-      _mm256_add_epi64(_mm256_srli_epi64(low, piece_bits), _mm256_set1_epi64x(bias - 1));
+      _mm256_add_epi64(_mm256_srli_epi64(low, piece_bits), _mm256_set1_epi64x(signed_bias - 1));
   const __m256i high =
       _mm256_add_epi64(_mm256_sub_epi64(_mm256_castpd_si256(upper), shifter_bits), borrowed);
   const __m256i mask = _mm256_set1_epi64x((1LL << piece_bits) - 1);
   return {_mm256_or_si256(_mm256_and_si256(low, mask), _mm256_slli_epi64(high, piece_bits)),
           _mm256_sub_epi64(_mm256_srli_epi64(high, word_bits - piece_bits),
-                           _mm256_set1_epi64x(bias >> (word_bits - piece_bits)))};
+                           _mm256_set1_epi64x(signed_bias >> (word_bits - piece_bits)))};
 }
 
 /// Adds two numbers of two words. Words compare without a sign: the highest bit is flipped.

@@ -8,19 +8,14 @@ namespace forkrun::fixed_point {
 
 namespace {
 
-constexpr int piece_bits = 51;
-
 /// Exponent of the power of two by which values are multiplied to have their highest piece before
 /// the point.
 int scale_of(int base, std::size_t n_words) {
   return -base - piece_bits * static_cast<int>(n_words - 1);
 }
 
-/// Adding it leaves an integer in the lowest bits of a double: of values up to 2^51.
-constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
 constexpr Word magic_bits = std::bit_cast<Word>(magic);
 constexpr Word piece_size = Word{1} << piece_bits;
-constexpr Word bias = Word{1} << 50;  // above all highest pieces, so that they can be shifted
 
 /// Takes the nearest integer off, exactly, and has the next piece before the point.
 [[gnu::always_inline]] inline Word take_piece(double& value) {

@@ -15,9 +15,16 @@ using Buffer = std::array<T, n_at_a_time>;
 /// The lowest words of values, the next, the highest.
 using WordColumns = std::array<Buffer<Word>, 3>;
 
+/// Bits of the pieces that values are split into.
+constexpr int piece_bits = 51;
+/// Adding it leaves an integer in the lowest bits of a double: of values up to 2^51.
+constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
+/// Above all highest pieces, so that they can be shifted.
+constexpr Word bias = Word{1} << 50;
+
 /// `split_values` takes magnitudes below 2^(base + this).
 [[nodiscard]] constexpr int bits_split(std::size_t n_words) {
-  return 51 * static_cast<int>(n_words);
+  return piece_bits * static_cast<int>(n_words);
 }
 /// Whether `split_values` can take the values of a window.
 [[nodiscard]] bool can_split(int base, std::size_t n_words);

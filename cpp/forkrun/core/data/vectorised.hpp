@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 // A function whose loops are compiled twice: the version for the processor is chosen when the
 // library is loaded, which is too early for sanitizers.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
@@ -8,3 +10,10 @@
 #else
 #define FORKRUN_VECTORISED
 #endif
+
+namespace forkrun {
+
+/// Entries ahead of which the cells are fetched into the cache.
+constexpr std::size_t prefetch_distance = 16;
+
+}  // namespace forkrun
