@@ -75,7 +75,17 @@ class LoadedJob:
             with giving(self.given), describing(self.file):
                 return run_job(config, folder, force=force, quiet=quiet, plots=plots)
         flags = _flags(force, quiet, plots)
-        return _run_in_clean_parent(self.file, config, self.given, folder.absolute(), flags)
+        arguments = ["-o", str(folder.absolute()), *flags]
+        _do_in_clean_parent(self.file, config, self.given, "run", arguments)
+        return Result.read(folder.absolute())
+
+    def check(self, *, strict: bool = False, blocks: bool = False) -> None:
+        """Does what `forkrun check` does: it calls each module with the first events, and says that
+        the job can run. Raises every problem it finds, at once. `strict`: warnings are problems;
+        `blocks`: so are results that depend on the size of blocks."""
+        __tracebackhide__ = True
+        arguments = ["--strict"] * strict + ["--blocks"] * blocks
+        _do_in_clean_parent(self.file, self.config, self.given, "check", arguments)
 
     def _with(self, children: int | None, threads: int | None) -> JobConfig:
         raw = self.config.model_dump(mode="json")
@@ -120,25 +130,28 @@ def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
     return ["--force"] * force + ["--quiet"] * quiet + drawn[plots]
 
 
-def _run_in_clean_parent(
-    file: str, config: JobConfig, given: Mapping[str, Given], folder: Path, flags: list[str]
-) -> Result:
-    """Runs the job in a process of its own: only one with a single thread may fork. Functions that
-    it cannot import come to it through an anonymous file."""
+def _do_in_clean_parent(
+    file: str,
+    config: JobConfig,
+    given: Mapping[str, Given],
+    command: str,
+    arguments: Sequence[str],
+) -> None:
+    """Runs a command with the job in a process of its own: only one with a single thread may fork.
+    Functions that it cannot import come to it through an anonymous file. Raises what it raises."""
     __tracebackhide__ = True
     own = {kind: each for kind, each in given.items() if kind.startswith("given:")}
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
         config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
-        command = [sys.executable, "-m", "forkrun", "run", str(config_file), "-o", str(folder)]
+        words = [sys.executable, "-m", "forkrun", command, str(config_file), *arguments]
         more = {**handed.environment, **handed_over(file), "FORKRUN_FAILURE_FILE": str(failure)}
-        status = _run([*command, *flags], {**os.environ, **more}, handed.descriptors)
+        status = _run(words, {**os.environ, **more}, handed.descriptors)
         error = read_failure(failure)
     if error:
         raise error
     if status not in (0, EVENTS_LEFT_OUT):
         raise JobError(f"the clean parent process ended: {describe_status(status)}")
-    return Result.read(folder)
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> int:

@@ -1,7 +1,22 @@
+#include <forkrun/root_io/start_root.hpp>
+
 #include "bindings.hpp"
+
+namespace {
+
+/// A program that has loaded ROOT by itself keeps ROOT's handlers.
+void restore_signal_handlers() {
+  const auto modules = pybind11::module_::import("sys").attr("modules");
+  if (!modules.contains("ROOT")) {
+    forkrun::root_io::restore_signal_handlers();
+  }
+}
+
+}  // namespace
 
 PYBIND11_MODULE(_core, module) {
   using namespace forkrun::bindings;
+  restore_signal_handlers();
   module.doc() = "C++ core of forkrun: columns, schedule, event loop, ROOT input and output";
   register_errors(module);
   register_digest(module);

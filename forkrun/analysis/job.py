@@ -106,16 +106,27 @@ class Job(JobPath):
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
+        return self._loaded("run").run(
+            children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
+        )
+
+    def check(self, *, strict: bool = False, blocks: bool = False) -> None:
+        """Checks the job without running it: calls each function with the first events, and says
+        that the job can run. Raises every problem it finds, at once. `strict`: warnings are
+        problems; `blocks`: so are results that depend on the size of blocks."""
+        __tracebackhide__ = True
+        self._loaded("check").check(strict=strict, blocks=blocks)
+
+    def _loaded(self, method: str) -> LoadedJob:
+        __tracebackhide__ = True
         if "FORKRUN_FAILURE_FILE" in os.environ:
             raise ConfigError(
-                f"{program()}: importing a module of the job runs the job again; put job.run(…)"
-                ' under `if __name__ == "__main__":`'
+                f"{program()}: importing a module of the job runs the job again; put"
+                f' job.{method}(…) under `if __name__ == "__main__":`'
             )
         steps = self._steps.values()
         given = {step.type: step.given for step in steps if not isinstance(step.what, str)}
-        return LoadedJob(self.config, given, program()).run(
-            children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
-        )
+        return LoadedJob(self.config, given, program())
 
     def to_toml(self) -> str:
         """The job as a configuration for `forkrun run`. Raises ConfigError for functions that only

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import plural, whole_number
 from forkrun.cli.options import add_config_options, config_of
 from forkrun.conditions.record import summary
@@ -53,16 +54,16 @@ def run(options: argparse.Namespace) -> int:
     """Says what was checked. Raises what is wrong, all of it at once."""
     if options.events is not None and not (options.blocks and options.events):
         raise ConfigError("--events N: the number of events, from 1 on, that --blocks runs")
-    config = config_of(options)
+    config, file = config_of(options), file_of_job(options.config)
     found = check_job(config)
     if options.strict:
         found.errors += [ConfigError(text) for text in found.warnings]
     else:
         for text in found.warnings:
-            print(f"forkrun: warning: {options.config}: {text}", file=sys.stderr)
+            print(f"forkrun: warning: {file}: {text}", file=sys.stderr)
     if found.errors or found.job is None:
-        raise _together(found.errors, options.config)
-    print(_summary(options.config, config, found, found.job))
+        raise _together(found.errors, file)
+    print(_summary(file, config, found, found.job))
     if options.blocks:
         _check_blocks(found.job, options.events or _EVENTS)
     return 0

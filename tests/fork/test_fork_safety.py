@@ -121,3 +121,24 @@ def test_an_open_gpu_is_found_and_its_library_alone_is_not(recorded: Path) -> No
     assert [h.name for h in find_hazards(recorded)] == ["/dev/nvidia0", "/dev/nvidiactl"]
     with pytest.raises(ForkSafetyError, match="the parent has 2 open GPU devices"):
         check_safe_to_fork(recorded)
+
+
+_SIGNALS = """
+import re
+from pathlib import Path
+
+def handlers():
+    return re.findall(r"Sig(?:Cgt|Ign):.*", Path("/proc/self/status").read_text())
+
+before = handlers()
+import forkrun._core
+assert handlers() == before, "by loading the libraries"
+forkrun._core.warm_up()
+assert handlers() == before, "by starting ROOT"
+"""
+
+
+def test_roots_signal_handlers_are_not_ours() -> None:
+    command = [sys.executable, "-c", _SIGNALS]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert ended.returncode == 0, ended.stderr
