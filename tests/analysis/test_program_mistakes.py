@@ -113,13 +113,17 @@ MISTAKES = [
 ]
 
 
-def shown(folder: Path, code: str) -> str:
-    """What the program shows of its error."""
+def done_by(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     (folder / "analysis.py").write_text(HEAD + code)
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "analysis.py"], cwd=folder, env=environment(), text=True,
         capture_output=True, timeout=120,
     )  # fmt: skip
+
+
+def shown(folder: Path, code: str) -> str:
+    """What the program shows of its error."""
+    done = done_by(folder, code)
     assert done.returncode == 1
     assert done.stdout == ""
     return done.stderr
@@ -167,3 +171,36 @@ def test_errors_that_are_caught_or_are_not_of_forkrun_are_as_ever(folder: Path) 
     text = shown(folder, caught)
     assert "During handling of the above exception" in text
     assert "job.py" in text or "path.py" in text
+
+
+HARD = """
+import numpy as np
+@job.filter
+def hard(block):
+    return ak.any(block.Jet.pt > 20, axis=1)
+"""
+
+
+def test_a_program_checks_its_job_without_running_it(folder: Path) -> None:
+    done = done_by(folder, f"{HARD}job.check()\n")
+    assert done.returncode == 0, done.stderr
+    assert "analysis.py: this job can run: 200 events" in done.stdout
+    assert "modules were called with the first 200 events" in done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["a.root", "analysis.py"]
+
+
+def test_a_check_names_all_problems_with_the_programs_lines(folder: Path) -> None:
+    files = "job.configure(source={'files': ['a.root', 'b.root']})\n"
+    text = shown(folder, f"{HARD}{files}job.hist('Jet_pT', (50, 0, 100))\njob.check()\n")
+    assert "b.root: there is no such file" in text
+    assert 'neither the input nor a module has "Jet_pT"; did you mean "Jet_pt"?' in text
+    assert "analysis.py, line 10, in expression: job.hist('Jet_pT'" in text
+    assert not INSIDES.search(text), text
+
+
+def test_warnings_are_problems_of_a_strict_check(folder: Path) -> None:
+    code = f"{HARD}job.define('twice', '2 * Jet_pt')\n"
+    warned = done_by(folder, f"{code}job.check()\n")
+    assert warned.returncode == 0, warned.stderr
+    assert "warning: " in warned.stderr
+    assert "twice" in shown(folder, f"{code}job.check(strict=True)\n")

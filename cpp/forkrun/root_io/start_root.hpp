@@ -13,9 +13,9 @@ void start_root();
 /// memory, so that children share them. Starts no thread and leaves no file open.
 void warm_up();
 
-/// Gives all signals the handlers that they had before ROOT's libraries were loaded. ROOT's allocate
-/// memory, so a process that crashes while it allocates or forks would hang; and they have a debugger
-/// write a stack.
+/// Gives all signals the handlers that they had before ROOT's libraries were loaded. ROOT's
+/// allocate memory, so a process that crashes while it allocates or forks would hang; and they have
+/// a debugger write a stack.
 void restore_signal_handlers();
 
 [[nodiscard]] std::string root_version();
