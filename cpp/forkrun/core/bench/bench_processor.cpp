@@ -134,7 +134,7 @@ class LoopByHand {
     blocks_.clear();
     source_.cut({0, {1, 1}, {{0, 0, n_events_}}}, block_size_, blocks_);
     for (const auto& range : blocks_) {
-      digest_.add({1, 1}, lane_->load(range, {1, 1}));
+      digest_.add({1, 1}, lane_->load(range, LumiId{1, 1}));
       for (auto* producer : job_.producers) {
         producer->produce(block_);
       }
