@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import errno
+import faulthandler
 import os
 import sys
 import threading
@@ -68,6 +69,8 @@ def main_inner(arguments: Sequence[str]) -> int:
 def command() -> NoReturn:
     """The process of a command. It ends at once: libraries would take 50 ms to tidy up what the
     kernel frees anyway."""
+    if sys.stderr is not None:
+        faulthandler.enable()  # a job without children may crash here
     code = main()
     if threading.active_count() > 1:  # of a module's own: Python waits for them
         sys.exit(code)

@@ -68,5 +68,6 @@ def _settle(log: str) -> None:
     os.close(null)
     sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
+    faulthandler.disable()  # the handlers that it believes in place were left at the fork
     faulthandler.enable(sys.stderr)
     gc.enable()
