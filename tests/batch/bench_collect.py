@@ -45,9 +45,7 @@ def divide(done: RunDirectory, folder: RunDirectory) -> None:
     their histograms and accumulators as nodes do that are done."""
     ranges = NodeRanges.read(folder)
     lines: dict[int, list[str]] = {}
-    commits = sorted(read_ledgers(done.ledger), key=lambda c: c.unit)
-    start_s = min(commit.start_s for commit in commits)
-    for commit in commits:
+    for commit in sorted(read_ledgers(done.ledger), key=lambda c: c.unit):
         number = ranges.node_of(commit.unit)
         assert commit.units.stop <= ranges.first_unit[number + 1]
         for part in commit.parts:
@@ -60,9 +58,6 @@ def divide(done: RunDirectory, folder: RunDirectory) -> None:
         ledger = folder.node(number).ledger
         ledger.mkdir(parents=True)
         (ledger / "child-000.jsonl").write_text("".join(own_lines))
-        started = {"event": "start", "time_s": start_s, "n_units": 0, "host": "", "job": ""}
-        folder.node_ends(number).parent.mkdir(exist_ok=True)
-        folder.node_ends(number).write_text(json.dumps(started) + "\n")
         write_node_sums(folder.node(number), read_ledgers(ledger))
 
 

@@ -5,8 +5,7 @@
 namespace forkrun::root_io {
 
 /// Starts ROOT's interpreter, for any number of threads, if nothing has yet: what only reads plain
-/// trees does without. Signals keep the handlers that they have: ROOT would put its own in place,
-/// which have a debugger write a stack when a process crashes, and take the signals of children.
+/// trees does without.
 void start_root();
 
 /// Loads ROOT's libraries, dictionaries and interpreter by writing and reading a small tree in
