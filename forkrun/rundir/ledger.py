@@ -210,7 +210,7 @@ def ledger_files(folder: Path) -> list[Path]:
     return [folder / name for name in _ledgers_among(_names(folder))]
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: Path | str) -> list[str]:
     """Of the files there. A job may have thousands of folders."""
     try:
         return os.listdir(folder)
