@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,9 +66,12 @@ def sums_to_merge(folder: RunDirectory, ordered: Sequence[Commit]) -> SumsToMerg
         _add(found, None, None, ordered)
         return found
     ranges = NodeRanges.read(folder)
-    for number, group in groupby(ordered, key=lambda commit: ranges.node_of(commit.unit)):
-        commits = list(group)
-        _add(found, *_of_node(folder, number, _digest(commits, ranges.first_unit[number])), commits)
+    of_nodes = groupby(ordered, key=lambda commit: ranges.node_of(commit.unit))
+    by_node = {number: list(commits) for number, commits in of_nodes}
+    known = {number: read_json(folder.node(number).sums / "sums.json") for number in by_node}
+    for number, commits in by_node.items():
+        digest = _digest(commits, ranges.first_unit[number])
+        _add(found, *_of_node(f"nodes/{number:04d}", known[number], digest), commits)
     return found
 
 
@@ -93,16 +96,14 @@ def _own(commits: Sequence[Commit]) -> tuple[list[HistogramPart], list[Accumulat
 
 
 def _of_node(
-    folder: RunDirectory, number: int, digest: str
+    node: str, known: Mapping[str, Any], digest: str
 ) -> tuple[HistogramPart | None, AccumulatorPart | None]:
-    node = folder.node(number)
-    known = read_json(node.sums / "sums.json")
     if known.get("of") != digest:
         return None, None
     try:
         own = {kind: dict(known[kind]) for kind in ("histograms", "accumulators") if kind in known}
         for fields in own.values():
-            fields["file"] = f"nodes/{node.path.name}/{fields['file']}"
+            fields["file"] = f"{node}/{fields['file']}"
         return (
             HistogramPart(**own["histograms"]) if "histograms" in own else None,
             AccumulatorPart(**own["accumulators"]) if "accumulators" in own else None,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pydantic
 
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 
@@ -32,7 +32,7 @@ _MOST_LINES = 6
 def import_home(home: str, where: str) -> ModuleType:
     """A file or an importable module. Raises ConfigError, which begins with `where`."""
     try:
-        with importing():
+        with lasting_objects():
             is_file = home.endswith(".py")
             return _import_file(Path(home)) if is_file else importlib.import_module(home)
     except FileNotFoundError:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.lasting import lasting_objects
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
@@ -40,7 +41,8 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
             if not folder.has_good_report():
                 _report_again(folder, config, lock)
         else:
-            commits = read_commits(folder)  # once: a job may have millions
+            with lasting_objects():
+                commits = read_commits(folder)  # once: a job may have millions
             missing = _missing(ranges, commits)
             if missing and not partial:
                 raise JobError(_words(folder, missing, len(ranges)))

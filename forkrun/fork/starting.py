@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 
 _SET_BY_IMPORTS = {
     "OPENBLAS_MAIN_FREE": "1",  # NumPy sets and removes these two while it is imported
@@ -25,7 +25,7 @@ def starting(needs_root: Callable[[], bool] | None) -> Iterator[None]:
     before."""
     for name, value in _SET_BY_IMPORTS.items():
         os.environ.setdefault(name, value)
-    with importing():
+    with lasting_objects():
         thread = None
         if needs_root:
             thread = threading.Thread(target=_load_root, args=(needs_root,), name="loading ROOT")

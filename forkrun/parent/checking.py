@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from forkrun import _core
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
@@ -96,7 +96,7 @@ def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
 
 
 def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
-    with importing():
+    with lasting_objects():
         from forkrun.modules.loading import check_class, find_class
     errors: list[ForkrunError] = []
     for entry in config.modules:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
 from forkrun.errors import InputError
 
@@ -59,7 +59,7 @@ class Histograms(Mapping[str, Any]):
         return self._names
 
     def _open(self) -> Any:
-        with importing():
+        with lasting_objects():
             import uproot
         try:
             return uproot.open(self._file)

@@ -222,28 +222,48 @@ def _ledgers_among(names: list[str]) -> list[str]:
     return sorted(n for n in names if n.startswith("child-") and n.endswith(".jsonl"))
 
 
-def read_ledgers(
-    folder: Path, damaged: list[str] | None = None, at: Place | None = None
-) -> list[Commit]:
-    """Every commit that holds, process by process; a line that is there twice counts once. What is
-    written while this reads may be missing. `damaged` gets a text for each line that is no commit.
-    `at`: they are seen from there."""
+@dataclass(frozen=True)
+class StoredLedgers:
+    """What the ledgers of a folder hold. `name`: of the folder; `revoked`: (unit, end_s) of each
+    commit that does not hold any more."""
+
+    name: str
+    data: dict[str, bytes]
+    revoked: set[tuple[int, float]]
+
+    @classmethod
+    def read(cls, folder: Path, damaged: list[str]) -> StoredLedgers:
+        """What is written while this reads may be missing. `damaged` gets a text for each line of
+        revoked commits that is none."""
+        names = _names(folder)
+        revoked = read_revoked(folder, damaged) if _REVOKED in names else set()
+        data = {}
+        for name in _ledgers_among(names):
+            with open(f"{folder}/{name}", "rb", buffering=0) as file:  # there may be thousands
+                data[name] = file.readall()
+        return cls(folder.name, data, revoked)
+
+    def commits(self, damaged: list[str], at: Place | None = None) -> list[Commit]:
+        """Every commit that holds, process by process; a line that is there twice counts once.
+        `damaged` gets a text for each line that is no commit. `at`: they are seen from there."""
+        first: dict[int, Commit] = {}
+        n_before = at.unit if at else 0
+        commits = []
+        for name, data in self.data.items():
+            for commit in _commits(f"{self.name}/{name}", complete_lines(data), damaged, at):
+                if (commit.unit - n_before, commit.end_s) in self.revoked:
+                    continue
+                known = first.setdefault(commit.unit, commit)
+                if known is commit or known != commit:
+                    commits.append(commit)
+        return commits
+
+
+def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]:
+    """Every commit that holds; what is written while this reads may be missing. `damaged` gets a
+    text for each line that is no commit."""
     damaged = [] if damaged is None else damaged
-    names = _names(folder)
-    revoked = read_revoked(folder, damaged) if _REVOKED in names else set()
-    first: dict[int, Commit] = {}
-    n_before = at.unit if at else 0
-    commits = []
-    for name in _ledgers_among(names):
-        with open(f"{folder}/{name}", "rb", buffering=0) as file:  # there may be thousands
-            lines = complete_lines(file.readall())
-        for commit in _commits(f"{folder.name}/{name}", lines, damaged, at):
-            if (commit.unit - n_before, commit.end_s) in revoked:
-                continue
-            known = first.setdefault(commit.unit, commit)
-            if known is commit or known != commit:
-                commits.append(commit)
-    return commits
+    return StoredLedgers.read(folder, damaged).commits(damaged)
 
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
@@ -198,7 +198,7 @@ def _describe_columns(
         is_found = module.module.consumes is None
         tried = n_tried if is_found else None
         columns = ModuleColumns(known, frozenset(module.consumes), tried)
-        with step("vector was imported"), importing():
+        with step("vector was imported"), lasting_objects():
             columns.load_vectors(None if is_found else module.names())
         module.columns = columns
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forkrun import _core
 from forkrun.base.dataclass import dataclass
-from forkrun.base.importing import importing
+from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
@@ -31,7 +31,7 @@ def load_modules(
     for entry in config.modules:
         if is_cpp(entry):
             continue
-        with step("Awkward Array was imported"), importing():  # slow, and C++ does not need it
+        with step("Awkward Array was imported"), lasting_objects():  # slow; C++ does not need it
             from forkrun.modules.entries import load_entry
 
         try:
