@@ -18,7 +18,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -109,6 +109,20 @@ chaos: build ## a job whose processes are killed, hang, raise and lose files, ag
 
 fuzz: build ## damaged input files through index, reading, skim and merge: make fuzz FUZZ_ARGS="5000 --first-seed 1"
 	PYTHONPATH="$(CURDIR)" nice $(BIN)/python tests/fuzz/fuzz.py $(FUZZ_ARGS)
+
+fuzz-asan: build ## the same under the address and undefined-behaviour sanitizers, which report to build/sanitized/found
+	rm -rf build/sanitized/found && mkdir -p build/sanitized/found build/sanitized/package/forkrun
+	$(CONFIGURE_ALL) -B build/sanitized -DFORKRUN_TESTS=OFF -DFORKRUN_SANITIZE=address,undefined \
+		-DFORKRUN_EXTRA_RPATH="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_paths()["platlib"])')/ROOT/lib" > build/sanitized.log
+	$(COMPILE) build/sanitized
+	ln -sfn $(filter-out %.so %/lib %/include %/__pycache__,$(wildcard $(CURDIR)/forkrun/*)) build/sanitized/package/forkrun
+	cmake --install build/sanitized --prefix build/sanitized/package > /dev/null
+	PYTHONPATH="$(CURDIR)/build/sanitized/package:$(CURDIR)" \
+		LD_PRELOAD="$$(for name in asan ubsan stdc++; do g++ -print-file-name=lib$$name.so; done | tr '\n' ' ')" \
+		ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:log_path=$(CURDIR)/build/sanitized/found/asan \
+		UBSAN_OPTIONS=print_stacktrace=1:log_path=$(CURDIR)/build/sanitized/found/ubsan \
+		nice $(BIN)/python tests/fuzz/fuzz.py --limit 100 $(FUZZ_ARGS)
+	@! grep -hE 'SUMMARY|runtime error' build/sanitized/found/* 2>/dev/null
 
 faults: build ## a job whose system calls fail, one after the other, and what becomes of it
 	$(BIN)/python tests/faults/faults.py $(FAULTS_ARGS)

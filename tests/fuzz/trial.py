@@ -23,6 +23,8 @@ from forkrun.errors import ForkrunError, InputError
 
 TREE = "Events"
 STEPS = ("index", "read", "select", "materialise", "merge")
+SANITIZED = "ASAN_OPTIONS" in os.environ
+"""Under the address sanitizer, which takes terabytes of addresses, so that memory has no limit."""
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
 _WALL_BY_CPU = 30  # other work on the machine does not make a step hang
 Digests = dict[str, str]  # of the values, by branch
@@ -214,7 +216,7 @@ def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> Non
         _core.root_version()
         for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
             signal.signal(number, signal.SIG_DFL)
-        if "ASAN_OPTIONS" not in os.environ:  # the sanitizer keeps terabytes of addresses
+        if not SANITIZED:
             resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), resource.RLIM_INFINITY))
