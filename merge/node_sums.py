@@ -71,7 +71,7 @@ def sums_to_merge(folder: RunDirectory, ordered: Sequence[Commit]) -> SumsToMerg
     known = {number: read_json(folder.node(number).sums / "sums.json") for number in by_node}
     for number, commits in by_node.items():
         digest = _digest(commits, ranges.first_unit[number])
-        _add(found, *_of_node(f"nodes/{number:04d}", known[number], digest), commits)
+        _add(found, *_of_node(folder.name_of_node(number), known[number], digest), commits)
     return found
 
 

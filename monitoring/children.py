@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from forkrun.base.dataclass import dataclass, from_fields
+from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.phases import first_events, last_commits
 from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
 from forkrun.rundir.ledger import Commit
@@ -131,30 +131,29 @@ def spread(values_s: Sequence[float]) -> Spread | None:
 
 def _summarize(records: RunRecords, seen: _ByChild, child: int, start_s: float) -> ChildSummary:
     units, samples = seen.units.get(child, ()), seen.samples.get(child, ())
-    processing_s = math.fsum([unit.duration_s for unit in units])
-    cpu_s = math.fsum([unit.cpu_s for unit in units])
+    processing_s = math.fsum(unit.duration_s for unit in units)
+    cpu_s = math.fsum(unit.cpu_s for unit in units)
     threads = int(records.config.get("threads", {}).get("per_child", 1))
-    n_events = sum([unit.n_events for unit in units])
+    n_events = sum(unit.n_events for unit in units)
     status, failed = _status(records, seen.exits.get(child))
-    values = {
-        "child": child,
-        "pids": tuple(dict.fromkeys([*[u.pid for u in units], *[s.pid for s in samples]])),
-        "status": status,
-        "failed": failed,
-        "n_units_planned": None if seen.n_planned is None else seen.n_planned.get(child, 0),
-        "n_units": sum([unit.n_units for unit in units]),
-        "n_events": n_events,
-        "first_event_s": _since(seen.first_s.get(child), start_s),
-        "end_s": _since(seen.last_s.get(child), start_s),
-        "processing_s": processing_s,
-        "rate_events_per_s": n_events / processing_s if processing_s > 0 else None,
-        "cpu_s": cpu_s,
-        "cpu_efficiency": cpu_s / processing_s / threads if processing_s > 0 else None,
-        "read_calls": sum([unit.read_calls for unit in units]),
-        "read_bytes": sum([unit.read_bytes for unit in units]),
+    return ChildSummary(
+        child=child,
+        pids=tuple(dict.fromkeys([*(u.pid for u in units), *(s.pid for s in samples)])),
+        status=status,
+        failed=failed,
+        n_units_planned=None if seen.n_planned is None else seen.n_planned.get(child, 0),
+        n_units=sum(unit.n_units for unit in units),
+        n_events=n_events,
+        first_event_s=_since(seen.first_s.get(child), start_s),
+        end_s=_since(seen.last_s.get(child), start_s),
+        processing_s=processing_s,
+        rate_events_per_s=n_events / processing_s if processing_s > 0 else None,
+        cpu_s=cpu_s,
+        cpu_efficiency=cpu_s / processing_s / threads if processing_s > 0 else None,
+        read_calls=sum(unit.read_calls for unit in units),
+        read_bytes=sum(unit.read_bytes for unit in units),
         **_memory(samples),
-    }
-    return from_fields(ChildSummary, values)
+    )
 
 
 def _memory(samples: Sequence[Sample]) -> dict[str, Any]:

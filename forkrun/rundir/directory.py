@@ -149,14 +149,14 @@ class RunDirectory:
         """Folder of a part of the outputs."""
         return self.batch / "merge" / f"{number:04d}"
 
-    @property
-    def nodes(self) -> Path:
-        """Folder of the nodes' run directories; only of a job on many nodes."""
-        return self.path / "nodes"
+    @staticmethod
+    def name_of_node(number: int) -> str:
+        """A node's run directory, relative to this one."""
+        return f"nodes/{number:04d}"
 
     def node(self, number: int) -> RunDirectory:
         """The run directory of a node."""
-        return RunDirectory(self.nodes / f"{number:04d}")
+        return RunDirectory(self.path / self.name_of_node(number))
 
     # --- what comes out ---------------------------------------------------------------------------
 

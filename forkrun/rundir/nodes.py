@@ -97,8 +97,7 @@ def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list
     commits: list[Commit] = []
     for begin in range(0, len(ranges), _READ_AT_ONCE):
         numbers = range(begin, min(begin + _READ_AT_ONCE, len(ranges)))
-        places = [Path(f"{folder.path}/nodes/{number:04d}/ledger") for number in numbers]
-        stored = [StoredLedgers.read(place, problems) for place in places]
+        stored = [StoredLedgers.read(folder.node(number).ledger, problems) for number in numbers]
         for number, ledgers in zip(numbers, stored, strict=True):
             commits += _of_node(ledgers, ranges, number, problems)
     return commits
@@ -108,7 +107,7 @@ def _of_node(
     stored: StoredLedgers, ranges: NodeRanges, number: int, damaged: list[str]
 ) -> Iterator[Commit]:
     first, end = ranges.first_unit[number : number + 2]
-    at = Place(f"nodes/{number:04d}", first, ranges.children * number)
+    at = Place(RunDirectory.name_of_node(number), first, ranges.children * number)
     for commit in stored.commits(damaged, at):
         if first <= commit.unit and commit.units.stop <= end:
             yield commit

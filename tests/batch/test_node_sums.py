@@ -9,7 +9,7 @@ import pytest
 from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.nodes import read_commits
+from forkrun.rundir.nodes import NodeRanges, read_commits
 from tests.batch.jobs import Job, problem_of
 from tests.support.jobs import forkrun
 
@@ -40,6 +40,16 @@ def _files(folder: RunDirectory, commits: list[Commit]) -> list[list[str]]:
         [str(file.relative_to(folder.path)) for file in files_to_add(folder.path, sums)]
         for sums in sums_to_merge(folder, commits)
     ]
+
+
+def test_commits_do_not_depend_on_how_many_ledgers_are_read_at_once(
+    done: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = read_commits(done)
+    n_units = NodeRanges.read(done).first_unit[-1]
+    assert [unit for commit in _ordered(done) for unit in commit.units] == list(range(n_units))
+    monkeypatch.setattr("forkrun.rundir.nodes._READ_AT_ONCE", 1)
+    assert read_commits(done) == together
 
 
 def test_a_merge_reads_one_sum_of_each_node(job: Job, done: RunDirectory) -> None:
