@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import awkward as ak
-
+from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.modules.block import EventBlock
 from forkrun.rundir.accumulators import add, total_of
 from forkrun.rundir.histogram_sums import check_names
@@ -91,7 +90,7 @@ class Analyzer(Module):
         objects merged by their `merge(other)` (they also have `to_json()`, and the class method
         `from_json(state)`). In `result.accumulators` and output/accumulators.json. Raises TypeError
         for anything else."""
-        if isinstance(value, ak.Array):
+        if is_awkward(value):
             value = ak.to_numpy(ak.flatten(value, axis=None), allow_missing=False)
         add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))
 

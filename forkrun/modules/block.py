@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
@@ -237,7 +237,7 @@ class SelectedEvents:
 def chosen_events(mask: Any, n_events: int) -> npt.NDArray[np.bool_]:
     """(n_events,) bool, of a mask that a user gives; None is False. Raises TypeError."""
     what = "events[…] takes the name of a column, or one bool per event"
-    if isinstance(mask, ak.Array):
+    if is_awkward(mask):
         if mask.ndim != 1:
             raise TypeError(f"{what}, not {mask.type}: ak.any(mask, axis=1)")
         mask = ak.to_numpy(ak.fill_none(mask, False))

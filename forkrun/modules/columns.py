@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
+
+from forkrun.base.awkward_array import ak
 
 Plain: TypeAlias = Any
 

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import awkward as ak
 import numpy as np
+
+from forkrun.base.awkward_array import ak
 
 
 def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Over the list of each event. `of_two`: what max(x, y) of several arguments is."""
-    function = getattr(ak, name)
 
     def apply(values: Any, *others: Any, **options: Any) -> Any:
         if others and of_two:
@@ -21,7 +21,7 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
             raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} arguments")
         if _n_dimensions(values) == 1:
             raise TypeError(f"{name}() is of a list per event, and got one value per event")
-        return function(values, axis=1, **options)
+        return getattr(ak, name)(values, axis=1, **options)
 
     return apply
 
@@ -30,6 +30,15 @@ def _n_dimensions(values: Any) -> int:
     return int((values if isinstance(values, np.ndarray) else ak.Array(values)).ndim)
 
 
+def _of_awkward(name: str) -> Callable[..., Any]:
+    def apply(*arguments: Any, **options: Any) -> Any:
+        return getattr(ak, name)(*arguments, **options)
+
+    return apply
+
+
+OF_AWKWARD = ("where", "fill_none", "is_none")
+"""Functions that are the library's own, whatever they are called with."""
 _LISTS = {
     **{name: _per_event(name) for name in ("sum", "any", "all", "mean", "argmin", "argmax")},
     **{name: _per_event(name) for name in ("num", "firsts", "sort", "count_nonzero")},
@@ -43,9 +52,7 @@ _OF_RDATAFRAME = {
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **_LISTS,
     **{name: _LISTS[plain] for name, plain in _OF_RDATAFRAME.items()},
-    "where": ak.where,
-    "fill_none": ak.fill_none,
-    "is_none": ak.is_none,
+    **{name: _of_awkward(name) for name in OF_AWKWARD},
     "minimum": np.minimum, "maximum": np.maximum, "pow": np.power, "power": np.power,
     "atan2": np.arctan2,
     **{

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import awkward as ak
 import numpy as np
 
+from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.errors import ConfigError
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
@@ -24,7 +24,7 @@ class FunctionFilter(Filter):
 
     def filter(self, block: EventBlock) -> Any:
         accepted = self.function(block, **self.params)
-        return ak.fill_none(accepted, False) if isinstance(accepted, ak.Array) else accepted
+        return ak.fill_none(accepted, False) if is_awkward(accepted) else accepted
 
 
 class FunctionProducer(Producer):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.awkward_array import is_awkward
 from forkrun.base.dataclass import dataclass
 from forkrun.modules.columns import jagged_array, offsets_of, values_of
 
@@ -31,7 +31,7 @@ class Fixed:
     def spread(self, parameter: Values) -> Array:
         """(1,) or one per value."""
         wanted = (self.n_events,) if self.k is None else (self.n_events, self.k)
-        if isinstance(parameter, ak.Array):
+        if is_awkward(parameter):
             raise _misfit("(n_events, any number)", f"values of shape {wanted}")
         if parameter.ndim == 0:
             return np.asarray(parameter.reshape(1))
@@ -69,7 +69,7 @@ class Jagged:
 
     def spread(self, parameter: Values) -> Array:
         """(1,) or one per value."""
-        if isinstance(parameter, ak.Array):
+        if is_awkward(parameter):
             if not np.array_equal(offsets_of(parameter), self.offsets):
                 raise ValueError("random numbers: a parameter has another number of values")
             return values_of(parameter)
@@ -86,7 +86,7 @@ class Jagged:
 
 def as_values(parameter: Any) -> Values:
     """An ak.Array where it is jagged, else an npt.NDArray of 0, 1 or 2 dimensions."""
-    is_jagged = isinstance(parameter, ak.Array) and parameter.ndim > 1
+    is_jagged = is_awkward(parameter) and parameter.ndim > 1
     return parameter if is_jagged else np.asarray(parameter)
 
 
@@ -105,7 +105,7 @@ def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values
 def _like(n_events: int, column: Values) -> Fixed | Jagged:
     if len(column) != n_events:
         raise ValueError(f"random numbers: wanted {n_events} events, got {len(column)}")
-    if isinstance(column, ak.Array):
+    if is_awkward(column):
         return Jagged(offsets_of(column))
     if column.ndim != 2:
         raise ValueError("random numbers: like is a column of any number of values per event")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
@@ -40,7 +40,7 @@ def mask_of(returned: Any, n_events: int) -> Values:
     """(n_events,) bool, of what filter() returned. Raises TypeError."""
     if returned is None:
         raise TypeError("filter() returned None, not one bool per event; is `return` missing?")
-    if isinstance(returned, ak.Array):
+    if is_awkward(returned):
         if returned.ndim != 1:
             raise TypeError(
                 f"filter() returned lists ({returned.type}), not one bool per event; take"
@@ -133,7 +133,7 @@ def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
 
 
 def _flat(where: str, kind: str, column: Any) -> Values:
-    if isinstance(column, ak.Array):
+    if is_awkward(column):
         if column.ndim != 1:
             raise TypeError(
                 f"{where}: wanted one value per event, got lists ({column.type}); declare"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.awkward_array import ak
 from forkrun.base.column_types import ColumnType
 from forkrun.modules.columns import Plain
 
@@ -62,6 +62,10 @@ def _is_text(layout: Any) -> bool:
 def column_type(name: str, values: Any) -> str:
     """The type that a column of these values has: "float32[]" or the like. Raises TypeError if it
     is none that a column can have."""
+    if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biuf":
+        kind = ColumnType(values.dtype.name, 0, ())
+        if kind.is_possible:
+            return str(kind)
     array = ak.Array(values)
     if array.fields:
         raise TypeError(f"column {name!r}: these are records; give each field as a column")

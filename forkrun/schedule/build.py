@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
+from forkrun.base.awkward_array import load_awkward
+from forkrun.base.column_types import ColumnType
 from forkrun.base.lasting import lasting_objects
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, SourceConfig
@@ -190,6 +192,7 @@ def _describe_columns(
     n_tried: int | None,
 ) -> None:
     """Tells modules which columns there are, and which of them they read."""
+    from forkrun.modules.expression_functions import OF_AWKWARD
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
@@ -198,9 +201,16 @@ def _describe_columns(
         is_found = module.module.consumes is None
         tried = n_tried if is_found else None
         columns = ModuleColumns(known, frozenset(module.consumes), tried)
-        with step("vector was imported"), lasting_objects():
-            columns.load_vectors(None if is_found else module.names())
+        names = module.names()
+        with step("Awkward and vector were imported"), lasting_objects():
+            if columns.has_lists or not names.isdisjoint(OF_AWKWARD) or _makes_lists(module):
+                load_awkward()
+            columns.load_vectors(None if is_found else names)
         module.columns = columns
+
+
+def _makes_lists(module: PythonModule) -> bool:
+    return any(ColumnType.of(kind).n_levels > 0 for kind in module.produces.values())
 
 
 def _check_files(

@@ -14,7 +14,6 @@ from forkrun.base.column_types import ColumnType
 from forkrun.modules.columns import Plain
 from forkrun.modules.objects.collections import Collection, Columns
 from forkrun.modules.objects.reading import no_such_name
-from forkrun.modules.objects.records import make_virtual
 from forkrun.schedule.first_events import FirstEvents
 
 
@@ -74,6 +73,8 @@ class NotingColumns:
 
     def objects(self, block: Any, name: str) -> Any:
         """All objects; of their fields those are read that are touched."""
+        from forkrun.modules.objects.records import make_virtual
+
         collection = self.known.collection(name)
         assert collection is not None
         types = {
