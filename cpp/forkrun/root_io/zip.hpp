@@ -22,7 +22,7 @@ void check_blocks(std::span<const std::byte> from, std::size_t n_into);
 void unzip(std::span<const std::byte> from, std::span<std::byte> into);
 
 /// Compresses into ROOT's sequence of blocks; gives the number of bytes, 0 if they would not be
-/// fewer. The bytes are those that ROOT itself would write.
+/// fewer. The bytes are those that ROOT itself would write, but for Zstandard up to `zstd:5`.
 [[nodiscard]] std::size_t zip(std::span<const std::byte> from, Compression compression,
                               std::span<std::byte> into);
 
