@@ -279,11 +279,12 @@ void set_entry_size(Basket& basket) {
 }
 
 void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length) {
-  bool is_wrong = offsets[0] < key_length;
+  std::int32_t wrong = offsets[0] < key_length ? -1 : 0;
+  const auto* const at = offsets.data();
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    is_wrong |= offsets[i + 1] < offsets[i];  // all, several at a time
+    wrong |= at[i + 1] < at[i] ? -1 : 0;  // all, several at a time: numbers, as bool would be one
   }
-  if (is_wrong) {
+  if (wrong != 0) {
     throw Error("a basket is damaged: the offsets of its entries are not in order");
   }
   for (auto& offset : offsets) {

@@ -101,10 +101,10 @@ void BranchReader::check_entries() const {
     return;
   }
   const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
-  const auto is_wrong = [&](std::size_t i) {
-    const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
-    return static_cast<unsigned>(n_bytes < 0) |
-           (static_cast<unsigned>(n_bytes) & (static_cast<unsigned>(size) - 1));  // a power of two
+  const auto* const offsets = basket_.offsets.data();
+  const auto wrong_bits = (1U << 31U) | (static_cast<unsigned>(size) - 1);  // a power of two
+  const auto is_wrong = [offsets, header, wrong_bits](std::size_t i) {
+    return static_cast<unsigned>(offsets[i + 1] - offsets[i] - header) & wrong_bits;
   };
   if (n_in_item > 1) {
     return check_items(size);
