@@ -36,6 +36,7 @@ from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.job import Job
+from forkrun.schedule.job_schedule import processor_settings
 
 # Columns of every kind, so that children find the code for each.
 _COLUMNS = [
@@ -144,7 +145,8 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     guard.remember(schedule.modules)
     job, shared = Job(config, plan, schedule), SharedState.of(_all_of(plan), 0)
     unit_files = UnitFiles(folder, config.outputs)
-    return Work(job, shared, unit_files, guard, Timeline(folder.path), Chaos())
+    timeline, settings = Timeline(folder.path), processor_settings(config)
+    return Work(job, shared, unit_files, guard, timeline, Chaos(), settings)
 
 
 def _again(work: Work) -> Work:
