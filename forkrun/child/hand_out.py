@@ -56,8 +56,8 @@ class UnitQueue:
         less, or more with at most the events `to_cluster`, if it then ends with a cluster, of which
         nobody reads a part twice."""
         n, most = (max(self._place_after(place, n) - place, 1) for n in (n_events, to_cluster))
-        end = int(self._begins[np.searchsorted(self._begins, place, side="right")])
-        first, last = np.searchsorted(self._clusters, (place + max(n // 2, 1), place + most + 1))
+        end = int(self._begins[self._begins.searchsorted(place, side="right")])
+        first, last = self._clusters.searchsorted((place + max(n // 2, 1), place + most + 1))
         near = self._clusters[first:last]
         if len(near) and place + n < end:
             n = int(near[np.argmin(np.abs(near - (place + n)))]) - place
@@ -66,7 +66,7 @@ class UnitQueue:
     def _place_after(self, place: int, n_events: int) -> int:
         """The last place with at most so many events between the given one and it."""
         most = self._events_before[place] + n_events
-        return int(np.searchsorted(self._events_before, most, side="right")) - 1
+        return int(self._events_before.searchsorted(most, side="right")) - 1
 
     def taken_by(self, child: int) -> list[int]:
         """All units that a child has taken so far, committed or not."""
@@ -132,6 +132,8 @@ class HandOut:
     ) -> Iterator[tuple[int, int]]:
         """Units that are done again, in the order given, as first unit and number of units to do
         together, at most `n_together`. `alone`: units that are not joined to others."""
+        if not units:
+            return
         numbers = np.array(units, dtype=np.int64)
         joined = None if self._goes_on is None else self._goes_on[numbers]
         if joined is not None:

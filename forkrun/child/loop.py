@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import os
 import sys
 import traceback
@@ -20,20 +19,20 @@ from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
 from forkrun.fork.failure import as_forkrun_error
-from forkrun.fork.signals import PYTHON_STACKS
 from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger_writer import Ledger
+
+_PROBE = Purpose.PROBE  # to look it up takes Python code, in every child
 
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
         work.shared.board.obey_only(child, os.getppid())
-        faulthandler.register(PYTHON_STACKS, file=sys.stderr, all_threads=True)
         if work.job.config.forking.cpu_affinity:
             bind(child, work.job.config.threads.per_child)
-        if assignment.purpose is Purpose.PROBE:
+        if assignment.purpose is _PROBE:
             probe(work, child, assignment)
         else:
             process_units(work, child, assignment)
@@ -57,7 +56,7 @@ def process_units(
     work.timeline.record("child_started", child=child, pid=os.getpid())
     _core.keep_freed_memory()
     ledger = Ledger(work.files.ledgers, child)
-    processor = begin(work, child, work.job.config)
+    processor = begin(work, child, work.settings)
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
     before = states_of(work.job.schedule.modules)
     units = ChildUnits(work, child, assignment, processor, ledger, tick)

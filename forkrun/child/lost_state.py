@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from numbers import Number
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
     from forkrun.modules.base import Module
@@ -16,18 +16,24 @@ if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
 State = dict[tuple[str, str], Any]
 """By label of the module and name of the variable: a number, or the length of a container."""
 
+_NUMBERS = (int, float, complex, np.number)
+_OF_FRACTIONS = "as_integer_ratio"
+"""Fractions and decimals have it, too. Abstract classes, as `numbers.Number`, are not asked: each
+child would run much Python for that, and copy what counts its references."""
+
+_CONTAINERS = (list, dict, set, bytearray)
+
 _ENDS = ("end_job", "end_run", "end_lumi", "end_iov")
 """A module with one of these does something with what it keeps, in the child."""
 
 
 def states_of(modules: Mapping[str, Any]) -> State:
     """What modules in Python, by label, keep now."""
-    return {
-        (label, name): value
-        for label, module in modules.items()
-        if not any(hasattr(module.module, end) for end in _ENDS)
-        for name, value in _variables(module.module)
-    }
+    states: State = {}
+    for label, module in modules.items():
+        if not _has_an_end(module.module):
+            states.update(_states_of(label, module.module))
+    return states
 
 
 def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
@@ -41,23 +47,28 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
             )
 
 
-def _variables(module: Module) -> Iterator[tuple[str, Any]]:
-    yield from ((f"self.{n}", v) for n, v in _countable(vars(module)))
-    home = sys.modules.get(type(module).__module__)
-    if home is not None and _is_users(home):
-        yield from ((f"the global {n}", v) for n, v in _countable(vars(home)))
+def _has_an_end(module: Module) -> bool:
+    for end in _ENDS:  # noqa: SIM110 -- a generator is one more function that every child copies
+        if hasattr(module, end):
+            return True
+    return False
 
 
-def _is_users(home: ModuleType) -> bool:
-    return home.__name__.startswith("forkrun_user_")
+def _states_of(label: str, module: Module) -> State:
+    states: State = {}
+    _add_countable(states, label, "self.", vars(module))
+    home = type(module).__module__
+    if home.startswith("forkrun_user_") and home in sys.modules:
+        _add_countable(states, label, "the global ", vars(sys.modules[home]))
+    return states
 
 
-def _countable(variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _add_countable(states: State, label: str, prefix: str, variables: Mapping[str, Any]) -> None:
     """Names that begin with _ are a module's own affair, such as caches."""
     for name, value in variables.items():
-        if name.startswith("_") or isinstance(value, bool):
+        if name[:1] == "_" or isinstance(value, bool):
             continue
-        if isinstance(value, Number):
-            yield name, value
-        elif isinstance(value, list | dict | set | bytearray):
-            yield name, len(value)
+        if isinstance(value, _NUMBERS) or hasattr(type(value), _OF_FRACTIONS):
+            states[label, prefix + name] = value
+        elif isinstance(value, _CONTAINERS):
+            states[label, prefix + name] = len(value)

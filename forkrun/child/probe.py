@@ -9,6 +9,7 @@ from forkrun.child.assignment import Assignment
 from forkrun.child.processor import begin
 from forkrun.child.work import Work
 from forkrun.config import Executor
+from forkrun.schedule.job_schedule import processor_settings
 
 
 def probe(work: Work, child: int, assignment: Assignment) -> None:
@@ -19,7 +20,7 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     threads = config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
     monitoring = config.monitoring.model_copy(update={"timing": False, "trace": False})
     config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
-    processor = begin(work, child, config)
+    processor = begin(work, child, processor_settings(config))
     folder = work.files.probe_folder(number, child)
     try:
         unit = work.job.plan.units[number]._replace(ranges=assignment.entries)

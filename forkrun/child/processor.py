@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from forkrun import _core
 from forkrun.child.work import Work
-from forkrun.config import JobConfig
 
 
-def begin(work: Work, child: int, config: JobConfig) -> _core.Processor:
+def begin(work: Work, child: int, settings: _core.ProcessorSettings) -> _core.Processor:
     _core.claim_process()
     work.shared.board.set_state(child, "starting")
     work.job.schedule.core.post_fork(child)
-    processor = work.job.schedule.make_processor(config, work.shared.board, child)
+    processor = work.job.schedule.make_processor(settings, work.shared.board, child)
     work.job.schedule.core.begin_job()
     work.job.schedule.clear_histograms()
     work.shared.board.set_state(child, "processing")

@@ -41,3 +41,4 @@ class Work:
     guard: ConditionGuard
     timeline: Timeline
     chaos: Chaos
+    settings: _core.ProcessorSettings

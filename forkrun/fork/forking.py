@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TextIO
 
 from forkrun import _core
 from forkrun.base.durable import open_to_append
@@ -31,17 +31,22 @@ def fork_processes(processes: Sequence[Process]) -> list[int]:
     sys.stdout.flush()
     sys.stderr.flush()
     together = len(processes) > len(os.sched_getaffinity(0))
-    logs = [str(process.log) for process in processes]  # not in every child
+    logs = [str(process.log) for process in processes]  # here, not in every child
+    streams = [_text_to(1), _text_to(2)]
     forked = _core.fork(len(processes), together)
     if isinstance(forked, int):
-        _run(processes[forked].body, logs[forked])
+        _run(processes[forked].body, logs[forked], streams)
     return forked
 
 
-def _run(body: Callable[[], int], log: str) -> NoReturn:
+def _text_to(descriptor: int) -> TextIO:
+    return os.fdopen(descriptor, "w", buffering=1, encoding="utf-8", closefd=False)
+
+
+def _run(body: Callable[[], int], log: str, streams: Sequence[TextIO]) -> NoReturn:
     code, has_log = 1, False
     try:
-        _settle(log)
+        _settle(log, streams)
         has_log = True
         code = body()
     except BaseException as error:
@@ -57,7 +62,7 @@ def _run(body: Callable[[], int], log: str) -> NoReturn:
         os._exit(code)
 
 
-def _settle(log: str) -> None:
+def _settle(log: str, streams: Sequence[TextIO]) -> None:
     """Separates a new child from its parent: it neither wakes it nor writes to its terminal."""
     signal.set_wakeup_fd(-1)
     fd = open_to_append(log)
@@ -66,8 +71,7 @@ def _settle(log: str) -> None:
         os.dup2(source, target)
     os.close(fd)
     os.close(null)
-    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
+    sys.stdout, sys.stderr = streams
     faulthandler.disable()  # the handlers that it believes in place were left at the fork
-    faulthandler.enable(sys.stderr)
+    faulthandler.enable(2)
     gc.enable()

@@ -24,6 +24,7 @@ from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
+from forkrun.schedule.job_schedule import processor_settings
 
 _N_EVENTS = 2000
 """Of the block that modules are called with: enough for most to see a selected event."""
@@ -149,7 +150,7 @@ def _process(
     units = iter([unit])
     schedule.core.pre_fork()
     schedule.core.post_fork(0)
-    processor = schedule.make_processor(config, _core.StatusBoard(1), 0)
+    processor = schedule.make_processor(processor_settings(config), _core.StatusBoard(1), 0)
     schedule.core.begin_job()
     before = states_of(schedule.modules)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import time
@@ -22,7 +23,7 @@ from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.memory import prepare_memory
 from forkrun.fork.safety import check_safe_to_fork
-from forkrun.fork.signals import LUMI_SIGNALS, STOP_SIGNALS, StopFlag
+from forkrun.fork.signals import LUMI_SIGNALS, PYTHON_STACKS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
 from forkrun.index.ranges import Flags
@@ -40,6 +41,7 @@ from forkrun.parent.warm_up import run_warm_up_job
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.unit_files import UnitFiles
+from forkrun.schedule.job_schedule import processor_settings
 
 _FEW_CHILDREN = 2
 """The warm-up job takes as long as what three children would load and fill each on their own."""
@@ -71,7 +73,8 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     conditions = run.job.schedule.conditions.loaded()
     guard = ConditionGuard(conditions, config.memory.check_conditions)
     files = UnitFiles(run.folder, config.outputs)
-    work = Work(run.job, shared, files, guard, run.timeline, run.chaos)
+    settings = processor_settings(config)
+    work = Work(run.job, shared, files, guard, run.timeline, run.chaos, settings)
     progress = make_progress(plan.n_events, "events", run.messages.quiet)
     observer = RunObserver(
         run.folder, run.timeline, shared.board, progress, run.messages, commits.n_events,
@@ -121,6 +124,7 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
     schedule, settings = work.job.schedule, work.job.config.memory
     _warm_up(work)
     _core.write_stacks_on_signal()
+    faulthandler.register(PYTHON_STACKS, file=2, all_threads=True)
     work.guard.remember(schedule.modules)
     with step("modules got pre_fork()"):
         schedule.core.pre_fork()

@@ -12,7 +12,7 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.index.model import Identity
-from forkrun.index.ranges import Integers, Keys, lumi_keys
+from forkrun.index.ranges import Flags, Integers, Keys, lumi_keys
 
 ANY_CHILD = -1
 """Value of `child` for a unit that goes to any idle child."""
@@ -138,10 +138,8 @@ class Units(Sequence[Unit]):
         """Units [first, first + n_units) as one."""
         units = slice(first, first + n_units)
         run, lumi = self.run[units], self.lumi[units]
-        is_new = np.ones(n_units, dtype=np.bool_)
-        is_new[1:] = (run[1:] != run[:-1]) | (lumi[1:] != lumi[:-1])
-        begins = np.flatnonzero(is_new)
-        last = np.cumsum(self.n_events[units])[np.append(begins[1:], n_units) - 1]
+        begins, lasts = _pieces((run[1:] != run[:-1]) | (lumi[1:] != lumi[:-1]))
+        last = self.n_events[units].cumsum()[lasts]
         ranges = self._joined_ranges(self.first_range[first], self.first_range[first + n_units])
         lumis = (run[begins], lumi[begins], last)
         return Stretch(first, n_units, int(run[0]), int(lumi[0]), ranges, lumis)
@@ -151,10 +149,7 @@ class Units(Sequence[Unit]):
         if begin == end:
             return ()
         file, first, last = self.file[begin:end], self.first[begin:end], self.last[begin:end]
-        is_new = np.ones(len(file), dtype=np.bool_)
-        is_new[1:] = (file[1:] != file[:-1]) | (first[1:] != last[:-1])
-        begins = np.flatnonzero(is_new)
-        ends = np.append(begins[1:], len(file)) - 1
+        begins, ends = _pieces((file[1:] != file[:-1]) | (first[1:] != last[:-1]))
         columns = (file[begins].tolist(), first[begins].tolist(), last[ends].tolist())
         return tuple(map(EntryRange, *columns))
 
@@ -166,6 +161,17 @@ class Units(Sequence[Unit]):
     def of(cls, columns: Mapping[str, Any]) -> Units:
         """Inverse of `columns`, also of lists."""
         return cls(**{f.name: np.asarray(columns[f.name], dtype=np.int64) for f in fields(cls)})
+
+
+def _pieces(is_new: Flags) -> tuple[Integers, Integers]:
+    """First and last place of each piece of a sequence. `is_new` : (length - 1,) whether a piece
+    begins with the second place, the third, …"""
+    (borders,) = is_new.nonzero()
+    begins = np.zeros(len(borders) + 1, dtype=np.int64)
+    begins[1:] = borders + 1
+    lasts = np.empty(len(begins), dtype=np.int64)
+    lasts[:-1], lasts[-1] = borders, len(is_new)
+    return begins, lasts
 
 
 @dataclass(frozen=True)

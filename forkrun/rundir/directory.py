@@ -87,7 +87,7 @@ class RunDirectory:
 
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
-        return f"{self.units}/{number:06d}"
+        return unit_folder(str(self.units), number)
 
     @property
     def processed_lumis(self) -> Path:
@@ -317,6 +317,11 @@ class RunDirectory:
     def results(self) -> tuple[str, ...]:
         """Names of the files and folders that a merge and a report make."""
         return _RESULTS
+
+
+def unit_folder(units: str, number: int) -> str:
+    """Folder of the temporary outputs of a unit, in the folder `units` of all of them."""
+    return f"{units}/{number:06d}"
 
 
 def unused(path: Path) -> Path:

@@ -10,7 +10,7 @@ from forkrun import _core
 from forkrun.base.durable import output_errors, sync, write_new
 from forkrun.config import OutputConfig
 from forkrun.errors import OutputError
-from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.directory import RunDirectory, unit_folder
 from forkrun.rundir.ledger import AccumulatorPart, HistogramPart, OutputPart
 
 
@@ -19,14 +19,14 @@ class UnitFiles:
     and memory of its own. `run`: the run directory; `ledgers`: the folder of the ledgers."""
 
     def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
-        self._place = f"{run.path}/"
+        self._place, self._units = f"{run.path}/", str(run.units)
         self.run = run
         self._labels = [output.label for output in outputs]
         self.ledgers = str(run.ledger)
 
     def folder(self, number: int) -> str:
         """Folder of the unit's temporary outputs."""
-        return self.run.unit(number)
+        return unit_folder(self._units, number)
 
     def probe_folder(self, number: int, child: int) -> str:
         """Folder for what a probe of a unit writes; nothing of it is kept."""

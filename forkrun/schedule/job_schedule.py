@@ -42,21 +42,9 @@ class JobSchedule:
     watch: _core.PageWatch | None = None
 
     def make_processor(
-        self, config: JobConfig, board: _core.StatusBoard, child: int
+        self, settings: _core.ProcessorSettings, board: _core.StatusBoard, child: int
     ) -> _core.Processor:
         """Starts threads: call it in the child."""
-        threads, monitoring = config.threads, config.monitoring
-        n_threads, lanes, units, iovs = in_flight(threads)
-        settings = _core.ProcessorSettings(
-            executor=threads.executor.value,
-            threads=n_threads,
-            concurrent_blocks=lanes,
-            block_size=threads.block_size,
-            concurrent_units=units,
-            concurrent_iovs=iovs,
-            timing=monitoring.timing or monitoring.trace,
-            n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
-        )
         if self.watch is not None:
             return WatchedProcessor(self.core, self.source, settings, board, child, self.watch)
         return _core.Processor(self.core, self.source, settings, board, child)
@@ -93,6 +81,22 @@ class JobSchedule:
         self.cutflow.clear()
         for module in self.modules.values():
             module.clear()
+
+
+def processor_settings(config: JobConfig) -> _core.ProcessorSettings:
+    """Threads of a child, and what they have in flight."""
+    threads, monitoring = config.threads, config.monitoring
+    n_threads, lanes, units, iovs = in_flight(threads)
+    return _core.ProcessorSettings(
+        executor=threads.executor.value,
+        threads=n_threads,
+        concurrent_blocks=lanes,
+        block_size=threads.block_size,
+        concurrent_units=units,
+        concurrent_iovs=iovs,
+        timing=monitoring.timing or monitoring.trace,
+        n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
+    )
 
 
 def n_filling(threads: ThreadsConfig) -> int:

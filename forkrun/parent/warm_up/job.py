@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,14 @@ from forkrun.config import JobConfig, validate
 from forkrun.errors import OutputError
 from forkrun.index import FileIndex, IdBranches
 from forkrun.monitoring import Timeline
+from forkrun.parent.warm_up.pack import NotedCode, noting_code, pack_code
 from forkrun.plan import Plan, make_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.job import Job
+from forkrun.schedule.job_schedule import processor_settings
 
 # Columns of every kind, so that children find the code for each.
 _COLUMNS = [
@@ -95,12 +97,39 @@ def _remove_old(place: Path) -> None:
 def _run(folder: Path, with_python: bool) -> None:
     file = folder / "input.root"
     _write(file)
-    work = _prepare(_config(file, with_python), RunDirectory(folder / "run"))
+    plain, full = (
+        _prepare(_config(file, modules if with_python else []), RunDirectory(folder / name))
+        for name, modules in (("plain", ["Plain"]), ("full", ["Select", "Make", "Fill"]))
+    )
     if not _core.HAS_IMMORTAL_OBJECTS:
-        sys._clear_type_cache()  # an entry that is replaced counts references of its name, too
+        _pack(plain, full)
     for _ in range(_N_REPETITIONS):
-        process_units(_again(work), 0, Assignment())
-    work.timeline.close()
+        _process(full)
+    if not _core.HAS_IMMORTAL_OBJECTS:
+        _fill_type_cache(plain)
+    for work in (plain, full):
+        work.timeline.close()
+
+
+def _process(work: Work) -> None:
+    process_units(_again(work), 0, Assignment())
+
+
+def _pack(*works: Work) -> None:
+    """Packs what these jobs run; what each child runs first."""
+    noted: NotedCode = {}
+    with noting_code(noted):
+        for work in works:
+            _process(work)
+    pack_code(noted)
+
+
+def _fill_type_cache(work: Work) -> None:
+    """Leaves in Python's cache of attributes those that each child uses: an entry that is replaced
+    counts references of its name, too."""
+    sys._clear_type_cache()
+    for _ in range(_N_REPETITIONS):
+        _process(work)
 
 
 def _write(file: Path) -> None:
@@ -118,15 +147,14 @@ def _write(file: Path) -> None:
     writer.close()
 
 
-def _config(file: Path, with_python: bool) -> JobConfig:
+def _config(file: Path, modules: Sequence[str]) -> JobConfig:
     home = "python:forkrun.parent.warm_up.modules"
-    modules = ["Select", "Make", "Fill"] if with_python else []
     job = {
         "source": {"files": [str(file)]},
         "forking": {"children": 1, "distribution": "lumi"},
         "threads": {"executor": "serial"},
         "modules": [{"label": name, "type": f"{home}:{name}"} for name in modules],
-        "paths": {"path": ["Select", "Fill"]} if with_python else {},
+        "paths": {"path": [m for m in modules if m != "Make"]} if modules else {},
         "outputs": [{"label": "output", "compression": "zstd:1"}],
     }
     return validate(job, "the warm-up job")
@@ -144,7 +172,8 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     guard.remember(schedule.modules)
     job, shared = Job(config, plan, schedule), SharedState.of(_all_of(plan), 0)
     unit_files = UnitFiles(folder, config.outputs)
-    return Work(job, shared, unit_files, guard, Timeline(folder.path), Chaos())
+    timeline, settings = Timeline(folder.path), processor_settings(config)
+    return Work(job, shared, unit_files, guard, timeline, Chaos(), settings)
 
 
 def _again(work: Work) -> Work:

@@ -11,6 +11,8 @@ import numpy as np
 import forkrun
 from forkrun.modules.block import EventBlock
 
+_N_EVENTS = 4
+
 
 class Select(forkrun.Filter):
     consumes = ("Muon_pt", "Muon_charge")
@@ -48,3 +50,18 @@ class Fill(forkrun.Analyzer):
         ak.sum(block["GoodMuon_pt"], axis=1)
         self.n.fill(block["HT"])
         self.n.fill(ak.to_numpy(ak.num(block.selected["Muon_pt"])))
+
+
+class Plain(forkrun.Analyzer):
+    """What any module does, without Awkward Arrays."""
+
+    consumes = ()
+
+    def post_fork(self, child: int) -> None:
+        self.child = child
+
+    def begin_job(self) -> None:
+        self.weights = np.ones(_N_EVENTS)
+
+    def analyze(self, block: EventBlock) -> None:
+        self.n_events = block.n_events
