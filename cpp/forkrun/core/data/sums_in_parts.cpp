@@ -1,0 +1,238 @@
+#include <forkrun/core/data/sums_in_parts.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <forkrun/core/data/fixed_point.hpp>
+#include <forkrun/core/data/vectorised.hpp>
+
+namespace forkrun {
+
+namespace {
+
+constexpr std::size_t fewest_fills = 256;         // of fewer each goes into the words
+constexpr std::size_t most_cells_of_fill = 64;    // memory is cleared, and read at the end
+constexpr std::size_t most_near_bytes = 1 << 18;  // larger tables are in no near cache
+constexpr std::size_t numbers_of_cell = 4;
+/// Of the greatest weight: its square and the lowest bit of that are far from where exponents end.
+constexpr int most_exponent = 400;
+
+using Doubles = double __attribute__((vector_size(32)));
+using Integers = long long __attribute__((vector_size(32)));
+
+/// Numbers that leave a part of a value, as an integer, in the lowest bits of a double when they
+/// are added to it.
+struct Cut {
+  double upper;
+  double lower;
+};
+
+/// How weights and their squares are cut, and which are.
+struct Cuts {
+  double least;
+  double end;
+  Cut weight;
+  Cut square;
+};
+
+struct Parts {
+  Integers lower;
+  Integers upper;
+};
+[[gnu::always_inline]] inline Parts cut(const Doubles& value, const Cut& cut) {
+  const Doubles upper = value + cut.upper;
+  const Doubles rest = value - (upper - cut.upper);
+  const Doubles lower = rest + cut.lower;
+  return {
+      reinterpret_cast<Integers>(lower) - reinterpret_cast<Integers>(cut.lower + Doubles{}),
+      reinterpret_cast<Integers>(upper) - reinterpret_cast<Integers>(cut.upper + Doubles{}),
+  };
+}
+
+/// What was met in lanes.
+struct Met {
+  Doubles least;
+  Doubles greatest;
+  Integers any_out;
+};
+
+/// `n_ahead`: cells that may be asked for ahead. \pre a multiple of 4 entries
+FORKRUN_VECTORISED
+void add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Integers* sums,
+               Met& met) {
+  const std::uint32_t* const cells = fills.cells.data();
+  Met all = met;
+  for (std::size_t i = 0; i < fills.cells.size(); i += 4) {
+    if (i + prefetch_distance + 4 <= n_ahead) {
+      for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 4; ++k) {
+        __builtin_prefetch(sums + cells[k], 1);
+      }
+    }
+    Doubles w;
+    std::memcpy(&w, fills.weights + i, sizeof(w));
+    const Integers no_sign = std::numeric_limits<long long>::max() + Integers{};
+    const auto magnitude = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & no_sign);
+    const Integers in = (magnitude >= cuts.least) & (magnitude < cuts.end);
+    all.any_out |= ~in & (w != 0);
+    all.least = in & (magnitude < all.least) ? magnitude : all.least;
+    all.greatest = in & (magnitude > all.greatest) ? magnitude : all.greatest;
+    w = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & in);
+    const Parts a = cut(w, cuts.weight);
+    const Parts b = cut(w * w, cuts.square);
+    const Integers a_even = __builtin_shufflevector(a.lower, a.upper, 0, 4, 2, 6);
+    const Integers a_odd = __builtin_shufflevector(a.lower, a.upper, 1, 5, 3, 7);
+    const Integers b_even = __builtin_shufflevector(b.lower, b.upper, 0, 4, 2, 6);
+    const Integers b_odd = __builtin_shufflevector(b.lower, b.upper, 1, 5, 3, 7);
+    sums[cells[i]] += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
+    sums[cells[i + 1]] += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
+    sums[cells[i + 2]] += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
+    sums[cells[i + 3]] += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
+  }
+  met = all;
+}
+
+bool is_left_out(double w, const Cuts& cuts) {
+  const double magnitude = std::abs(w);
+  return !(magnitude >= cuts.least && magnitude < cuts.end) && w != 0;
+}
+
+/// Entries that go into other sums.
+class Others {
+ public:
+  Others(const CellFills& fills, const Cuts& cuts) {
+    for (std::size_t i = 0; i < fills.cells.size(); ++i) {
+      if (is_left_out(fills.weights[i], cuts)) {
+        cells_[n_] = fills.cells[i];
+        weights_[n_++] = fills.weights[i];
+      }
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return n_; }
+  void add_to(ExactSums& sums) const {
+    add_moments(sums, Moments::weights, {std::span{cells_}.first(n_), weights_.data()});
+  }
+
+ private:
+  std::size_t n_{0};
+  std::array<std::uint32_t, most_moments> cells_;
+  std::array<double, most_moments> weights_;
+};
+
+/// Exponents of the lowest bits of upper and lower parts are `high` less these.
+constexpr int upper_bits = 43;
+constexpr int all_bits = upper_bits + 44;
+/// Weights are from 2^(high - this) on: 53 bits of their squares, at twice as many, fit.
+constexpr int n_binades = 17;
+static_assert(2 * n_binades + fixed_point::fraction_bits < all_bits);
+
+Cut cut_below(int high) {
+  constexpr int lowest_bit = fixed_point::fraction_bits;
+  return {std::ldexp(1.5, high - upper_bits + lowest_bit),
+          std::ldexp(1.5, high - all_bits + lowest_bit)};
+}
+
+/// Makes a number of two words of a lower and an upper part.
+void join_parts(std::uint64_t* number) {
+  using fixed_point::UnsignedWide;
+  const auto lower = static_cast<fixed_point::Wide>(static_cast<std::int64_t>(number[0]));
+  const auto upper = static_cast<fixed_point::Wide>(static_cast<std::int64_t>(number[1]));
+  const UnsignedWide sum = (static_cast<UnsignedWide>(upper) << (all_bits - upper_bits)) +
+                           static_cast<UnsignedWide>(lower);
+  number[0] = static_cast<std::uint64_t>(sum);
+  number[1] = static_cast<std::uint64_t>(sum >> fixed_point::word_bits);
+}
+
+Cuts cuts_below(int high) {
+  return {std::ldexp(1, high - n_binades), std::ldexp(1, high), cut_below(high),
+          cut_below(2 * high)};
+}
+
+}  // namespace
+
+void SumsInParts::clear() { *this = SumsInParts{n_cells_}; }
+
+void SumsInParts::add(const CellFills& fills, ExactSums& others) {
+  for (std::size_t first = 0; first < fills.cells.size(); first += most_moments) {
+    add_some(fills.part(first, std::min(most_moments, fills.cells.size() - first)), others);
+  }
+}
+
+bool SumsInParts::begin(const CellFills& fills) {
+  const std::size_t n = fills.cells.size();
+  if (n_cells_ > most_cells || n < std::max(fewest_fills, n_cells_ / most_cells_of_fill)) {
+    return false;
+  }
+  const auto ranges = ExactSums::ranges_of(std::span{&fills.weights, 1}, n);
+  if (!ranges || (*ranges)[0].empty() || std::abs((*ranges)[0].high) > most_exponent) {
+    return false;
+  }
+  high_ = (*ranges)[0].high + 1;  // later ones may be greater
+  parts_ = TableMemory<std::uint64_t>(n_cells_ * numbers_of_cell);
+  return true;
+}
+
+void SumsInParts::add_some(const CellFills& fills, ExactSums& others) {
+  const std::size_t n = fills.cells.size();
+  if (n > n_left_) {
+    move_to(others);
+  }
+  if (empty() && !begin(fills)) {
+    return add_moments(others, Moments::weights, fills);
+  }
+  n_left_ -= static_cast<std::uint32_t>(n);
+  if (!add_that_fit(fills)) {
+    const Others left{fills, cuts_below(high_)};
+    left.add_to(others);
+    if (2 * left.size() > n && most_adds - n_left_ > n_cells_) {
+      move_to(others);  // and begin again, with what most weights are now
+    }
+  }
+}
+
+bool SumsInParts::add_that_fit(const CellFills& fills) {
+  const std::size_t n = fills.cells.size();
+  const std::size_t n_fours = n / 4 * 4;
+  std::array<std::uint32_t, 4> last_cells{};
+  std::array<double, 4> last_weights{};
+  std::copy(fills.cells.begin() + n_fours, fills.cells.end(), last_cells.begin());
+  std::copy(fills.weights + n_fours, fills.weights + n, last_weights.begin());
+  const Cuts cuts = cuts_below(high_);
+  Met met{seen_.least + Doubles{}, seen_.greatest + Doubles{}, {}};
+  auto* const sums = reinterpret_cast<Integers*>(parts_.unshared().data());
+  const bool prefetches = parts_.size() * sizeof(std::uint64_t) > most_near_bytes;
+  add_parts(fills.part(0, n_fours), prefetches ? n : 0, cuts, sums, met);
+  add_parts({last_cells, last_weights.data()}, 0, cuts, sums, met);
+  bool fit = true;
+  for (int lane = 0; lane < 4; ++lane) {
+    seen_.least = std::min(seen_.least, met.least[lane]);
+    seen_.greatest = std::max(seen_.greatest, met.greatest[lane]);
+    fit = fit && met.any_out[lane] == 0;
+  }
+  return fit;
+}
+
+void SumsInParts::move_to(ExactSums& sums) {
+  if (empty()) {
+    return;
+  }
+  const auto words = parts_.unshared();
+  for (std::size_t k = 0; k < words.size(); k += 2) {
+    join_parts(&words[k]);
+  }
+  ExactSums::Ranges ranges{};
+  if (seen_.greatest > 0) {
+    const int low = std::ilogb(seen_.least);
+    const int high = std::ilogb(seen_.greatest) + 1;
+    ranges[0] = {low - fixed_point::fraction_bits, high};
+    ranges[1] = {2 * low - fixed_point::fraction_bits, 2 * high};
+  }
+  const std::array bases{high_ - all_bits, 2 * high_ - all_bits};
+  sums.merge(ExactSums::of_pairs(std::move(parts_), bases, ranges, most_adds - n_left_));
+  clear();
+}
+
+}  // namespace forkrun
