@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,8 @@
 #include <forkrun/core/data/vectorised.hpp>
 
 namespace forkrun {
+
+using namespace fixed_point;
 
 namespace {
 
@@ -53,20 +56,15 @@ struct Parts {
   };
 }
 
-/// What was met in lanes.
-struct Met {
-  Doubles least;
-  Doubles greatest;
-  Integers any_out;
-};
-
-/// `n_ahead`: cells that may be asked for ahead. \pre a multiple of 4 entries
+/// \returns whether all fit; those that do not are left out. `n_ahead`: cells that may be asked for
+/// ahead. \pre a multiple of 4 entries
 FORKRUN_VECTORISED
-void add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Integers* sums,
-               Met& met) {
+bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Integers* sums) {
+  const Integers no_sign = std::numeric_limits<long long>::max() + Integers{};
   const std::uint32_t* const cells = fills.cells.data();
-  Met all = met;
-  for (std::size_t i = 0; i < fills.cells.size(); i += 4) {
+  const std::size_t n = fills.cells.size();
+  Integers all_fit = ~Integers{};
+  for (std::size_t i = 0; i < n; i += 4) {
     if (i + prefetch_distance + 4 <= n_ahead) {
       for (std::size_t k = i + prefetch_distance; k < i + prefetch_distance + 4; ++k) {
         __builtin_prefetch(sums + cells[k], 1);
@@ -74,13 +72,10 @@ void add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
     }
     Doubles w;
     std::memcpy(&w, fills.weights + i, sizeof(w));
-    const Integers no_sign = std::numeric_limits<long long>::max() + Integers{};
     const auto magnitude = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & no_sign);
-    const Integers in = (magnitude >= cuts.least) & (magnitude < cuts.end);
-    all.any_out |= ~in & (w != 0);
-    all.least = in & (magnitude < all.least) ? magnitude : all.least;
-    all.greatest = in & (magnitude > all.greatest) ? magnitude : all.greatest;
-    w = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & in);
+    const Integers fits = (magnitude >= cuts.least) & (magnitude < cuts.end);
+    all_fit &= fits | (w == 0);
+    w = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & fits);
     const Parts a = cut(w, cuts.weight);
     const Parts b = cut(w * w, cuts.square);
     const Integers a_even = __builtin_shufflevector(a.lower, a.upper, 0, 4, 2, 6);
@@ -92,7 +87,7 @@ void add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
     sums[cells[i + 2]] += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
     sums[cells[i + 3]] += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
   }
-  met = all;
+  return (all_fit[0] & all_fit[1] & all_fit[2] & all_fit[3]) != 0;
 }
 
 bool is_left_out(double w, const Cuts& cuts) {
@@ -124,26 +119,37 @@ class Others {
 
 /// Exponents of the lowest bits of upper and lower parts are `high` less these.
 constexpr int upper_bits = 43;
-constexpr int all_bits = upper_bits + 44;
+constexpr int lower_bits = 44;
+constexpr int all_bits = upper_bits + lower_bits;
 /// Weights are from 2^(high - this) on: 53 bits of their squares, at twice as many, fit.
 constexpr int n_binades = 17;
-static_assert(2 * n_binades + fixed_point::fraction_bits < all_bits);
+static_assert(2 * n_binades + fraction_bits < all_bits);
 
 Cut cut_below(int high) {
-  constexpr int lowest_bit = fixed_point::fraction_bits;
+  constexpr int lowest_bit = fraction_bits;
   return {std::ldexp(1.5, high - upper_bits + lowest_bit),
           std::ldexp(1.5, high - all_bits + lowest_bit)};
 }
 
-/// Makes a number of two words of a lower and an upper part.
-void join_parts(std::uint64_t* number) {
-  using fixed_point::UnsignedWide;
-  const auto lower = static_cast<fixed_point::Wide>(static_cast<std::int64_t>(number[0]));
-  const auto upper = static_cast<fixed_point::Wide>(static_cast<std::int64_t>(number[1]));
-  const UnsignedWide sum = (static_cast<UnsignedWide>(upper) << (all_bits - upper_bits)) +
-                           static_cast<UnsignedWide>(lower);
-  number[0] = static_cast<std::uint64_t>(sum);
-  number[1] = static_cast<std::uint64_t>(sum >> fixed_point::word_bits);
+/// Makes numbers of two words of lower and upper parts; \returns bits that any of them has set.
+UnsignedWide join_parts(std::span<std::uint64_t> words, std::size_t first) {
+  UnsignedWide bits = 0;
+  for (std::size_t k = first; k < words.size(); k += numbers_of_cell) {
+    const auto lower = static_cast<Wide>(static_cast<std::int64_t>(words[k]));
+    const auto upper = static_cast<Wide>(static_cast<std::int64_t>(words[k + 1]));
+    const auto sum = static_cast<UnsignedWide>(upper * (Wide{1} << lower_bits) + lower);
+    words[k] = static_cast<std::uint64_t>(sum);
+    words[k + 1] = static_cast<std::uint64_t>(sum >> word_bits);
+    bits |= sum;
+  }
+  return bits;
+}
+
+/// Place of the lowest bit that is set. \pre there is one
+int lowest_bit_of(UnsignedWide bits) {
+  const auto low = static_cast<std::uint64_t>(bits);
+  return low != 0 ? std::countr_zero(low)
+                  : word_bits + std::countr_zero(static_cast<std::uint64_t>(bits >> word_bits));
 }
 
 Cuts cuts_below(int high) {
@@ -201,36 +207,25 @@ bool SumsInParts::add_that_fit(const CellFills& fills) {
   std::copy(fills.cells.begin() + n_fours, fills.cells.end(), last_cells.begin());
   std::copy(fills.weights + n_fours, fills.weights + n, last_weights.begin());
   const Cuts cuts = cuts_below(high_);
-  Met met{seen_.least + Doubles{}, seen_.greatest + Doubles{}, {}};
   auto* const sums = reinterpret_cast<Integers*>(parts_.unshared().data());
   const bool prefetches = parts_.size() * sizeof(std::uint64_t) > most_near_bytes;
-  add_parts(fills.part(0, n_fours), prefetches ? n : 0, cuts, sums, met);
-  add_parts({last_cells, last_weights.data()}, 0, cuts, sums, met);
-  bool fit = true;
-  for (int lane = 0; lane < 4; ++lane) {
-    seen_.least = std::min(seen_.least, met.least[lane]);
-    seen_.greatest = std::max(seen_.greatest, met.greatest[lane]);
-    fit = fit && met.any_out[lane] == 0;
-  }
-  return fit;
+  const bool fours_fit = add_parts(fills.part(0, n_fours), prefetches ? n : 0, cuts, sums);
+  return add_parts({last_cells, last_weights.data()}, 0, cuts, sums) && fours_fit;
 }
 
 void SumsInParts::move_to(ExactSums& sums) {
   if (empty()) {
     return;
   }
-  const auto words = parts_.unshared();
-  for (std::size_t k = 0; k < words.size(); k += 2) {
-    join_parts(&words[k]);
-  }
+  const std::array highs{high_, 2 * high_};
+  std::array<int, 2> bases{};
   ExactSums::Ranges ranges{};
-  if (seen_.greatest > 0) {
-    const int low = std::ilogb(seen_.least);
-    const int high = std::ilogb(seen_.greatest) + 1;
-    ranges[0] = {low - fixed_point::fraction_bits, high};
-    ranges[1] = {2 * low - fixed_point::fraction_bits, 2 * high};
+  for (std::size_t s = 0; s < highs.size(); ++s) {
+    bases[s] = highs[s] - all_bits;
+    if (const auto bits = join_parts(parts_.unshared(), 2 * s); bits != 0) {
+      ranges[s] = {bases[s] + lowest_bit_of(bits), highs[s]};
+    }
   }
-  const std::array bases{high_ - all_bits, 2 * high_ - all_bits};
   sums.merge(ExactSums::of_pairs(std::move(parts_), bases, ranges, most_adds - n_left_));
   clear();
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include <forkrun/core/data/exact_sums.hpp>
 #include <forkrun/core/data/moments.hpp>
@@ -29,10 +28,6 @@ class SumsInParts {
   static constexpr std::size_t most_cells = std::size_t{1} << 16;
 
  private:
-  struct Magnitudes {  ///< of weights other than 0
-    double least{std::numeric_limits<double>::infinity()};
-    double greatest{0};
-  };
   static constexpr std::uint32_t most_adds = (std::uint32_t{1} << 20) - 1;
 
   /// Chooses which weights fit, so that these do. \returns false if it cannot, or does not pay
@@ -42,8 +37,7 @@ class SumsInParts {
   [[nodiscard]] bool add_that_fit(const CellFills& fills);
 
   std::size_t n_cells_;
-  int high_{};  ///< weights are below 2^high_
-  Magnitudes seen_{};
+  int high_{};                       ///< weights are below 2^high_
   std::uint32_t n_left_{most_adds};  ///< which can be added before a part could overflow
   /// Of each cell: lower and upper part of Σw, then of Σw².
   TableMemory<std::uint64_t> parts_{};
