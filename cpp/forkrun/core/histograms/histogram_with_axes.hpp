@@ -80,7 +80,7 @@ class HistogramWithAxes : public Histogram {
   void make_room_for_threads() override;
   Slot& find_slot();
   void make_slot(std::size_t number);
-  void forget_slots() { std::fill_n(slot_of_thread_.get(), n_thread_numbers, nullptr); }
+  void forget_slots() { slot_of_thread_.fill(nullptr); }
   template <std::size_t I, typename Value>
   static std::uint32_t find_bin(Slot& slot, Value value);
   template <std::size_t I, typename Value>
@@ -91,8 +91,7 @@ class HistogramWithAxes : public Histogram {
   std::optional<SharedTable> shared_{};
   std::vector<std::unique_ptr<Slot>> slots_;
   /// By number of the thread, also of those that have none; null until the thread fills.
-  std::unique_ptr<Slot*[]> slot_of_thread_;
-  static constexpr std::size_t n_thread_numbers = most_threads + 2;
+  std::array<Slot*, most_threads + 2> slot_of_thread_{};
 };
 
 /// Fills of one thread. Its axes have the categories that this thread has met.
@@ -152,8 +151,7 @@ HistogramWithAxes<Axes...>::HistogramWithAxes(const std::string& name, const std
     : Histogram{name, title, moments, {axes.describe()...}},
       declared_{std::move(axes)...},
       grows_{false},
-      slots_(1),
-      slot_of_thread_{std::make_unique<Slot*[]>(n_thread_numbers)} {
+      slots_(1) {
   for (const auto& axis : this->axes()) {
     grows_ = grows_ || axis.grows;
   }
@@ -177,7 +175,7 @@ auto HistogramWithAxes<Axes...>::find_slot() -> Slot& {
   }
   Slot* const slot = slots_[number].get();
   is_shared() ? void(slot_of_thread_[number] = slot)
-              : void(std::fill_n(slot_of_thread_.get(), n_thread_numbers, slot));
+              : slot_of_thread_.fill(slot);
   return *slot;
 }
 
