@@ -108,16 +108,16 @@ struct HistogramWithAxes<Axes...>::Slot {
         added{has_samples(moments) ? 2U : 1U, filler.n_at_a_time()} {}
 
   void flush_counted() {
-    if (counted.size() > 0) {
-      filler.count(counted.places(axes), counted.size());
-    }
-    counted.make_room();
+    const auto places = counted.places(axes);
+    const std::size_t n = counted.size();
+    counted.clear();  // first: what follows may throw
+    filler.count(places, n);
   }
   void flush_added() {
-    if (added.size() > 0) {
-      filler.add(added.places(axes), added.weights(), added.samples());
-    }
-    added.make_room();
+    const auto places = added.places(axes);
+    const auto weights = added.weights();
+    added.clear();
+    filler.add(places, weights, added.samples());
   }
   void flush() {
     if constexpr (defers) {
@@ -174,8 +174,7 @@ auto HistogramWithAxes<Axes...>::find_slot() -> Slot& {
     make_slot(number);
   }
   Slot* const slot = slots_[number].get();
-  is_shared() ? void(slot_of_thread_[number] = slot)
-              : slot_of_thread_.fill(slot);
+  is_shared() ? void(slot_of_thread_[number] = slot) : slot_of_thread_.fill(slot);
   return *slot;
 }
 
