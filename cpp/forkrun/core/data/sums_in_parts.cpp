@@ -25,35 +25,29 @@ constexpr std::size_t numbers_of_cell = 4;
 constexpr int most_exponent = 400;
 
 using Doubles = double __attribute__((vector_size(32)));
-using Integers = long long __attribute__((vector_size(32)));
+using Integers = long long __attribute__((vector_size(32), may_alias));
 
-/// Numbers that leave a part of a value, as an integer, in the lowest bits of a double when they
-/// are added to it.
-struct Cut {
-  double upper;
-  double lower;
-};
-
-/// How weights and their squares are cut, and which are.
+/// Weights that are cut, from `least` to below `end`, and how they and their squares are. Values of
+/// two entries are in a vector: a weight, its square, the other weight, its square.
 struct Cuts {
   double least;
   double end;
-  Cut weight;
-  Cut square;
+  /// Numbers that leave a part of a value, as an integer, in the lowest bits of a double when they
+  /// are added to it.
+  Doubles upper;
+  Doubles lower;
 };
 
 struct Parts {
   Integers lower;
   Integers upper;
 };
-[[gnu::always_inline]] inline Parts cut(const Doubles& value, const Cut& cut) {
-  const Doubles upper = value + cut.upper;
-  const Doubles rest = value - (upper - cut.upper);
-  const Doubles lower = rest + cut.lower;
-  return {
-      reinterpret_cast<Integers>(lower) - reinterpret_cast<Integers>(cut.lower + Doubles{}),
-      reinterpret_cast<Integers>(upper) - reinterpret_cast<Integers>(cut.upper + Doubles{}),
-  };
+[[gnu::always_inline]] inline Parts cut(const Doubles& values, const Cuts& cuts) {
+  const Doubles upper = values + cuts.upper;
+  const Doubles rest = values - (upper - cuts.upper);
+  const Doubles lower = rest + cuts.lower;
+  return {reinterpret_cast<Integers>(lower) - reinterpret_cast<Integers>(cuts.lower),
+          reinterpret_cast<Integers>(upper) - reinterpret_cast<Integers>(cuts.upper)};
 }
 
 /// \returns whether all fit; those that do not are left out. `n_ahead`: cells that may be asked for
@@ -76,16 +70,13 @@ bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
     const Integers fits = (magnitude >= cuts.least) & (magnitude < cuts.end);
     all_fit &= fits | (w == 0);
     w = reinterpret_cast<Doubles>(reinterpret_cast<Integers>(w) & fits);
-    const Parts a = cut(w, cuts.weight);
-    const Parts b = cut(w * w, cuts.square);
-    const Integers a_even = __builtin_shufflevector(a.lower, a.upper, 0, 4, 2, 6);
-    const Integers a_odd = __builtin_shufflevector(a.lower, a.upper, 1, 5, 3, 7);
-    const Integers b_even = __builtin_shufflevector(b.lower, b.upper, 0, 4, 2, 6);
-    const Integers b_odd = __builtin_shufflevector(b.lower, b.upper, 1, 5, 3, 7);
-    sums[cells[i]] += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
-    sums[cells[i + 1]] += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
-    sums[cells[i + 2]] += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
-    sums[cells[i + 3]] += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
+    const Doubles w2 = w * w;
+    const Parts even = cut(__builtin_shufflevector(w, w2, 0, 4, 2, 6), cuts);
+    const Parts odd = cut(__builtin_shufflevector(w, w2, 1, 5, 3, 7), cuts);
+    sums[cells[i]] += __builtin_shufflevector(even.lower, even.upper, 0, 1, 4, 5);
+    sums[cells[i + 1]] += __builtin_shufflevector(odd.lower, odd.upper, 0, 1, 4, 5);
+    sums[cells[i + 2]] += __builtin_shufflevector(even.lower, even.upper, 2, 3, 6, 7);
+    sums[cells[i + 3]] += __builtin_shufflevector(odd.lower, odd.upper, 2, 3, 6, 7);
   }
   return (all_fit[0] & all_fit[1] & all_fit[2] & all_fit[3]) != 0;
 }
@@ -125,22 +116,32 @@ constexpr int all_bits = upper_bits + lower_bits;
 constexpr int n_binades = 17;
 static_assert(2 * n_binades + fraction_bits < all_bits);
 
-Cut cut_below(int high) {
-  constexpr int lowest_bit = fraction_bits;
-  return {std::ldexp(1.5, high - upper_bits + lowest_bit),
-          std::ldexp(1.5, high - all_bits + lowest_bit)};
+Cuts cuts_below(int high) {
+  const auto cut_at = [](int low) { return std::ldexp(1.5, low + fraction_bits); };
+  const std::array upper{cut_at(high - upper_bits), cut_at(2 * high - upper_bits)};
+  const std::array lower{cut_at(high - all_bits), cut_at(2 * high - all_bits)};
+  return {std::ldexp(1, high - n_binades), std::ldexp(1, high),
+          Doubles{upper[0], upper[1], upper[0], upper[1]},
+          Doubles{lower[0], lower[1], lower[0], lower[1]}};
 }
 
-/// Makes numbers of two words of lower and upper parts; \returns bits that any of them has set.
-UnsignedWide join_parts(std::span<std::uint64_t> words, std::size_t first) {
-  UnsignedWide bits = 0;
-  for (std::size_t k = first; k < words.size(); k += numbers_of_cell) {
-    const auto lower = static_cast<Wide>(static_cast<std::int64_t>(words[k]));
-    const auto upper = static_cast<Wide>(static_cast<std::int64_t>(words[k + 1]));
-    const auto sum = static_cast<UnsignedWide>(upper * (Wide{1} << lower_bits) + lower);
-    words[k] = static_cast<std::uint64_t>(sum);
-    words[k + 1] = static_cast<std::uint64_t>(sum >> word_bits);
-    bits |= sum;
+/// A number of a lower and an upper part.
+UnsignedWide joined(std::uint64_t lower, std::uint64_t upper) {
+  const auto high = static_cast<Wide>(static_cast<std::int64_t>(upper)) * (Wide{1} << lower_bits);
+  return static_cast<UnsignedWide>(high + static_cast<std::int64_t>(lower));
+}
+
+/// Makes numbers of two words of parts; \returns the bits that any of the first, and of the second
+/// numbers, has set.
+std::array<UnsignedWide, 2> join_parts(std::span<std::uint64_t> words) {
+  std::array<UnsignedWide, 2> bits{};
+  for (std::size_t k = 0; k < words.size(); k += numbers_of_cell) {
+    const std::array numbers{joined(words[k], words[k + 2]), joined(words[k + 1], words[k + 3])};
+    for (std::size_t s = 0; s < numbers.size(); ++s) {
+      words[k + 2 * s] = static_cast<std::uint64_t>(numbers[s]);
+      words[k + 2 * s + 1] = static_cast<std::uint64_t>(numbers[s] >> word_bits);
+      bits[s] |= numbers[s];
+    }
   }
   return bits;
 }
@@ -150,11 +151,6 @@ int lowest_bit_of(UnsignedWide bits) {
   const auto low = static_cast<std::uint64_t>(bits);
   return low != 0 ? std::countr_zero(low)
                   : word_bits + std::countr_zero(static_cast<std::uint64_t>(bits >> word_bits));
-}
-
-Cuts cuts_below(int high) {
-  return {std::ldexp(1, high - n_binades), std::ldexp(1, high), cut_below(high),
-          cut_below(2 * high)};
 }
 
 }  // namespace
@@ -220,10 +216,11 @@ void SumsInParts::move_to(ExactSums& sums) {
   const std::array highs{high_, 2 * high_};
   std::array<int, 2> bases{};
   ExactSums::Ranges ranges{};
+  const auto bits = join_parts(parts_.unshared());
   for (std::size_t s = 0; s < highs.size(); ++s) {
     bases[s] = highs[s] - all_bits;
-    if (const auto bits = join_parts(parts_.unshared(), 2 * s); bits != 0) {
-      ranges[s] = {bases[s] + lowest_bit_of(bits), highs[s]};
+    if (bits[s] != 0) {
+      ranges[s] = {bases[s] + lowest_bit_of(bits[s]), highs[s]};
     }
   }
   sums.merge(ExactSums::of_pairs(std::move(parts_), bases, ranges, most_adds - n_left_));

@@ -39,7 +39,7 @@ class SumsInParts {
   std::size_t n_cells_;
   int high_{};                       ///< weights are below 2^high_
   std::uint32_t n_left_{most_adds};  ///< which can be added before a part could overflow
-  /// Of each cell: lower and upper part of Σw, then of Σw².
+  /// Of each cell: lower parts of Σw and Σw², then upper ones.
   TableMemory<std::uint64_t> parts_{};
 };
 
