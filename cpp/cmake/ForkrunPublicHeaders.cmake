@@ -12,6 +12,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/nearest_name.hpp
   core/data/parameters.hpp
   core/data/source.hpp
+  core/data/sums_in_parts.hpp
   core/data/table_memory.hpp
   core/data/unit_of_work.hpp
   core/histograms/axes.hpp

@@ -122,10 +122,10 @@ class Stretch {
     }
   }
 
-  void find_values(Moments moments, FillColumn weights, FillColumn samples) {
+  void find_values(FillColumn weights, std::optional<FillColumn> samples) {
     columns_[n_columns_++] = column(weights, 0);
-    if (has_samples(moments)) {
-      columns_[n_columns_++] = column(samples, 1);
+    if (samples) {
+      columns_[n_columns_++] = column(*samples, 1);
     }
   }
 
@@ -152,11 +152,11 @@ class Stretch {
     return n;
   }
 
-  void add_to(ExactSums& sums, Moments moments) {
+  [[nodiscard]] CellFills fills() {
     if (leaves_out_) {
       leave_out();
     }
-    add_moments(sums, moments, {std::span{cells_}.first(n_), columns_[0], columns_[1]});
+    return {std::span{cells_}.first(n_), columns_[0], columns_[1]};
   }
 
   void count_in(std::uint32_t* counts, bool prefetches) {
@@ -272,15 +272,16 @@ class Stretch {
 
 }  // namespace
 
-void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
-               FillColumn samples, std::size_t n_entries) {
+void find_fills(std::span<const FillAxis> axes, FillColumn weights,
+                std::optional<FillColumn> samples, std::size_t n_entries,
+                const std::function<void(const CellFills&)>& add) {
   const std::size_t n_stretches = (n_entries + most_moments - 1) / most_moments;
   for (std::size_t k = 0; k < n_stretches; ++k) {  // equal ones, as each costs once for its cells
     const std::size_t first = n_entries * k / n_stretches;
     Stretch stretch{first, n_entries * (k + 1) / n_stretches - first};
     stretch.find_cells(axes);
-    stretch.find_values(moments, weights, samples);
-    stretch.add_to(sums, moments);
+    stretch.find_values(weights, samples);
+    add(stretch.fills());
   }
 }
 

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 
-#include <forkrun/core/data/exact_sums.hpp>
 #include <forkrun/core/data/moments.hpp>
 
 namespace forkrun {
@@ -30,12 +31,14 @@ struct FillAxis {
   bool is_one{};   ///< one for all entries
 };
 
-/// Adds entries; the first axis runs fastest. Entries in flow bins that an axis does not have are
-/// left out. Bins of regular axes are those of boost-histogram, to the last bit.
-void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
-               FillColumn samples, std::size_t n_entries);
+/// Finds the cells of entries and gives these to `add`, at most `most_moments` at a time; the first
+/// axis runs fastest. Entries in flow bins that an axis does not have are left out. Bins of regular
+/// axes are those of boost-histogram, to the last bit. `samples`: of a profile
+void find_fills(std::span<const FillAxis> axes, FillColumn weights,
+                std::optional<FillColumn> samples, std::size_t n_entries,
+                const std::function<void(const CellFills&)>& add);
 
-/// Counts entries as `fill_sums` adds them. `counts`: of each cell.
+/// Counts entries as `find_fills` finds them. `counts`: of each cell.
 void count_entries(std::span<std::uint32_t> counts, std::span<const FillAxis> axes,
                    std::size_t n_entries);
 

@@ -8,6 +8,12 @@
 namespace forkrun {
 namespace {
 
+void fill_sums(ExactSums& sums, Moments moments, std::span<const FillAxis> axes, FillColumn weights,
+               FillColumn samples, std::size_t n_entries) {
+  find_fills(axes, weights, has_samples(moments) ? std::optional{samples} : std::nullopt, n_entries,
+             [&](const CellFills& fills) { add_moments(sums, moments, fills); });
+}
+
 TEST(ExactFillsTest, cells_and_moments_of_a_profile) {
   const std::vector<double> x{-1, 0, 4.9, 5, 10, std::nan("")};
   const std::vector<double> w{1, 2, 3, 4, 5, 6};

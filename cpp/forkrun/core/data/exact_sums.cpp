@@ -41,6 +41,18 @@ ExactSums::ExactSums(std::size_t n_sums, std::size_t n_cells)
   }
 }
 
+ExactSums ExactSums::of_pairs(Words words, std::span<const int> bases, const Ranges& ranges,
+                              std::uint64_t n_adds) {
+  ExactSums sums{bases.size(), words.size() / (2 * bases.size())};
+  sums.words_ = std::move(words);
+  sums.is_dense_ = true;
+  sums.n_adds_ = n_adds;
+  for (std::size_t s = 0; s < bases.size(); ++s) {
+    sums.windows_[s] = {bases[s], ranges[s]};
+  }
+  return sums;
+}
+
 ExactSums::Range ExactSums::Range::joined(Range other) const {
   if (empty() || other.empty()) {
     return empty() ? other : *this;

@@ -72,6 +72,12 @@ class ExactSums {
   void add_sums_in_room(std::span<const std::uint32_t> cells,
                         std::span<const double* const> columns);
 
+  /// Of numbers of two words; those of a cell lie next to each other. `bases`: exponents of the
+  /// lowest bits; `ranges`: of the `n_adds` values whose sums they are.
+  [[nodiscard]] static ExactSums of_pairs(TableMemory<std::uint64_t> words,
+                                          std::span<const int> bases, const Ranges& ranges,
+                                          std::uint64_t n_adds);
+
   /// Adds those of other cells, to the cells from `first` on. \pre as many sums; other.n_cells() +
   /// first <= n_cells()
   void merge(const ExactSums& other, std::size_t first = 0);

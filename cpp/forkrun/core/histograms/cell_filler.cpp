@@ -15,22 +15,21 @@ CellFiller::CellFiller(Moments moments, CellTable* own, SharedTable* shared, std
     : own_{own},
       shared_{shared},
       limit_{limit},
-      counted_(limit),
-      cells_(limit),
-      weights_(limit),
-      samples_(has_samples(moments) ? limit : 0) {}
+      counted_{std::make_unique_for_overwrite<std::uint32_t[]>(limit)},
+      cells_{std::make_unique_for_overwrite<std::uint32_t[]>(limit)},
+      weights_{std::make_unique_for_overwrite<double[]>(limit)},
+      samples_{has_samples(moments) ? std::make_unique_for_overwrite<double[]>(limit) : nullptr} {}
 
 void CellFiller::flush_counted() {
   if (const std::size_t n = std::exchange(n_counted_, 0); n > 0) {
-    const auto cells = std::span{counted_}.first(n);
+    const auto cells = std::span{counted_.get(), n};
     own_ != nullptr ? own_->count(cells) : count_shared(cells);
   }
 }
 
 void CellFiller::flush_added() {
   if (const std::size_t n = std::exchange(n_, 0); n > 0) {
-    const CellFills fills{std::span{cells_}.first(n), weights_.data(),
-                          samples_.empty() ? nullptr : samples_.data()};
+    const CellFills fills{{cells_.get(), n}, weights_.get(), samples_.get()};
     own_ != nullptr ? own_->add(fills) : add_shared(fills);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -65,10 +66,11 @@ class CellFiller {
   std::size_t limit_;
   std::size_t n_counted_{};
   std::size_t n_{};
-  std::vector<std::uint32_t> counted_;
-  std::vector<std::uint32_t> cells_;
-  std::vector<double> weights_;
-  std::vector<double> samples_;  ///< of a profile
+  // Memory is touched when it is filled, which it is not if bins are found of many at a time.
+  std::unique_ptr<std::uint32_t[]> counted_;
+  std::unique_ptr<std::uint32_t[]> cells_;
+  std::unique_ptr<double[]> weights_;
+  std::unique_ptr<double[]> samples_;  ///< of a profile, else null
   // What goes into a shared table, stripe by stripe.
   std::vector<std::uint32_t> ends_{};  ///< of stripes, in what is sorted
   std::vector<std::uint32_t> found_cells_{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace forkrun {
@@ -23,17 +24,23 @@ SharedTable::Stripes stripes_of(std::size_t n_cells) {
 }  // namespace
 
 CellTable::CellTable(Moments moments, std::size_t n_cells)
-    : moments_{moments}, sums_{n_sums_of(moments), n_cells} {}
+    : moments_{moments}, sums_{n_sums_of(moments), n_cells}, in_parts_{n_cells} {}
 
-CellTable::CellTable(Moments moments, ExactSums sums) : moments_{moments}, sums_{std::move(sums)} {}
+CellTable::CellTable(Moments moments, ExactSums sums)
+    : moments_{moments}, sums_{std::move(sums)}, in_parts_{sums_.n_cells()} {}
+
+void CellTable::add(const CellFills& fills) {
+  moments_ == Moments::weights ? in_parts_.add(fills, sums_) : add_moments(sums_, moments_, fills);
+}
 
 void CellTable::fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
                      std::size_t n_entries) {
   constexpr double one = 1;
   const bool has_weights = weights.values != nullptr || weights.floats != nullptr;
   if (has_weights || has_samples(moments_) || n_entries > ExactSums::most_counted) {
-    fill_sums(sums_, moments_, axes, has_weights ? weights : FillColumn{&one, true}, samples,
-              n_entries);
+    find_fills(axes, has_weights ? weights : FillColumn{&one, true},
+               has_samples(moments_) ? std::optional{samples} : std::nullopt, n_entries,
+               [this](const CellFills& fills) { add(fills); });
   } else if (n_entries > 0) {
     count_entries(sums_.counts(n_entries), axes, n_entries);
   }
@@ -49,6 +56,27 @@ void CellTable::count(std::span<const std::uint32_t> cells) {
   for (const auto cell : cells) {
     ++counts[cell];
   }
+}
+
+void CellTable::clear_cell(std::size_t cell) {
+  in_parts_.move_to(sums_);
+  sums_.clear_cell(cell);
+}
+
+void CellTable::move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
+  in_parts_.move_to(sums_);
+  sums_.move_cells(places, n_cells);
+  in_parts_ = SumsInParts{n_cells};
+}
+
+void CellTable::clear() {
+  in_parts_.clear();
+  sums_.clear();
+}
+
+const ExactSums& CellTable::total() {
+  in_parts_.move_to(sums_);
+  return sums_;
 }
 
 SharedTable::SharedTable(Moments moments, std::size_t n_cells)

@@ -13,6 +13,7 @@
 #include <forkrun/core/data/exact_fills.hpp>
 #include <forkrun/core/data/exact_sums.hpp>
 #include <forkrun/core/data/moments.hpp>
+#include <forkrun/core/data/sums_in_parts.hpp>
 
 namespace forkrun {
 
@@ -27,25 +28,24 @@ class CellTable {
   [[nodiscard]] Moments moments() const { return moments_; }
   /// Fills of weight 1. \pre not a profile
   void count(std::span<const std::uint32_t> cells);
-  void add(const CellFills& fills) { add_moments(sums_, moments_, fills); }
-  /// Adds entries as `fill_sums` does; those without weights and samples are counted.
+  void add(const CellFills& fills);
+  /// Adds entries that `find_fills` finds; those without weights and samples are counted.
   void fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
             std::size_t n_entries);
-  [[nodiscard]] bool empty() const { return sums_.empty(); }
-  void clear_cell(std::size_t cell) { sums_.clear_cell(cell); }
+  [[nodiscard]] bool empty() const { return sums_.empty() && in_parts_.empty(); }
+  void clear_cell(std::size_t cell);
   /// See ExactSums::move_cells.
-  void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
-    sums_.move_cells(places, n_cells);
-  }
-  void clear() { sums_.clear(); }
+  void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
+  void clear();
   /// What was filled.
-  [[nodiscard]] const ExactSums& total() const { return sums_; }
+  [[nodiscard]] const ExactSums& total();
   /// What a table takes once it is filled, also with weights that two words hold.
   [[nodiscard]] static std::size_t n_bytes(Moments moments, std::size_t n_cells);
 
  private:
   Moments moments_;
   ExactSums sums_;
+  SumsInParts in_parts_;  ///< fills that are not in `sums_` yet
 };
 
 /// A table that threads share. Its cells are in stripes, each with a lock; threads hold one at a

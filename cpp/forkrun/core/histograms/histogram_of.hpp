@@ -22,10 +22,10 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
+      slot.counted.push(values...);
       if (slot.counted.is_full()) [[unlikely]] {
         slot.flush_counted();
       }
-      slot.counted.push(values...);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.count(cell);
     }
@@ -33,10 +33,10 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values, double weight) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
+      slot.added.push(values..., weight);
       if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
-      slot.added.push(values..., weight);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       weight == 1.0 ? slot.filler.count(cell) : slot.filler.add(cell, weight);
     }
@@ -95,10 +95,10 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
   void fill(typename Axes::Value... values, double sample, double weight) {
     auto& slot = this->slot();
     if constexpr (Self::defers) {
+      slot.added.push(values..., weight, sample);
       if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
-      slot.added.push(values..., weight, sample);
     } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
       slot.filler.add(cell, weight, sample);
     }

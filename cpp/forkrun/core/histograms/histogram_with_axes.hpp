@@ -80,7 +80,7 @@ class HistogramWithAxes : public Histogram {
   void make_room_for_threads() override;
   Slot& find_slot();
   void make_slot(std::size_t number);
-  void forget_slots() { std::fill_n(slot_of_thread_.get(), n_thread_numbers, nullptr); }
+  void forget_slots() { slot_of_thread_.fill(nullptr); }
   template <std::size_t I, typename Value>
   static std::uint32_t find_bin(Slot& slot, Value value);
   template <std::size_t I, typename Value>
@@ -91,8 +91,7 @@ class HistogramWithAxes : public Histogram {
   std::optional<SharedTable> shared_{};
   std::vector<std::unique_ptr<Slot>> slots_;
   /// By number of the thread, also of those that have none; null until the thread fills.
-  std::unique_ptr<Slot*[]> slot_of_thread_;
-  static constexpr std::size_t n_thread_numbers = most_threads + 2;
+  std::array<Slot*, most_threads + 2> slot_of_thread_{};
 };
 
 /// Fills of one thread. Its axes have the categories that this thread has met.
@@ -109,16 +108,16 @@ struct HistogramWithAxes<Axes...>::Slot {
         added{has_samples(moments) ? 2U : 1U, filler.n_at_a_time()} {}
 
   void flush_counted() {
-    if (counted.size() > 0) {
-      filler.count(counted.places(axes), counted.size());
-    }
-    counted.make_room();
+    const auto places = counted.places(axes);
+    const std::size_t n = counted.size();
+    counted.clear();  // first: what follows may throw
+    filler.count(places, n);
   }
   void flush_added() {
-    if (added.size() > 0) {
-      filler.add(added.places(axes), added.weights(), added.samples());
-    }
-    added.make_room();
+    const auto places = added.places(axes);
+    const auto weights = added.weights();
+    added.clear();
+    filler.add(places, weights, added.samples());
   }
   void flush() {
     if constexpr (defers) {
@@ -152,8 +151,7 @@ HistogramWithAxes<Axes...>::HistogramWithAxes(const std::string& name, const std
     : Histogram{name, title, moments, {axes.describe()...}},
       declared_{std::move(axes)...},
       grows_{false},
-      slots_(1),
-      slot_of_thread_{std::make_unique<Slot*[]>(n_thread_numbers)} {
+      slots_(1) {
   for (const auto& axis : this->axes()) {
     grows_ = grows_ || axis.grows;
   }
@@ -176,8 +174,7 @@ auto HistogramWithAxes<Axes...>::find_slot() -> Slot& {
     make_slot(number);
   }
   Slot* const slot = slots_[number].get();
-  is_shared() ? void(slot_of_thread_[number] = slot)
-              : void(std::fill_n(slot_of_thread_.get(), n_thread_numbers, slot));
+  is_shared() ? void(slot_of_thread_[number] = slot) : slot_of_thread_.fill(slot);
   return *slot;
 }
 

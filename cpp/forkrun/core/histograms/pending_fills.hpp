@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -21,8 +22,8 @@ concept NumberLine = std::is_same_v<Axis, RegularAxis> || std::is_same_v<Axis, V
                      std::is_same_v<Axis, IntegerAxis>;
 
 /// Fills of one thread whose bins are not found yet: a column of values for each axis, and perhaps
-/// one of weights and one of samples. The columns lie `most` values apart, so that one pointer
-/// tells where the next fill goes.
+/// one of weights and one of samples. The columns lie at a constant distance, so that one pointer
+/// tells where the next fill goes, and, as the first ends at a round address, whether it is full.
 template <HistogramAxis... Axes>
 class PendingFills {
  public:
@@ -31,17 +32,15 @@ class PendingFills {
 
   /// `n_more`: 1 if fills have weights, 2 if also samples; `n_at_a_time`: at most `most`
   PendingFills(std::size_t n_more, std::size_t n_at_a_time)
-      : n_more_{n_more}, n_at_a_time_{n_at_a_time} {}
+      : n_more_{n_more},
+        n_at_a_time_{n_at_a_time},
+        memory_{is_possible ? take_memory(n_more) : Memory{nullptr, nullptr}} {
+    clear();
+  }
 
-  /// There is no place for another, as at first: `make_room`.
-  [[nodiscard]] bool is_full() const { return next_ == end_; }
-  /// Takes memory, and forgets all fills.
-  void make_room() {
-    if (memory_ == nullptr) {
-      memory_ = std::make_unique_for_overwrite<std::byte[]>(column_bytes * (n_axes + n_more_));
-      end_ = memory_.get() + n_at_a_time_ * value_bytes;
-    }
-    next_ = memory_.get();
+  /// There is no place for another: `clear`. Asked after each `push`, which leaves some.
+  [[nodiscard]] bool is_full() const {
+    return reinterpret_cast<std::uintptr_t>(next_) % (most * value_bytes) == 0;
   }
   /// \pre not full
   template <typename... More>
@@ -56,23 +55,21 @@ class PendingFills {
     next_ = place + value_bytes;
   }
 
-  /// Where they are on the axes; valid until the next `push`.
+  /// Where they are on the axes; this, weights and samples are valid until the next `push`.
   [[nodiscard]] std::array<FillAxis, sizeof...(Axes)> places(const std::tuple<Axes...>& axes) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::array{
-          place(std::get<I>(axes), column<typename Axes::Value>(memory_.get(), I), bins_[I])...};
+          place(std::get<I>(axes), column<typename Axes::Value>(first(), I), bins_[I])...};
     }(std::index_sequence_for<Axes...>{});
   }
-  [[nodiscard]] std::span<double> weights() {
-    return {column<double>(memory_.get(), n_axes), size()};
-  }
+  [[nodiscard]] std::span<double> weights() { return {column<double>(first(), n_axes), size()}; }
   [[nodiscard]] double* samples() {  ///< null unless there are any
-    return n_more_ < 2 ? nullptr : column<double>(memory_.get(), n_axes + 1);
+    return n_more_ < 2 ? nullptr : column<double>(first(), n_axes + 1);
   }
   [[nodiscard]] std::size_t size() const {
-    return static_cast<std::size_t>(next_ - memory_.get()) / value_bytes;
+    return static_cast<std::size_t>(next_ - first()) / value_bytes;
   }
-  void clear() { next_ = memory_ == nullptr ? nullptr : memory_.get(); }
+  void clear() { next_ = first(); }
 
  private:
   using Bins = std::unique_ptr<std::int32_t[]>;
@@ -83,6 +80,16 @@ class PendingFills {
   /// of the near cache.
   static constexpr std::size_t column_bytes = most * value_bytes + 192;
 
+  using Memory = std::unique_ptr<std::byte[], void (*)(std::byte*)>;
+  /// The system gives its pages when they are written to.
+  static Memory take_memory(std::size_t n_more) {
+    constexpr std::align_val_t alignment{most * value_bytes};
+    return {new (alignment) std::byte[column_bytes * (n_axes + n_more)],
+            [](std::byte* memory) { ::operator delete[](memory, alignment); }};
+  }
+  [[nodiscard]] std::byte* first() const {
+    return is_possible ? memory_.get() + (most - n_at_a_time_) * value_bytes : nullptr;
+  }
   template <typename T>
   static T* column(std::byte* first, std::size_t number) {
     return reinterpret_cast<T*>(first + number * column_bytes);
@@ -108,10 +115,9 @@ class PendingFills {
   }
 
   std::byte* next_{};
-  std::byte* end_{};
   std::size_t n_more_;
   std::size_t n_at_a_time_;
-  std::unique_ptr<std::byte[]> memory_{};
+  Memory memory_;
   std::array<Bins, n_axes> bins_{};
 };
 
