@@ -164,7 +164,7 @@ class Units(Sequence[Unit]):
 
 
 def _pieces(is_new: Flags) -> tuple[Integers, Integers]:
-    """First and last place of each piece of a sequence. `is_new` : (length - 1,) whether a piece
+    """First and last place of each piece of a sequence. `is_new`: (length - 1,) whether a piece
     begins with the second place, the third, …"""
     (borders,) = is_new.nonzero()
     begins = np.zeros(len(borders) + 1, dtype=np.int64)

@@ -40,11 +40,13 @@ def pack_code(noted: NotedCode) -> None:
     """Gives functions with this code copies of it, one behind the other, outside of free places
     between other objects. Python adapts the copies anew."""
     functions: dict[int, list[FunctionType]] = {number: [] for number in noted}
+    is_frozen = gc.get_freeze_count() > 0
     gc.unfreeze()  # what is frozen is in no list
     for each in gc.get_objects():
         if type(each) is FunctionType and id(each.__code__) in functions:
             functions[id(each.__code__)].append(each)
-    gc.freeze()
+    if is_frozen:
+        gc.freeze()
     _core.take_free_places()
     _core.take_free_blocks()
     for number, having in functions.items():
