@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -22,8 +23,8 @@ UnsignedWide wide(const Word* words) {
 }
 
 /// Adds a number times 2^shift. \pre no bit that is set is shifted out
-void add_two_words(Word* to, std::span<const Word> number, int shift) {
-  const UnsignedWide value = wide(number.data());
+void add_two_words(Word* to, const Word* number, int shift) {
+  const UnsignedWide value = wide(number);
   const UnsignedWide added =
       shift >= 0 ? value << shift : static_cast<UnsignedWide>(static_cast<Wide>(value) >> -shift);
   const UnsignedWide sum = wide(to) + added;
@@ -164,7 +165,9 @@ void ExactSums::merge(const ExactSums& other, std::size_t first) {
 }
 
 void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
-  const bool has_two_words = n_words_ == 2 && other.n_words_ == 2;
+  if (n_words_ == 2 && other.n_words_ == 2 && other.is_dense_) {
+    return merge_pairs(other, first);
+  }
   const auto words = words_.unshared();
   Number shifted;
   const std::span<Word> added = std::span{shifted}.first(n_words_);
@@ -174,13 +177,22 @@ void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
       if (has_content(number)) {
         const int shift = other.windows_[s].base - windows_[s].base;
         Word* const to = &words[(first + other.cell_at(place)) * stride() + s * n_words_];
-        if (has_two_words) {
-          add_two_words(to, number, shift);
-        } else {
-          shift_number(number, shift, added);
-          add_number(to, added);
-        }
+        shift_number(number, shift, added);
+        add_number(to, added);
       }
+    }
+  }
+}
+
+/// The same for tables of two words, all of whose cells are there.
+void ExactSums::merge_pairs(const ExactSums& other, std::size_t first) {
+  const Word* const from = other.words_.values().data();
+  Word* const to = words_.unshared().data() + first * stride();
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    const int shift = other.windows_[s].base - windows_[s].base;
+    const bool has_any = std::abs(shift) < 2 * word_bits;  // else what is there would not fit
+    for (std::size_t k = 2 * s; has_any && k < other.words_.size(); k += stride()) {
+      add_two_words(to + k, from + k, shift);
     }
   }
 }

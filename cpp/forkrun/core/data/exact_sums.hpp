@@ -139,6 +139,7 @@ class ExactSums {
   void make_words_of_counts();
   [[nodiscard]] ExactSums with_counts_added() const;
   void merge_cells(const ExactSums& other, std::size_t first);
+  void merge_pairs(const ExactSums& other, std::size_t first);
   void merge_not_finite(const ExactSums& other, std::size_t first);
   [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
   /// Bits that the content of a sum takes.

@@ -296,5 +296,17 @@ TEST(ExactSumsTest, any_changed_word_is_an_error_or_another_number) {
   }
 }
 
+TEST(ExactSumsTest, sums_of_nothing_but_zeros_are_merged_with_those_far_away) {
+  ExactSums far{2, 3};
+  ExactSums zeros{2, 3};
+  far.add(1, std::array{1e300, 1.0});
+  zeros.add(1, std::array{0.0, 2.0});
+  for (auto* const sums : {&far, &zeros}) {
+    ExactSums merged{*sums};
+    merged.merge(sums == &far ? zeros : far);
+    EXPECT_EQ(merged.rounded(), (std::vector<double>{0, 1e300, 0, 0, 3, 0}));
+  }
+}
+
 }  // namespace
 }  // namespace forkrun

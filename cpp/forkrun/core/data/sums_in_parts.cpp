@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::size_t fewest_fills = 256;         // of fewer each goes into the words
 constexpr std::size_t most_cells_of_fill = 64;    // memory is cleared, and read at the end
+constexpr std::size_t most_out = 4;               // one in so many: else another way is faster
+constexpr std::size_t fewest_of_window = 8;       // fills for each cell: to end a window takes time
 constexpr std::size_t most_near_bytes = 1 << 18;  // larger tables are in no near cache
 constexpr std::size_t numbers_of_cell = 4;
 /// Of the greatest weight: its square and the lowest bit of that are far from where exponents end.
@@ -81,9 +83,11 @@ bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
   return (all_fit[0] & all_fit[1] & all_fit[2] & all_fit[3]) != 0;
 }
 
-bool is_left_out(double w, const Cuts& cuts) {
+/// Without a branch, which would often be foretold wrongly.
+[[gnu::always_inline]] inline bool is_left_out(double w, const Cuts& cuts) {
   const double magnitude = std::abs(w);
-  return !(magnitude >= cuts.least && magnitude < cuts.end) && w != 0;
+  return static_cast<bool>(int{w != 0} &
+                           (int{!(magnitude >= cuts.least)} | int{!(magnitude < cuts.end)}));
 }
 
 /// Entries that go into other sums.
@@ -91,10 +95,9 @@ class Others {
  public:
   Others(const CellFills& fills, const Cuts& cuts) {
     for (std::size_t i = 0; i < fills.cells.size(); ++i) {
-      if (is_left_out(fills.weights[i], cuts)) {
-        cells_[n_] = fills.cells[i];
-        weights_[n_++] = fills.weights[i];
-      }
+      cells_[n_] = fills.cells[i];
+      weights_[n_] = fills.weights[i];
+      n_ += is_left_out(fills.weights[i], cuts);
     }
   }
   [[nodiscard]] std::size_t size() const { return n_; }
@@ -173,6 +176,14 @@ bool SumsInParts::begin(const CellFills& fills) {
     return false;
   }
   high_ = (*ranges)[0].high + 1;  // later ones may be greater
+  const Cuts cuts = cuts_below(high_);
+  std::size_t n_out = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    n_out += is_left_out(fills.weights[i], cuts);
+  }
+  if (n_out > n / most_out) {
+    return false;
+  }
   parts_ = TableMemory<std::uint64_t>(n_cells_ * numbers_of_cell);
   return true;
 }
@@ -189,7 +200,7 @@ void SumsInParts::add_some(const CellFills& fills, ExactSums& others) {
   if (!add_that_fit(fills)) {
     const Others left{fills, cuts_below(high_)};
     left.add_to(others);
-    if (2 * left.size() > n && most_adds - n_left_ > n_cells_) {
+    if (left.size() > n / most_out && most_adds - n_left_ > fewest_of_window * n_cells_) {
       move_to(others);  // and begin again, with what most weights are now
     }
   }

@@ -97,6 +97,15 @@ TEST_F(SumsInPartsTest, weights_of_all_magnitudes_are_added) {
   }
 }
 
+TEST_F(SumsInPartsTest, weights_most_of_which_would_be_left_out_go_into_the_words) {
+  add(random_fills(4096, 3, 20));
+  EXPECT_FALSE(in_parts_.empty());
+  expect_same();
+  add(random_fills(4096, 3, 60));
+  EXPECT_TRUE(in_parts_.empty());
+  expect_same();
+}
+
 TEST_F(SumsInPartsTest, weights_that_become_greater_and_smaller_are_added) {
   for (const int high : {3, 4, 5, 12, 3, -15, -40, 80, 3, 1000, 3}) {
     add(random_fills(777, high, 9));
