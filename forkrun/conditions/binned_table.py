@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.awkward_array import ak, is_awkward
+
 Floats = npt.NDArray[np.float64]
 Outside = Literal["nearest", "flow", "error"]
 
@@ -58,7 +60,7 @@ class BinnedTable:
             titles = ", ".join(t for t in self.axis_titles if t)
             axes = f" ({titles})" if titles else ""
             raise TypeError(f"the table has {len(self.edges)} coordinates{axes}")
-        if not any(type(c).__module__.startswith("awkward") for c in coordinates):
+        if not any(is_awkward(c) for c in coordinates):
             return content[self._bins(coordinates)]
         return _transform(lambda arrays: content[self._bins(arrays)], coordinates)
 
@@ -84,7 +86,6 @@ class BinnedTable:
 
 def _transform(lookup: Any, coordinates: Sequence[Any]) -> Any:
     """Awkward Arrays are broadcast together; their numbers are looked up."""
-    import awkward as ak
 
     def at_numbers(layouts: Any, **_: Any) -> Any:
         all_of_them = layouts if isinstance(layouts, list | tuple) else [layouts]

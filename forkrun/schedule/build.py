@@ -203,14 +203,16 @@ def _describe_columns(
         columns = ModuleColumns(known, frozenset(module.consumes), tried)
         names = module.names()
         with step("Awkward and vector were imported"), lasting_objects():
-            if columns.has_lists or not names.isdisjoint(OF_AWKWARD) or _makes_lists(module):
+            if _has_lists(module, types) or not names.isdisjoint(OF_AWKWARD):
                 load_awkward()
             columns.load_vectors(None if is_found else names)
         module.columns = columns
 
 
-def _makes_lists(module: PythonModule) -> bool:
-    return any(ColumnType.of(kind).n_levels > 0 for kind in module.produces.values())
+def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:
+    """Whether it reads or makes columns that are Awkward Arrays."""
+    read = (types[name] for name in module.consumes if name in types)
+    return any(ColumnType.of(kind).n_levels > 0 for kind in (*read, *module.produces.values()))
 
 
 def _check_files(

@@ -61,6 +61,22 @@ INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
                            return name.substr(0, name.find(':'));
                          });
 
+TEST(Basket, ZstandardIsSearchedAtItsOwnLevelFiveAtMostUpToZstd5) {
+  std::vector<std::byte> entries(100'000);
+  std::uint32_t number = 1;
+  for (std::size_t i = 0; i < entries.size(); i += 2) {
+    number = number * 1664525U + 1013904223U;
+    entries[i] = static_cast<std::byte>((number >> 24U) % 23U);
+  }
+  const auto size_at = [&](const char* level) {
+    return encode_basket("b", "t", entries, {}, 4, 25'000, Compression::parse(level)).record.size();
+  };
+  EXPECT_EQ(size_at("zstd:3"), size_at("zstd:5"));
+  EXPECT_EQ(size_at("zstd:4"), size_at("zstd:5"));
+  EXPECT_NE(size_at("zstd:1"), size_at("zstd:5"));
+  EXPECT_NE(size_at("zstd:6"), size_at("zstd:5"));  // searched as ROOT does
+}
+
 TEST(Basket, LargerThanACompressionBlockIsCutIntoSeveral) {
   const auto entries = some_bytes((1U << 24U) + 12345U);
   auto record = encode_basket("b", "t", entries, {}, 1, static_cast<std::int32_t>(entries.size()),

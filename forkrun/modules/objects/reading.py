@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
-from forkrun.base.column_types import ColumnType
 from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import close_to, suggestion
 from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
@@ -65,12 +64,6 @@ class ModuleColumns:
             return None
         column = next((c for c in collection.columns.values() if c in self.read), None)
         return block.plain(column)[0] if column else None
-
-    @property
-    def has_lists(self) -> bool:
-        """Whether some column that is read is an Awkward Array."""
-        kinds = (self.known.types[name] for name in self.read if name in self.known.types)
-        return any(ColumnType.of(kind).n_levels > 0 for kind in kinds)
 
     def load_vectors(self, names: Collection[str] | None) -> None:
         """Loads the library of vectors in this process, which children then share, if the module

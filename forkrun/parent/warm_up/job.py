@@ -97,22 +97,28 @@ def _remove_old(place: Path) -> None:
 def _run(folder: Path, with_python: bool) -> None:
     file = folder / "input.root"
     _write(file)
-    plain, full = (
-        _prepare(_config(file, modules if with_python else []), RunDirectory(folder / name))
-        for name, modules in (("plain", ["Plain"]), ("full", ["Select", "Make", "Fill"]))
-    )
-    if not _core.HAS_IMMORTAL_OBJECTS:
+    modules = ["Select", "Make", "Fill"] if with_python else []
+    full_job = _prepared(file, modules, folder / "full")
+    if _core.HAS_IMMORTAL_OBJECTS:
+        with full_job as full:
+            _repeat(full)
+        return
+    with _prepared(file, modules and ["Plain"], folder / "plain") as plain, full_job as full:
         _pack(plain, full)
-    for _ in range(_N_REPETITIONS):
-        _process(full)
-    if not _core.HAS_IMMORTAL_OBJECTS:
-        _fill_type_cache(plain)
-    for work in (plain, full):
-        work.timeline.close()
+        _repeat(full)
+        # Leaves in Python's cache of attributes those that each child uses: an entry that is
+        # replaced counts references of its name, too.
+        sys._clear_type_cache()
+        _repeat(plain)
 
 
 def _process(work: Work) -> None:
     process_units(_again(work), 0, Assignment())
+
+
+def _repeat(work: Work) -> None:
+    for _ in range(_N_REPETITIONS):
+        _process(work)
 
 
 def _pack(*works: Work) -> None:
@@ -122,14 +128,6 @@ def _pack(*works: Work) -> None:
         for work in works:
             _process(work)
     pack_code(noted)
-
-
-def _fill_type_cache(work: Work) -> None:
-    """Leaves in Python's cache of attributes those that each child uses: an entry that is replaced
-    counts references of its name, too."""
-    sys._clear_type_cache()
-    for _ in range(_N_REPETITIONS):
-        _process(work)
 
 
 def _write(file: Path) -> None:
@@ -158,6 +156,15 @@ def _config(file: Path, modules: Sequence[str]) -> JobConfig:
         "outputs": [{"label": "output", "compression": "zstd:1"}],
     }
     return validate(job, "the warm-up job")
+
+
+@contextlib.contextmanager
+def _prepared(file: Path, modules: Sequence[str], place: Path) -> Iterator[Work]:
+    work = _prepare(_config(file, modules), RunDirectory(place))
+    try:
+        yield work
+    finally:
+        work.timeline.close()
 
 
 def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
