@@ -9,8 +9,8 @@ WORKERS ?= auto
 PYTEST_ARGS ?= -m "not slow"
 FAILURES ?= 100
 SHELL  := /bin/bash
-# Python compiles a module when it is first imported: to compile all of them takes ten seconds.
-INSTALL = $(BIN)/python -m pip install --quiet --no-compile --requirement /dev/stdin
+# pip compiles what it installs, for ten seconds: where Python may not write, each command would compile its imports anew.
+INSTALL = $(BIN)/python -m pip install --quiet --requirement /dev/stdin
 ROOT_LIBRARIES := Core RIO Tree Hist
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
