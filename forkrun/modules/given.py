@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from types import CodeType
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
@@ -66,3 +67,8 @@ def _received(descriptor: int) -> dict[str, Given]:
         file.seek(0)
         given: dict[str, Given] = pickle.load(file)
     return given
+
+
+def code_in_file(file: str, make: Callable[..., CodeType], *values: Any) -> CodeType:
+    """The code that `make` makes, as of that file."""
+    return make(*values).replace(co_filename=file)

@@ -7,15 +7,17 @@ of a module that can be imported. The anonymous file has no name that anybody el
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
-from forkrun.modules.given import DESCRIPTOR, Given
+from forkrun.modules.given import DESCRIPTOR, Given, code_in_file
 
 _INSTALLED = ("stdlib", "platstdlib", "purelib", "platlib")
 
@@ -55,23 +57,37 @@ def _import_path() -> str:
 
 
 def _pickled(given: Mapping[str, Given]) -> bytes:
-    import cloudpickle
-
     try:
-        pickled: bytes = cloudpickle.dumps(dict(given))
+        return _dumped(dict(given))
     except Exception:
         raise ConfigError(
             [why for kind, each in given.items() if (why := _why(kind, each))]
         ) from None
-    return pickled
+
+
+def _dumped(value: Any) -> bytes:
+    """Code keeps the name of its file, which messages show lines of: since version 3.1.3
+    `cloudpickle` leaves it out."""
+    import cloudpickle
+
+    as_usual = cloudpickle.Pickler.dispatch_table[CodeType]
+
+    def with_file(code: CodeType) -> tuple[Any, ...]:
+        make, values = as_usual(code)
+        return code_in_file, (code.co_filename, make, *values)
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table = cloudpickle.Pickler.dispatch_table.new_child({CodeType: with_file})
+
+    file = io.BytesIO()
+    Pickler(file).dump(value)
+    return file.getvalue()
 
 
 def _why(kind: str, given: Given) -> str:
     """Why it cannot be handed over, "" if it can."""
-    import cloudpickle
-
     try:
-        cloudpickle.dumps(given)
+        _dumped(given)
     except Exception as error:
         code: Any = getattr(given.function, "__code__", None)
         place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""

@@ -200,7 +200,7 @@ void SumsInParts::add_some(const CellFills& fills, ExactSums& others) {
   if (!add_that_fit(fills)) {
     const Others left{fills, cuts_below(high_)};
     left.add_to(others);
-    if (left.size() > n / most_out && most_adds - n_left_ > fewest_of_window * n_cells_) {
+    if (left.size() > n / most_out && n_added() > fewest_of_window * n_cells_) {
       move_to(others);  // and begin again, with what most weights are now
     }
   }
@@ -220,6 +220,20 @@ bool SumsInParts::add_that_fit(const CellFills& fills) {
   return add_parts({last_cells, last_weights.data()}, 0, cuts, sums) && fours_fit;
 }
 
+bool SumsInParts::take(SumsInParts& other) {
+  if (empty() || other.empty() || other.high_ != high_ || other.n_added() > n_left_) {
+    return false;
+  }
+  const auto added = other.parts_.values();
+  const auto sums = parts_.unshared();
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    sums[k] += added[k];
+  }
+  n_left_ -= other.n_added();
+  other.clear();
+  return true;
+}
+
 void SumsInParts::move_to(ExactSums& sums) {
   if (empty()) {
     return;
@@ -234,7 +248,7 @@ void SumsInParts::move_to(ExactSums& sums) {
       ranges[s] = {bases[s] + lowest_bit_of(bits[s]), highs[s]};
     }
   }
-  sums.merge(ExactSums::of_pairs(std::move(parts_), bases, ranges, most_adds - n_left_));
+  sums.merge(ExactSums::of_pairs(std::move(parts_), bases, ranges, n_added()));
   clear();
 }
 

@@ -22,6 +22,8 @@ class SumsInParts {
   void add(const CellFills& fills, ExactSums& others);
   /// Brings all that was added to `sums`.
   void move_to(ExactSums& sums);
+  /// Takes all that was added to another one, if both cut their weights alike. \returns whether
+  [[nodiscard]] bool take(SumsInParts& other);
   void clear();
 
   /// Larger tables wait for memory, however values are added.
@@ -35,6 +37,8 @@ class SumsInParts {
   void add_some(const CellFills& fills, ExactSums& others);
   /// \returns false if some were left out
   [[nodiscard]] bool add_that_fit(const CellFills& fills);
+
+  [[nodiscard]] std::uint32_t n_added() const { return most_adds - n_left_; }
 
   std::size_t n_cells_;
   int high_{};                       ///< weights are below 2^high_

@@ -114,6 +114,41 @@ TEST_F(SumsInPartsTest, weights_that_become_greater_and_smaller_are_added) {
   expect_same();
 }
 
+TEST_F(SumsInPartsTest, what_was_added_to_another_is_taken_if_both_cut_weights_alike) {
+  const Fills fills = random_fills(3000, 3, 10);
+  add(fills);
+  SumsInParts like{n_cells};
+  SumsInParts greater{n_cells};
+  ExactSums others{2, n_cells};
+  like.add(fills.all(), others);
+  greater.add(random_fills(3000, 5, 10).all(), others);
+  EXPECT_TRUE(in_parts_.take(like));
+  EXPECT_TRUE(like.empty());
+  EXPECT_FALSE(in_parts_.take(like));
+  EXPECT_FALSE(in_parts_.take(greater));
+  EXPECT_FALSE(greater.empty());
+  EXPECT_FALSE(like.take(in_parts_));  // it is empty now
+  add_single(single_, fills);
+  expect_same();
+}
+
+TEST_F(SumsInPartsTest, no_more_is_taken_than_parts_can_hold) {
+  const Fills fills = random_fills((1 << 20) - 1001, 3, 10);
+  add(fills);
+  for (const std::size_t n : {1000U, 257U}) {  // the second would be too many
+    const Fills some = random_fills(n, 3, 1);
+    SumsInParts more{n_cells};
+    ExactSums others{2, n_cells};
+    more.add(some.all(), others);
+    ASSERT_FALSE(more.empty());
+    EXPECT_EQ(in_parts_.take(more), n == 1000);
+    if (n == 1000) {
+      add_single(single_, some);
+    }
+  }
+  expect_same();
+}
+
 TEST_F(SumsInPartsTest, the_edges_of_what_fits_are_added) {
   Fills fills = random_fills(1000, 3, 2);
   for (int exponent = -20; exponent < 8; ++exponent) {

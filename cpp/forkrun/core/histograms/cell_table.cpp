@@ -74,6 +74,14 @@ void CellTable::clear() {
   sums_.clear();
 }
 
+void CellTable::take(CellTable& other) {
+  if (!in_parts_.take(other.in_parts_)) {
+    other.in_parts_.move_to(other.sums_);
+  }
+  sums_.merge(other.sums_);
+  other.clear();
+}
+
 const ExactSums& CellTable::total() {
   in_parts_.move_to(sums_);
   return sums_;

@@ -37,6 +37,8 @@ class CellTable {
   /// See ExactSums::move_cells.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
   void clear();
+  /// Takes what was filled into another one of as many cells.
+  void take(CellTable& other);
   /// What was filled.
   [[nodiscard]] const ExactSums& total();
   /// What a table takes once it is filled, also with weights that two words hold.

@@ -317,17 +317,22 @@ void HistogramWithAxes<Axes...>::clear() {
 template <HistogramAxis... Axes>
 auto HistogramWithAxes<Axes...>::parts() -> std::vector<Part> {
   std::vector<Part> parts;
+  Slot* all = nullptr;  // of the same cells
   for (const auto& slot : slots_) {
     if (slot != nullptr) {
       slot->flush();
-      if (grows_ || parts.empty()) {
+      if (grows_) {
         parts.push_back({describe(slot->axes), slot->own.total()});
+      } else if (all == nullptr) {
+        all = slot.get();
       } else {
-        parts.front().sums.merge(slot->own.total());
+        all->own.take(slot->own);
       }
     }
   }
-  if (parts.empty()) {
+  if (all != nullptr) {
+    parts.push_back({describe(all->axes), all->own.total()});
+  } else if (parts.empty()) {
     parts.push_back({describe(declared_), ExactSums{n_sums_of(moments()), n_cells()}});
   }
   if (shared_) {
