@@ -61,20 +61,46 @@ INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
                            return name.substr(0, name.find(':'));
                          });
 
-TEST(Basket, ZstandardIsSearchedAtItsOwnLevelFiveAtMostUpToZstd5) {
-  std::vector<std::byte> entries(100'000);
+/// They compress to about a half.
+std::vector<std::byte> compressible_bytes(std::size_t n) {
+  std::vector<std::byte> entries(n);
   std::uint32_t number = 1;
   for (std::size_t i = 0; i < entries.size(); i += 2) {
     number = number * 1664525U + 1013904223U;
     entries[i] = static_cast<std::byte>((number >> 24U) % 23U);
   }
-  const auto size_at = [&](const char* level) {
-    return encode_basket("b", "t", entries, {}, 4, 25'000, Compression::parse(level)).record.size();
-  };
-  EXPECT_EQ(size_at("zstd:3"), size_at("zstd:5"));
-  EXPECT_EQ(size_at("zstd:4"), size_at("zstd:5"));
-  EXPECT_NE(size_at("zstd:1"), size_at("zstd:5"));
-  EXPECT_NE(size_at("zstd:6"), size_at("zstd:5"));  // searched as ROOT does
+  return entries;
+}
+
+std::vector<std::byte> zipped_at(const char* level, const std::vector<std::byte>& entries) {
+  return encode_basket("b", "t", entries, {}, 4, static_cast<std::int32_t>(entries.size() / 4),
+                       Compression::parse(level))
+      .record;
+}
+
+TEST(Basket, ZstandardIsSearchedInOneWayFromZstd3ToZstd5) {
+  for (const std::size_t n : {10'000, 100'000}) {
+    const auto entries = compressible_bytes(n);
+    const auto usual = zipped_at("zstd:5", entries);
+    EXPECT_EQ(zipped_at("zstd:3", entries), usual);
+    EXPECT_EQ(zipped_at("zstd:4", entries), usual);
+    EXPECT_NE(zipped_at("zstd:1", entries), usual);
+    EXPECT_NE(zipped_at("zstd:6", entries), usual);  // searched as ROOT does
+  }
+}
+
+TEST(Basket, BytesDoNotDependOnWhatWasCompressedBefore) {
+  const auto small = compressible_bytes(10'000);
+  const auto large = compressible_bytes(1'000'000);
+  for (const auto* level : {"zstd:1", "zstd:5", "zstd:7"}) {
+    const auto of_small = zipped_at(level, small);
+    const auto of_large = zipped_at(level, large);
+    for (const auto* other : {"zstd:5", "zstd:9", "zstd:2"}) {
+      static_cast<void>(zipped_at(other, some_bytes(200'000)));
+      EXPECT_EQ(zipped_at(level, small), of_small);
+      EXPECT_EQ(zipped_at(level, large), of_large);
+    }
+  }
 }
 
 TEST(Basket, LargerThanACompressionBlockIsCutIntoSeveral) {
