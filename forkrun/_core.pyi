@@ -580,12 +580,15 @@ def merge_trees(
     keep_first: bool = False,
     verify: bool = False,
     note: Callable[[str], None] | None = None,
+    recluster: str = "auto",
 ) -> dict[str, int]:
     """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
-    copying baskets; merges objects as ROOT does, and keeps once those that it cannot merge: they
-    must be equal, unless `keep_first`. Sizes, places and headers of baskets are checked, with
-    `verify` their contents as well. Returns entries by tree. `progress` gets the number of inputs
-    done, `note` a line about each object that was not merged. Raises InputError, OutputError."""
+    copying baskets, or by writing their entries anew in larger ones: `recluster`: "auto" (of files
+    where they are small, or with `compression`), "always" or "never". Merges objects as ROOT does,
+    and keeps once those that it cannot merge: they must be equal, unless `keep_first`. Sizes,
+    places and headers of baskets are checked, with `verify` their contents as well. Returns entries
+    by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
+    tree, and about each object that was not merged. Raises InputError, OutputError."""
 
 class OutputContent:
     """What the tree of an output holds: `branches` of the input, and new columns by name and type.

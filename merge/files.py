@@ -10,7 +10,7 @@ from forkrun.base.durable import published
 from forkrun.errors import ConfigError, InputError, OutputError
 
 Joined = tuple[dict[str, int], list[str]]
-"""Entries by tree, and a line about each object that was not merged."""
+"""Entries by tree, and lines about baskets and about objects that were not merged."""
 Join = Callable[[Callable[[int], None] | None], Joined]
 """Joins the files; gets what takes the number of inputs done."""
 
@@ -26,15 +26,20 @@ def merge_files(
     keep_first: bool = False,
     verify: bool = False,
     note: Callable[[str], None] | None = None,
+    recluster: str = "auto",
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
     recompressed when `compression` is given; histograms, graphs and whatever else ROOT can merge,
     merged; other objects once if they are equal, else it is an error unless `keep_first`. `verify`:
-    uncompress all that is copied, and check it. Gives entries by tree. `progress` gets the number
-    of inputs done, `note` a line about each object that was not merged. `contained`: makes the join
-    in a process that may die of a damaged file. Raises InputError if a file is damaged or does not
-    fit the others, OutputError."""
+    uncompress all that is copied, and check it. `recluster`: write entries anew in larger baskets:
+    "auto" (of files whose baskets are small, or with `compression`), "always" or "never". Gives
+    entries by tree. `progress` gets the number of inputs done, `note` a line about the baskets of
+    each tree and about each object that was not merged. `contained`: makes the join in a process
+    that may die of a damaged file. Raises InputError if a file is damaged or does not fit the
+    others, OutputError."""
+    if recluster not in ("auto", "always", "never"):
+        raise ConfigError(f'merge: recluster "{recluster}" is none of auto, always and never')
     final = Path(output)
     _check(inputs, final, force)
     with published(final) as temporary:
@@ -51,6 +56,7 @@ def merge_files(
                 keep_first,
                 verify,
                 lines.append,
+                recluster,
             )
             return entries, lines
 

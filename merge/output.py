@@ -100,7 +100,8 @@ def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
     """Puts together the parts of an output, by copying their baskets; gives its events."""
     tree, verify = config.source.tree, config.merge.verify
     files = [str(part) for part in parts]
-    return _core.merge_trees(files, str(target), [tree], verify=verify)[tree]
+    entries = _core.merge_trees(files, str(target), [tree], verify=verify, recluster="never")
+    return entries[tree]
 
 
 @dataclass(frozen=True)

@@ -113,16 +113,31 @@ root_io::IfTheyDiffer if_they_differ(bool keep_first) {
   return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
 }
 
+root_io::Recluster recluster_of(const std::string& text) {
+  using root_io::Recluster;
+  if (text == "auto") {
+    return Recluster::where_small;
+  }
+  if (text == "always") {
+    return Recluster::always;
+  }
+  if (text == "never") {
+    return Recluster::never;
+  }
+  throw Error("recluster \"" + text + "\" is none of auto, always and never");
+}
+
 py::dict merge_trees(const Strings& inputs, const std::string& output,
                      const std::optional<Strings>& trees,
                      const std::optional<std::string>& compression,
                      const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
-                     const std::function<void(std::string)>& note) {
+                     const std::function<void(std::string)>& note, const std::string& recluster) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
   request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
   request.note = note;
+  request.recluster = recluster_of(recluster);
   if (compression) {
     request.compression = root_io::Compression::parse(*compression);
   }
@@ -280,7 +295,8 @@ void register_files(py::module_& module) {
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
-             py::arg("verify") = false, py::arg("note") = py::none());
+             py::arg("verify") = false, py::arg("note") = py::none(),
+             py::arg("recluster") = "auto");
   py::class_<root_io::OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false);

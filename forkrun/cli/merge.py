@@ -23,9 +23,9 @@ def add_parser(subparsers: Subparsers) -> None:
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
         description="With one folder: make the outputs of that run. With files: join all"
         " inputs, in this order, into the first-named file. Baskets of trees are copied as they"
-        " are, after a check of their sizes and headers. Histograms, graphs and whatever else ROOT"
-        " can merge are merged, in folders as well. Other objects are kept once, and named; if they"
-        " differ between files, that is an error.",
+        " are, after a check of their sizes and headers; very small ones are joined. Histograms,"
+        " graphs and whatever else ROOT can merge are merged, in folders as well. Other objects are"
+        " kept once, and named; if they differ between files, that is an error.",
     )
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
@@ -34,6 +34,13 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"
+    )
+    parser.add_argument(
+        "--recluster",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="write entries of trees anew, in larger baskets: always, never, or (auto, the default)"
+        " of files whose baskets are little more than their headers, and with --compression",
     )
     parser.add_argument(
         "--keep-first",
@@ -54,9 +61,10 @@ def run(options: argparse.Namespace) -> int:
     """Merges a run, or files."""
     if options.inputs:
         return _merge_files(options)
-    if options.trees or options.compression or options.keep_first or options.verify:
+    for_files = (options.trees, options.compression, options.keep_first, options.verify)
+    if any(for_files) or options.recluster != "auto":
         raise ConfigError(
-            "merge: --trees, --compression, --keep-first and --verify are for files:"
+            "merge: --trees, --compression, --recluster, --keep-first and --verify are for files:"
             " OUT.root IN.root …; for a run write merge.keep_first = true in its configuration"
         )
     return _merge_run(options)
@@ -110,7 +118,8 @@ def _merge_files(options: argparse.Namespace) -> int:
 
     notes: list[str] = []
     progress = make_progress(len(options.inputs), "files", options.quiet)
-    s_per_mb = 10 if options.compression else 0.5  # ten times what the slowest one takes
+    copies = options.recluster == "never" and not options.compression
+    s_per_mb = 0.5 if copies else 10  # ten times what the slowest one takes
     limit_s = cpu_limit_s(options.inputs, s_per_mb)
     try:
         entries = merge_files(
@@ -122,6 +131,7 @@ def _merge_files(options: argparse.Namespace) -> int:
             keep_first=options.keep_first,
             verify=options.verify,
             note=notes.append,
+            recluster=options.recluster,
             contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
         )
     finally:

@@ -6,15 +6,12 @@
 #include <forkrun/root_io/in_parallel.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
 #include <forkrun/root_io/read/stored_baskets.hpp>
+#include <forkrun/root_io/write/cluster_size.hpp>
 #include <forkrun/root_io/write/column_leaf.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-/// Uncompressed bytes of a cluster: enough for each branch, and no more than a child has room for.
-constexpr double cluster_bytes = 32 << 20;
-constexpr double branch_bytes = 64 << 10;
 
 /// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
 std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
@@ -88,7 +85,7 @@ double OutputTree::bytes_per_event(std::uint32_t file) {
 }
 
 double OutputTree::wanted_cluster_bytes() const {
-  return std::max(cluster_bytes, branch_bytes * static_cast<double>(kept_.size()));
+  return root_io::wanted_cluster_bytes(kept_.size());
 }
 
 void OutputTree::open(std::uint32_t file) {

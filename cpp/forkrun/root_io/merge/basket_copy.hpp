@@ -20,9 +20,6 @@ struct CopiedBasket {
   std::int64_t place{};
 };
 
-/// Entries of a basket that is written anew.
-constexpr std::int64_t rewritten_entries = 1 << 14;
-
 /// Those on file, by place: read in the order in which they lie.
 [[nodiscard]] std::vector<BasketPlace> on_file(std::span<const BasketPlace> places);
 

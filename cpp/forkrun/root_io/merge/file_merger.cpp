@@ -25,6 +25,11 @@ namespace {
 
 using BranchesByPath = std::map<std::string, std::vector<std::string>>;
 
+/// `compression`: of the first file, unless another one is wanted.
+BasketTreatment treatment_of(const MergeRequest& request, Compression compression) {
+  return {compression, request.compression.has_value(), request.recluster};
+}
+
 /// Joins whatever it is given, by path within the file.
 class FileMerger {
  public:
@@ -58,6 +63,11 @@ class FileMerger {
       write_origins(output_, origins, compression_);
     }
     if (request_.note) {
+      std::vector<std::string> on_baskets;
+      for (const auto& [path, merger] : trees_) {
+        add_note(on_baskets, path, merger.reclustering());
+      }
+      std::ranges::for_each(on_baskets, request_.note);
       std::ranges::for_each(origins_.notes(), request_.note);
       std::ranges::for_each(objects_.notes(), request_.note);
     }
@@ -108,7 +118,7 @@ class FileMerger {
     const auto only = only_.find(path);
     auto& merger =
         trees_
-            .try_emplace(path, output_, path, request_.compression, request_.check,
+            .try_emplace(path, output_, path, treatment_of(request_, compression_), request_.check,
                          only == only_.end() ? std::nullopt : std::optional{only->second})
             .first->second;
     const auto before = merger.n_entries();
@@ -177,18 +187,18 @@ void note_progress(const MergeRequest& request, std::size_t n_done) {
 
 /// None if ROOT is needed: nothing is written then.
 std::optional<std::map<std::string, std::int64_t>> merge_without_root(const MergeRequest& request) {
-  if (request.compression) {
-    return {};
+  if (request.compression && request.recluster == Recluster::never) {
+    return {};  // baskets are compressed anew one by one
   }
   std::optional<std::map<std::string, std::int64_t>> entries;
   auto first = std::make_unique<InputFile>(request.inputs.front());
   if (!first->names_of_trees()) {
     return {};
   }
-  const auto compression = first->compression();
+  const auto compression = request.compression.value_or(first->compression());
   PlainFile output{request.output, compression};
   try {
-    PlainMerger merger{output, compression, request.check,
+    PlainMerger merger{output, treatment_of(request, compression), request.check,
                        [&](const std::string& tree) { return is_wanted(request, tree); },
                        Origins{false}};
     std::size_t n_done = 0;
@@ -308,7 +318,7 @@ bool carry_without_root(const Carried& carried, const std::string& output_path) 
     return false;
   }
   InputFile first{carried.inputs.front()};
-  PlainMerger merger{*output, first.compression(), BasketCheck::Depth::headers,
+  PlainMerger merger{*output, {first.compression()}, BasketCheck::Depth::headers,
                      [&](const std::string& tree) { return carried.wants(tree); }, Origins{true}};
   for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
     InputFile file{carried.inputs[i]};

@@ -11,6 +11,7 @@
 #include <forkrun/root_io/basket.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/if_they_differ.hpp>
+#include <forkrun/root_io/merge/reclustering.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {
@@ -19,15 +20,16 @@ struct MergeRequest {
   std::vector<std::string> inputs;
   std::string output;
   std::optional<std::vector<std::string>> trees;  ///< all when none
-  std::optional<Compression> compression;         ///< none: baskets are copied as they are
+  std::optional<Compression> compression;         ///< none: as the first file
   std::function<void(std::size_t)> progress;      ///< gets the number of inputs done; may be empty
   IfTheyDiffer if_they_differ = IfTheyDiffer::error;
   BasketCheck::Depth check = BasketCheck::Depth::headers;
   std::function<void(const std::string&)> note{};  ///< gets a line about each object that was not
-                                                   ///< merged; may be empty
+                                                   ///< merged, and on baskets; may be empty
+  Recluster recluster = Recluster::where_small;
 };
 
-/// Joins files, in the given order, into a new one: trees by copying baskets; objects as
+/// Joins files, in the given order, into a new one: trees by copying or joining baskets; objects as
 /// ObjectMerger does. With `trees`, these trees alone. Gives the entries by tree.
 /// \throws InputError, OutputError; the output is then removed.
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);

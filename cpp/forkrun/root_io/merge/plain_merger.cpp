@@ -5,10 +5,10 @@
 
 namespace forkrun::root_io {
 
-PlainMerger::PlainMerger(PlainFile& output, Compression compression, BasketCheck::Depth check,
-                         Wanted wanted, Origins origins)
+PlainMerger::PlainMerger(PlainFile& output, const BasketTreatment& treatment,
+                         BasketCheck::Depth check, Wanted wanted, Origins origins)
     : output_{output},
-      compression_{compression},
+      treatment_{treatment},
       check_{check},
       wanted_{std::move(wanted)},
       origins_{std::move(origins)} {}
@@ -33,7 +33,7 @@ PlainTreeMerger& PlainMerger::merger_of(const std::string& name) {
   const auto known = std::ranges::find(trees_, name, [](const auto& tree) { return tree->path(); });
   return known != trees_.end() ? **known
                                : *trees_.emplace_back(std::make_unique<PlainTreeMerger>(
-                                     output_, name, compression_, check_));
+                                     output_, name, treatment_, check_));
 }
 
 bool PlainMerger::add_tree(InputFile& file, const std::string& name) {
@@ -49,13 +49,23 @@ bool PlainMerger::add_tree(InputFile& file, const std::string& name) {
   return true;
 }
 
+std::vector<std::string> PlainMerger::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& tree : trees_) {
+    add_note(notes, tree->path(), tree->reclustering());
+  }
+  const auto of_rows = origins_.notes();
+  notes.insert(notes.end(), of_rows.begin(), of_rows.end());
+  return notes;
+}
+
 std::map<std::string, std::int64_t> PlainMerger::finish() {
   std::map<std::string, std::int64_t> entries;
   for (const auto& tree : trees_) {
     entries[tree->path()] = tree->finish();
   }
   if (const auto origins = origins_.of_output(); !origins.empty()) {
-    write_origins(output_, origins, compression_);
+    write_origins(output_, origins, treatment_.compression);
   }
   return entries;
 }

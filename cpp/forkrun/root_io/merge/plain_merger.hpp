@@ -22,23 +22,23 @@ class PlainMerger {
  public:
   using Wanted = std::function<bool(const std::string& tree)>;
 
-  PlainMerger(PlainFile& output, Compression compression, BasketCheck::Depth check, Wanted wanted,
-              Origins origins);
+  PlainMerger(PlainFile& output, const BasketTreatment& treatment, BasketCheck::Depth check,
+              Wanted wanted, Origins origins);
 
   /// False if ROOT is needed for anything in it, were it only to say what is wrong: the output is
   /// then of no use. \throws InputError, OutputError
   bool add(InputFile& file);
   /// Gives the entries by tree. \throws OutputError
   std::map<std::string, std::int64_t> finish();
-  /// Lines for people on rows that were left out.
-  [[nodiscard]] std::vector<std::string> notes() const { return origins_.notes(); }
+  /// Lines for people on baskets that were joined, and on rows that were left out.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
  private:
   [[nodiscard]] PlainTreeMerger& merger_of(const std::string& name);
   [[nodiscard]] bool add_tree(InputFile& file, const std::string& name);
 
   PlainFile& output_;
-  Compression compression_;
+  BasketTreatment treatment_;
   BasketCheck::Depth check_;
   Wanted wanted_;
   Origins origins_;

@@ -59,31 +59,50 @@ std::optional<std::int64_t> PlainTreeMerger::add(InputFile& file) {
   const BasketCheck check{layouts_, std::move(record->baskets), tree_->members().name, file,
                           check_};
   const auto places = check.places();
-  const auto copied = copy_baskets(file, check, on_file(places), output_, chunk_);
-  auto next = copied.begin();
-  for (const auto& place : places) {
-    if (place.seek == 0) {  // kept within the tree's own record
-      rewrite(file, place.branch, {place.first_entry, place.first_entry + place.n_entries});
-    } else {
-      writers_[place.branch].enter(next->header, next->place);
-      ++next;
-    }
+  const bool joins = reclustering_.joins(places);
+  reclustering_.note(places, joins);
+  if (joins) {
+    const RowRange all{0, n_entries};
+    join(file, check, {&all, 1});
+  } else {
+    copy(file, check, places);
   }
   n_entries_ += n_entries;
   return n_entries;
 }
 
-void PlainTreeMerger::rewrite(InputFile& file, std::size_t branch, const EntryRun& run) {
-  const auto& tree = file.input_tree(path_);
-  BranchReader reader{tree.branch((*layouts_)[branch].name), file};
-  write(reader, branch, run);
+void PlainTreeMerger::copy(InputFile& file, const BasketCheck& check,
+                           std::span<const BasketPlace> places) {
+  joined_.flush();
+  const auto copied = copy_baskets(file, check, on_file(places), output_, chunk_);
+  auto next = copied.begin();
+  for (const auto& place : places) {
+    if (place.seek == 0) {  // kept within the tree's own record
+      rewrite(file, place);
+    } else {
+      writers_[place.branch].enter(next->header, next->place);
+      ++next;
+    }
+  }
 }
 
-void PlainTreeMerger::write(BranchReader& reader, std::size_t branch, const EntryRun& run) {
-  auto& writer = writers_[branch];
+void PlainTreeMerger::rewrite(InputFile& file, const BasketPlace& place) {
+  auto& writer = writers_[place.branch];
+  BranchReader reader{file.input_tree(path_).branch((*layouts_)[place.branch].name), file};
+  const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
   writer.copy(reader, {&run, 1});
   writer.encode();
   writer.write(output_);
+}
+
+void PlainTreeMerger::join(InputFile& file, const BasketCheck& check,
+                           std::span<const RowRange> rows) {
+  check_all(file, check, chunk_);
+  JoinedEntries::Readers readers;
+  for (auto& branch : file.input_tree(path_).branches()) {
+    readers.push_back(std::make_unique<BranchReader>(std::move(branch), file));
+  }
+  joined_.add(readers, rows);
 }
 
 std::optional<std::int64_t> PlainTreeMerger::add_rows(InputFile& file,
@@ -96,26 +115,17 @@ std::optional<std::int64_t> PlainTreeMerger::add_rows(InputFile& file,
   if (!rows.empty() && rows.back().last > n_entries) {
     throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
   }
-  const BasketCheck check{layouts_, std::move(record->baskets), tree_->members().name, file,
-                          check_};
-  check_all(file, check, chunk_);
-  std::vector<std::unique_ptr<BranchReader>> readers;
-  for (auto& branch : file.input_tree(path_).branches()) {
-    readers.push_back(std::make_unique<BranchReader>(std::move(branch), file));
-  }
+  join(file,
+       BasketCheck{layouts_, std::move(record->baskets), tree_->members().name, file, check_},
+       rows);
   for (const auto& range : rows) {
-    for (auto first = range.first; first < range.last; first += rewritten_entries) {
-      const EntryRun run{first, std::min(first + rewritten_entries, range.last)};
-      for (std::size_t i = 0; i < writers_.size(); ++i) {
-        write(*readers[i], i, run);
-      }
-    }
     n_entries_ += range.last - range.first;
   }
   return n_entries;
 }
 
 std::int64_t PlainTreeMerger::finish() {
+  joined_.flush();
   for (auto& writer : writers_) {
     writer.finish();
   }

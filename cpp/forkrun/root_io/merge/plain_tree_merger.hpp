@@ -10,21 +10,27 @@
 #include <forkrun/root_io/format/plain_file.hpp>
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
+#include <forkrun/root_io/merge/joined_entries.hpp>
+#include <forkrun/root_io/merge/reclustering.hpp>
 #include <forkrun/root_io/origins/row_origins.hpp>
-#include <forkrun/root_io/read/branch_reader.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/plain_tree.hpp>
 
 namespace forkrun::root_io {
 
-/// Joins trees of numbers of one structure, in the order in which they are added, by copying their
-/// baskets as they are, after a check.
+/// Joins trees of numbers of one structure, in the order in which they are added: by copying their
+/// baskets as they are, after a check, or by writing their entries anew.
 class PlainTreeMerger {
  public:
-  PlainTreeMerger(PlainFile& output, std::string path, Compression compression,
+  PlainTreeMerger(PlainFile& output, std::string path, const BasketTreatment& treatment,
                   BasketCheck::Depth check)
-      : output_{output}, path_{std::move(path)}, compression_{compression}, check_{check} {}
+      : output_{output},
+        path_{std::move(path)},
+        compression_{treatment.compression},
+        check_{check},
+        reclustering_{treatment},
+        joined_{writers_, output} {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Gives the entries of the tree in this file; none if ROOT has to look at it, or its structure
@@ -34,6 +40,7 @@ class PlainTreeMerger {
   [[nodiscard]] std::optional<std::int64_t> add_rows(InputFile& file,
                                                      std::span<const RowRange> rows);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
+  [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
   /// The merged tree is complete; gives its entries. \throws OutputError
   std::int64_t finish();
 
@@ -41,8 +48,9 @@ class PlainTreeMerger {
   [[nodiscard]] std::optional<TreeRecord> take_record(InputFile& file);
   void start(InputFile& file, TreeRecord& record);
   void include_ranges(const TreeRecord& record);
-  void rewrite(InputFile& file, std::size_t branch, const EntryRun& run);
-  void write(BranchReader& reader, std::size_t branch, const EntryRun& run);
+  void copy(InputFile& file, const BasketCheck& check, std::span<const BasketPlace> places);
+  void rewrite(InputFile& file, const BasketPlace& place);
+  void join(InputFile& file, const BasketCheck& check, std::span<const RowRange> rows);
 
   PlainFile& output_;
   std::string path_;
@@ -52,6 +60,8 @@ class PlainTreeMerger {
   std::string structure_;  ///< of the first tree
   std::shared_ptr<const BranchLayouts> layouts_;
   std::vector<BranchWriter> writers_;
+  Reclustering reclustering_;
+  JoinedEntries joined_;
   std::int64_t n_entries_{};
   Bytes chunk_;
 };

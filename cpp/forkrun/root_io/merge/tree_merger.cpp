@@ -83,13 +83,15 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
 
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+TreeMerger::TreeMerger(OutputFile& output, std::string path, const BasketTreatment& treatment,
                        BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
     : output_{output},
       path_{std::move(path)},
-      recompress_{recompress},
+      treatment_{treatment},
       check_{check},
-      only_{std::move(only)} {}
+      only_{std::move(only)},
+      reclustering_{treatment},
+      joined_{writers_, output} {}
 
 BranchTree TreeMerger::merged_branches(TTree& tree) const {
   if (!only_) {
@@ -122,7 +124,8 @@ void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& bra
   }
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
-    writers_.emplace_back(branch_of_root(*branch), recompress_.value_or(old));
+    writers_.emplace_back(branch_of_root(*branch),
+                          treatment_.recompresses ? treatment_.compression : old);
   }
 }
 
@@ -163,7 +166,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
   }
   const BasketCheck check{tree, branches.filled, file, check_};
   check_all(file, check, chunk_);
-  rewrite_rows(file, branches, rows);
+  join(file, branches, rows);
   include_ranges(branches);
   for (const auto& range : rows) {
     n_entries_ += range.last - range.first;
@@ -172,7 +175,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
 }
 
 void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
-  if (recompress_ || only_ || !are_known(branches)) {
+  if (treatment_.recompresses || only_ || !are_known(branches)) {
     return;  // ROOT has to read all trees
   }
   if (auto record = record_of(file, key, path_)) {
@@ -190,12 +193,18 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
   if (!record || record->structure != *structure_) {
     return false;
   }
+  const auto n_entries = record->baskets.n_entries;
+  const BasketCheck check{layouts_, std::move(record->baskets), key.GetName(), file, check_};
+  auto places = check.places();
+  if (reclustering_.joins(places)) {
+    return false;
+  }
+  reclustering_.note(places, false);
+  joined_.flush();
   if (has_objects(branches_)) {
     output_.describe_classes_of(file);
   }
-  const auto n_entries = record->baskets.n_entries;
-  const BasketCheck check{layouts_, std::move(record->baskets), key.GetName(), file, check_};
-  for (const auto& basket : copy_baskets(file, check, check.places(), output_, chunk_)) {
+  for (const auto& basket : copy_baskets(file, check, std::move(places), output_, chunk_)) {
     writers_[basket.branch].enter(basket.header, basket.place);
   }
   include_ranges(record->filled);
@@ -206,6 +215,7 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
 
 void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) {
   if (!are_known(branches)) {
+    joined_.flush();
     return copy_by_root(tree, file);
   }
   const BasketCheck check{tree, branches.filled, file, check_};
@@ -214,29 +224,35 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   const bool is_all_on_file =
       std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
   const bool can_move = are_relocatable(branches);
-  if (has_references || !(can_move || is_all_on_file)) {
+  const bool by_root = has_references || !(can_move || is_all_on_file);
+  const bool joins = !by_root && can_move && reclustering_.joins(places);
+  reclustering_.note(places, joins);
+  if (!joins) {
+    joined_.flush();
+  }
+  if (by_root) {
     check_all(file, check, chunk_);
     return copy_by_root(tree, file);
   }
   if (has_objects(branches)) {
     output_.describe_classes_of(file);
   }
-  if (recompress_ && can_move) {
+  if (joins) {
     check_all(file, check, chunk_);
     const RowRange all{0, tree.GetEntries()};
-    return rewrite_rows(file, branches, {&all, 1});
+    return join(file, branches, {&all, 1});
   }
   enter(file, branches, places,
-        recompress_ ? recompressed(file, check, places)
-                    : copy_baskets(file, check, on_file(places), output_, chunk_));
+        treatment_.recompresses ? recompressed(file, check, places)
+                                : copy_baskets(file, check, on_file(places), output_, chunk_));
 }
 
 void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
   const CapturedMessages messages;
-  if (recompress_) {
+  if (treatment_.recompresses) {
     tree.CopyAddresses(tree_);
   }
-  if (tree_->CopyEntries(&tree, -1, recompress_ ? "" : "fast") < 0 ||
+  if (tree_->CopyEntries(&tree, -1, treatment_.recompresses ? "" : "fast") < 0 ||
       !messages.first_error().empty()) {
     throw InputError(file.path() + ": tree \"" + tree.GetName() +
                      "\" cannot be copied: " + messages.first());
@@ -296,7 +312,7 @@ std::vector<CopiedBasket> TreeMerger::recompressed(InputFile& file, const Basket
     const auto records = records_in(read_chunk(file, chunk, chunk_), chunk);
     static_cast<void>(check.check(chunk, records));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
-      auto basket = recompress_basket(records[i], *recompress_);
+      auto basket = recompress_basket(records[i], treatment_.compression);
       const auto place = output_.allocate(basket.record.size());
       place_basket(basket.record, place, output_.seek_directory());
       output_.write(place, basket.record);
@@ -330,26 +346,18 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
   writers_[place.branch].write(output_);
 }
 
-void TreeMerger::rewrite_rows(InputFile& file, const BranchTree& branches,
-                              std::span<const RowRange> rows) {
+void TreeMerger::join(InputFile& file, const BranchTree& branches,
+                      std::span<const RowRange> rows) {
   const auto tree = tree_of_root(file.tree(path_), file);
-  std::vector<std::unique_ptr<BranchReader>> readers;
+  JoinedEntries::Readers readers;
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
   }
-  for (const auto& range : rows) {
-    for (auto first = range.first; first < range.last; first += rewritten_entries) {
-      const EntryRun run{first, std::min(first + rewritten_entries, range.last)};
-      for (std::size_t i = 0; i < writers_.size(); ++i) {
-        writers_[i].copy(*readers[i], {&run, 1});
-        writers_[i].encode();
-        writers_[i].write(output_);
-      }
-    }
-  }
+  joined_.add(readers, rows);
 }
 
 std::int64_t TreeMerger::finish() {
+  joined_.flush();
   for (auto& writer : writers_) {
     writer.finish();
   }

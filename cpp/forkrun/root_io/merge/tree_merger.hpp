@@ -11,6 +11,8 @@
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/merge/basket_check.hpp>
 #include <forkrun/root_io/merge/basket_copy.hpp>
+#include <forkrun/root_io/merge/joined_entries.hpp>
+#include <forkrun/root_io/merge/reclustering.hpp>
 #include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
@@ -22,15 +24,15 @@ class TTree;
 namespace forkrun::root_io {
 
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
-/// they are: large reads, large writes, nothing uncompressed unless that is asked for. That holds
+/// they are: large reads, large writes, nothing uncompressed unless baskets are joined. That holds
 /// for branches of objects and those within them as well. ROOT reads the first tree; of those whose
 /// records are alike, forkrun reads where the baskets are, which is most of the work. Trees with
 /// references between objects are copied by ROOT, after the same checks.
 class TreeMerger {
  public:
-  /// `path`: of the tree in the file, with its folders; `recompress`: write all baskets anew with
-  /// this compression; `only`: the top-level branches that are merged, all when none.
-  TreeMerger(OutputFile& output, std::string path, std::optional<Compression> recompress,
+  /// `path`: of the tree in the file, with its folders; `only`: the top-level branches that are
+  /// merged, all when none.
+  TreeMerger(OutputFile& output, std::string path, const BasketTreatment& treatment,
              BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
 
   /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
@@ -39,6 +41,7 @@ class TreeMerger {
   /// These rows of it alone. \throws InputError, also if its objects cannot be taken apart.
   void add_rows(InputFile& file, std::span<const RowRange> rows);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
+  [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
   /// The merged tree is complete; gives its entries.
   std::int64_t finish();
 
@@ -57,11 +60,11 @@ class TreeMerger {
   void enter(InputFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
              std::span<const CopiedBasket> copied);
   void rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place);
-  void rewrite_rows(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
+  void join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
   OutputFile& output_;
   std::string path_;
-  std::optional<Compression> recompress_;
+  BasketTreatment treatment_;
   BasketCheck::Depth check_;
   std::optional<std::vector<std::string>> only_;
   TTree* tree_ = nullptr;
@@ -70,6 +73,8 @@ class TreeMerger {
   BranchTree branches_;
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;             ///< as branches_.filled
+  Reclustering reclustering_;
+  JoinedEntries joined_;
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> structure_;          ///< of the first tree's record
   Bytes chunk_;
