@@ -41,7 +41,7 @@ def test_all_that_root_can_merge_is_merged_as_hadd_does(tmp_path: Path, inputs: 
     assert notes == [
         "folder/ntuple: 6 baskets of 3 files, 90 bytes each on average, were joined, as a third or"
         " more of such baskets is their headers",
-        'object "folder/same" (TNamed) cannot be merged: it is the same in 3 files, kept once'
+        'object "folder/same" (TNamed) cannot be merged: it is the same in 3 files, kept once',
     ]
 
 

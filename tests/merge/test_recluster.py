@@ -74,9 +74,7 @@ def test_baskets_are_copied_one_by_one_where_that_is_asked_for(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("sizes", [[LARGE, LARGE], [LARGE, 0, 5]])
-def test_large_baskets_are_joined_where_that_is_asked_for(
-    tmp_path: Path, sizes: list[int]
-) -> None:
+def test_large_baskets_are_joined_where_that_is_asked_for(tmp_path: Path, sizes: list[int]) -> None:
     inputs = write(tmp_path, sizes)
     output, notes = merged(tmp_path, inputs, recluster="always")
     assert entries_of_baskets(output) == [sum(sizes)]
