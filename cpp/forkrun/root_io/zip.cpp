@@ -47,8 +47,8 @@ const unsigned char* unsigned_bytes(const std::byte* bytes) {
 
 bool has_zstd() {
   return ZSTD_createCCtx != nullptr && ZSTD_CCtx_setParameter != nullptr &&
-         ZSTD_compress2 != nullptr && ZSTD_freeCCtx != nullptr && ZSTD_createDCtx != nullptr && ZSTD_decompressDCtx != nullptr && ZSTD_freeDCtx != nullptr &&
-         ZSTD_isError != nullptr;
+         ZSTD_compress2 != nullptr && ZSTD_freeCCtx != nullptr && ZSTD_createDCtx != nullptr &&
+         ZSTD_decompressDCtx != nullptr && ZSTD_freeDCtx != nullptr && ZSTD_isError != nullptr;
 }
 
 struct FreeContext {

@@ -318,8 +318,11 @@ bool carry_without_root(const Carried& carried, const std::string& output_path) 
     return false;
   }
   InputFile first{carried.inputs.front()};
-  PlainMerger merger{*output, {first.compression()}, BasketCheck::Depth::headers,
-                     [&](const std::string& tree) { return carried.wants(tree); }, Origins{true}};
+  PlainMerger merger{*output,
+                     {first.compression()},
+                     BasketCheck::Depth::headers,
+                     [&](const std::string& tree) { return carried.wants(tree); },
+                     Origins{true}};
   for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
     InputFile file{carried.inputs[i]};
     carried.add_to(merger, file, i);

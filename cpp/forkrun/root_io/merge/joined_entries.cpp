@@ -46,8 +46,7 @@ void JoinedEntries::collect(const Readers& readers, const EntryRun& entries) {
 
 /// As many entries as the present cluster has room for.
 void JoinedEntries::choose_step(double entry_bytes) {
-  const auto room =
-      wanted_cluster_bytes(writers_.size()) - static_cast<double>(n_pending_bytes());
+  const auto room = wanted_cluster_bytes(writers_.size()) - static_cast<double>(n_pending_bytes());
   const auto most = static_cast<double>(growth * step_);
   step_ = static_cast<std::int64_t>(std::clamp(room / std::max(entry_bytes, 1.0), 1.0, most));
   step_bytes_ = static_cast<double>(step_) * entry_bytes;

@@ -35,8 +35,8 @@ class JoinedEntries {
 
   std::vector<BranchWriter>& writers_;
   RecordFile& output_;
-  std::int64_t step_{1};    ///< entries that are collected at a time
-  double step_bytes_{};     ///< of them, as of those before
+  std::int64_t step_{1};  ///< entries that are collected at a time
+  double step_bytes_{};   ///< of them, as of those before
 };
 
 }  // namespace forkrun::root_io

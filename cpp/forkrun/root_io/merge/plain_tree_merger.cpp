@@ -115,8 +115,7 @@ std::optional<std::int64_t> PlainTreeMerger::add_rows(InputFile& file,
   if (!rows.empty() && rows.back().last > n_entries) {
     throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
   }
-  join(file,
-       BasketCheck{layouts_, std::move(record->baskets), tree_->members().name, file, check_},
+  join(file, BasketCheck{layouts_, std::move(record->baskets), tree_->members().name, file, check_},
        rows);
   for (const auto& range : rows) {
     n_entries_ += range.last - range.first;

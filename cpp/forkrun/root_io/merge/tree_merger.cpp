@@ -346,8 +346,7 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
   writers_[place.branch].write(output_);
 }
 
-void TreeMerger::join(InputFile& file, const BranchTree& branches,
-                      std::span<const RowRange> rows) {
+void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows) {
   const auto tree = tree_of_root(file.tree(path_), file);
   JoinedEntries::Readers readers;
   for (auto* branch : branches.filled) {

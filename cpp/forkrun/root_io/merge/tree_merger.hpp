@@ -72,7 +72,7 @@ class TreeMerger {
   std::vector<std::string> names_;
   BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<BranchWriter> writers_;             ///< as branches_.filled
+  std::vector<BranchWriter> writers_;  ///< as branches_.filled
   Reclustering reclustering_;
   JoinedEntries joined_;
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
