@@ -230,11 +230,12 @@ class ExactSums:
         """Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
         if it is no result of it."""
 
-class RegularAxes:
-    """Regular axes of a histogram: what does not change from fill to fill."""
+class NumberAxes:
+    """Regular and variable axes of a histogram: what does not change from fill to fill."""
 
-    def __init__(self, axes: Sequence[tuple[int, bool, bool, float, float]]) -> None:
-        """`axes`: number of bins, whether there are underflow and overflow, low, width of all."""
+    def __init__(self, axes: Sequence[tuple[Any, ...]]) -> None:
+        """`axes`: number of bins, whether there are underflow and overflow; low and width of all
+        bins, or (n_bins + 1,) edges. Raises ValueError if these are not as many."""
 
 class CellTable:
     """What a histogram was filled with, exactly: entries without weight or sample are counted,
@@ -257,9 +258,9 @@ class CellTable:
         """Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
         that an axis does not have are left out. Weights and samples: (n,), or (1,) for all. Raises
         ValueError if lengths differ. Releases the GIL."""
-    def fill_regular(
+    def fill_columns(
         self,
-        axes: RegularAxes,
+        axes: NumberAxes,
         columns: tuple[object, ...],
         weights: object,
         samples: object = None,

@@ -109,6 +109,10 @@ FLOAT_AXES: list[Callable[[], Any]] = [
     lambda: bh.axis.Regular(4, 0.1, 10, transform=bh.axis.transform.Pow(0.5)),
     lambda: bh.axis.Variable([0, 1, 5, 10]),
     lambda: bh.axis.Variable([0, 1, 5, 10], underflow=False, overflow=False),
+    lambda: bh.axis.Variable([0, 1, 5, 10], underflow=False),
+    lambda: bh.axis.Variable([0, 1, 5, 10], overflow=False),
+    lambda: bh.axis.Variable([-1, 7], overflow=False),
+    lambda: bh.axis.Variable([n**1.5 for n in range(30)]),
     lambda: bh.axis.Variable([0, 1, 5, 10], circular=True),
 ]
 INTEGER_AXES: list[Callable[[], Any]] = [

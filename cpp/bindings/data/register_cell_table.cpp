@@ -19,7 +19,15 @@ Moments moments_of(const std::string& storage) {
   return named<Moments>({"counts", "weights", "means", "weighted means"}, "storage", storage);
 }
 
-/// One axis of a fill: (n_bins, underflow, overflow, bins) or (…, coordinates, low, width).
+const double* checked_edges(const Array<double>& edges, std::uint32_t n_bins) {
+  if (span_of(edges).size() != std::size_t{n_bins} + 1) {
+    throw py::value_error("a variable axis has an edge more than bins");
+  }
+  return edges.data();
+}
+
+/// One axis of a fill: (n_bins, underflow, overflow, bins), (…, coordinates, low, width) or
+/// (…, coordinates, edges).
 class AxisOfFill {
  public:
   explicit AxisOfFill(const py::tuple& axis) {
@@ -32,8 +40,13 @@ class AxisOfFill {
     } else {
       coordinates_ = axis[3].cast<Array<double>>();
       axis_.coordinates = coordinates_.data();
-      axis_.low = axis[4].cast<double>();
-      axis_.width = axis[5].cast<double>();
+      if (axis.size() == 5) {
+        edges_ = axis[4].cast<Array<double>>();
+        axis_.edges = checked_edges(edges_, axis_.n_bins);
+      } else {
+        axis_.low = axis[4].cast<double>();
+        axis_.width = axis[5].cast<double>();
+      }
     }
     axis_.is_one = n_entries() == 1;
   }
@@ -47,6 +60,7 @@ class AxisOfFill {
   FillAxis axis_;
   Array<std::int32_t> bins_;
   Array<double> coordinates_;
+  Array<double> edges_;
 };
 
 FillColumn column_of(const Array<double>& values) { return {values.data(), values.size() == 1}; }
@@ -99,23 +113,29 @@ void fill(CellTable& table, const std::vector<py::tuple>& axes,
   table.fill(plain, w, y, n_entries);
 }
 
-/// Regular axes, each (n_bins, underflow, overflow, low, width): what does not change from fill to
-/// fill.
-class RegularAxes {
+/// Axes of numbers, each (n_bins, underflow, overflow, low, width) of a regular one or (n_bins,
+/// underflow, overflow, edges) of a variable one: what does not change from fill to fill.
+class NumberAxes {
  public:
-  explicit RegularAxes(const std::vector<py::tuple>& axes) {
+  explicit NumberAxes(const std::vector<py::tuple>& axes) {
     for (const auto& axis : axes) {
-      axes_.push_back({.n_bins = axis[0].cast<std::uint32_t>(),
-                       .has_underflow = axis[1].cast<bool>(),
-                       .has_overflow = axis[2].cast<bool>(),
-                       .low = axis[3].cast<double>(),
-                       .width = axis[4].cast<double>()});
+      FillAxis made{.n_bins = axis[0].cast<std::uint32_t>(),
+                    .has_underflow = axis[1].cast<bool>(),
+                    .has_overflow = axis[2].cast<bool>()};
+      if (axis.size() == 4) {
+        made.edges = checked_edges(edges_.emplace_back(axis[3].cast<Array<double>>()), made.n_bins);
+      } else {
+        made.low = axis[3].cast<double>();
+        made.width = axis[4].cast<double>();
+      }
+      axes_.push_back(made);
     }
   }
   [[nodiscard]] const std::vector<FillAxis>& axes() const { return axes_; }
 
  private:
   std::vector<FillAxis> axes_;
+  std::vector<Array<double>> edges_;  ///< what axes point to
 };
 
 /// A column of float64 or float32 whose elements lie next to each other: its own memory.
@@ -156,9 +176,9 @@ std::optional<FillColumn> fill_column(const py::object& values, std::size_t n_en
 
 /// \returns false, and nothing is filled, unless all are plain columns of one length, with samples
 /// for a profile and none for others.
-bool fill_regular(CellTable& table, const RegularAxes& regular, const py::tuple& columns,
+bool fill_columns(CellTable& table, const NumberAxes& numbers, const py::tuple& columns,
                   const py::object& weights, const py::object& samples) {
-  auto axes = regular.axes();
+  auto axes = numbers.axes();
   check_cells(axes, table.n_cells());
   if (columns.size() != axes.size() || has_samples(table.moments()) == samples.is_none()) {
     return false;
@@ -209,7 +229,7 @@ void move_cells(CellTable& table, const Array<std::uint32_t>& places, std::size_
 }  // namespace
 
 void register_cell_table(py::module_& module) {
-  py::class_<RegularAxes>(module, "RegularAxes")
+  py::class_<NumberAxes>(module, "NumberAxes")
       .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"));
   py::class_<CellTable>(module, "CellTable")
       .def(py::init([](const std::string& storage, std::size_t n_cells) {
@@ -221,7 +241,7 @@ void register_cell_table(py::module_& module) {
       .def_property_readonly("empty", &CellTable::empty)
       .def("fill", &fill, py::arg("axes"), py::arg("weights") = py::none(),
            py::arg("samples") = py::none())
-      .def("fill_regular", &fill_regular, py::arg("axes"), py::arg("columns"), py::arg("weights"),
+      .def("fill_columns", &fill_columns, py::arg("axes"), py::arg("columns"), py::arg("weights"),
            py::arg("samples") = py::none())
       .def("total", &CellTable::total)
       .def("clear_cells", &clear_cells, py::arg("cells"))

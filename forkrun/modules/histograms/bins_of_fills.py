@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 Column = tuple[Any, ...]
-"""n_bins, underflow, overflow, bins; for a regular axis coordinates, low and width instead of bins.
-See `_core.CellTable.fill`."""
+"""n_bins, underflow, overflow, bins; instead of bins, for a regular axis coordinates, low and width,
+for a variable one coordinates and edges. See `_core.CellTable.fill`."""
 
 _axis = bh._core.axis
 _REGULAR = (_axis.regular_none, _axis.regular_uflow, _axis.regular_oflow, _axis.regular_uoflow)
+_VARIABLE = (_axis.variable_none, _axis.variable_uflow, _axis.variable_oflow, _axis.variable_uoflow)
 _TEXTS = tuple(getattr(_axis, n) for n in dir(_axis) if n.startswith("category_str"))
 _CATEGORIES = tuple(getattr(_axis, n) for n in dir(_axis) if n.startswith("category_int"))
 _INTEGERS = (
@@ -39,6 +40,8 @@ def column_of_axis(axis: Any, values: Any) -> Column:
     coordinates = values.astype(np.float64, copy=False)
     if isinstance(axis, _REGULAR):
         return *about, coordinates, *_low_and_width(axis)
+    if isinstance(axis, _VARIABLE):
+        return *about, coordinates, axis.edges
     return *about, axis.index(coordinates)
 
 
@@ -54,11 +57,12 @@ def is_unseen(axis: Any, column: Column) -> bool:
     return bool(((bins < 0) | (bins >= axis.size)).any())
 
 
-def regular_axis(axis: Any) -> tuple[int, bool, bool, float, float] | None:
-    """See `_core.RegularAxes`; None of other axes."""
-    if not isinstance(axis, _REGULAR):
-        return None
-    return axis.size, axis.traits_underflow, axis.traits_overflow, *_low_and_width(axis)
+def number_axis(axis: Any) -> tuple[Any, ...] | None:
+    """See `_core.NumberAxes`; None of other axes."""
+    about = axis.size, axis.traits_underflow, axis.traits_overflow
+    if isinstance(axis, _REGULAR):
+        return *about, *_low_and_width(axis)
+    return (*about, axis.edges) if isinstance(axis, _VARIABLE) else None
 
 
 def _low_and_width(axis: Any) -> tuple[float, float]:

@@ -1,5 +1,5 @@
-"""Fills of columns of numbers on regular axes, as most are: one call of the core, and nothing else,
-so that small columns cost little, too."""
+"""Fills of columns of numbers on regular and variable axes, as most are: one call of the core, and
+nothing else, so that small columns cost little, too."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import hist
 import numpy as np
 
 from forkrun import _core
-from forkrun.modules.histograms.bins_of_fills import regular_axis
+from forkrun.modules.histograms.bins_of_fills import number_axis
 
 
 class PlainFills:
-    """What such fills need of a histogram whose axes are all regular and do not grow."""
+    """What such fills need of a histogram all of whose axes are such, and do not grow."""
 
-    def __init__(self, axes: _core.RegularAxes, names: tuple[str, ...], by_name: bool) -> None:
+    def __init__(self, axes: _core.NumberAxes, names: tuple[str, ...], by_name: bool) -> None:
         """`names`: of the axes; `by_name`: values are given by name only."""
         self._axes = axes
         self._names = names
@@ -24,13 +24,13 @@ class PlainFills:
 
     @classmethod
     def of(cls, histogram: Any, axes: Sequence[Any]) -> PlainFills | None:
-        """`axes`: of boost_histogram's core. None if others than regular ones are among them."""
-        regular = [regular_axis(axis) for axis in axes]
-        if None in regular:
+        """`axes`: of boost_histogram's core. None if there are others among them."""
+        numbers = [number_axis(axis) for axis in axes]
+        if any(axis is None for axis in numbers):
             return None
         names = tuple(getattr(axis, "name", "") for axis in histogram.axes)
         return cls(
-            _core.RegularAxes([axis for axis in regular if axis is not None]),
+            _core.NumberAxes([axis for axis in numbers if axis is not None]),
             names,
             isinstance(histogram, hist.NamedHist),
         )
@@ -59,7 +59,7 @@ class PlainFills:
             sample = _array(sample)
             if sample is None:
                 return False
-        return table.fill_regular(self._axes, columns, weight, sample)
+        return table.fill_columns(self._axes, columns, weight, sample)
 
 
 def _array(values: Any) -> Any:

@@ -59,10 +59,35 @@ template <bool DIVIDES, typename T>
   }
 }
 
+/// The arithmetic of boost-histogram's variable axis: a binary search without branches, so that
+/// those of several entries are under way at a time. NaN: overflow.
+template <typename T>
+[[gnu::always_inline]] inline void find_bins_between(const FillAxis& axis, const T* x,
+                                                     std::size_t n, std::int32_t offset,
+                                                     std::int32_t* bins) {
+  const std::size_t n_edges = std::size_t{axis.n_bins} + 1;
+  const double last = axis.edges[axis.n_bins];
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto value = static_cast<double>(x[i]);
+    const double* first = axis.edges;
+    for (std::size_t n_left = n_edges; n_left > 1;) {
+      const std::size_t half = n_left / 2;
+      first += half & -std::size_t{!(value < first[half - 1])};  // half or nothing
+      n_left -= half;
+    }
+    const std::int32_t n_below =
+        static_cast<std::int32_t>(first - axis.edges) + std::int32_t{!(value < *first)};
+    const std::int32_t at_end = std::int32_t{!axis.has_overflow} & std::int32_t{value == last};
+    bins[i] = n_below - 1 - at_end + offset;
+  }
+}
+
 template <typename T>
 [[gnu::always_inline]] inline void find_bins_inline(const FillAxis& axis, const T* x, std::size_t n,
                                                     std::int32_t offset, std::int32_t* bins) {
-  if (is_ordinary_power_of_two(axis.width)) {
+  if (axis.edges != nullptr) {
+    find_bins_between(axis, x, n, offset, bins);
+  } else if (is_ordinary_power_of_two(axis.width)) {
     find_bins_with<false>(axis, x, n, offset, bins);
   } else {
     find_bins_with<true>(axis, x, n, offset, bins);

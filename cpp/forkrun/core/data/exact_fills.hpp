@@ -18,7 +18,7 @@ struct FillColumn {
 };
 
 /// Where entries are on an axis: their bins, from -1 (underflow) to n_bins (overflow), or, on a
-/// regular axis, their coordinates.
+/// regular or variable axis, their coordinates.
 struct FillAxis {
   std::uint32_t n_bins{};
   bool has_underflow{};
@@ -27,13 +27,14 @@ struct FillAxis {
   const double* coordinates{};  ///< unless `bins` are given
   const float* floats{};        ///< unless `bins` or `coordinates` are given
   double low{};
-  double width{};  ///< of all bins together
-  bool is_one{};   ///< one for all entries
+  double width{};         ///< of all bins together
+  const double* edges{};  ///< (n_bins + 1,) of a variable axis, instead of low and width
+  bool is_one{};          ///< one for all entries
 };
 
 /// Finds the cells of entries and gives these to `add`, at most `most_moments` at a time; the first
 /// axis runs fastest. Entries in flow bins that an axis does not have are left out. Bins of regular
-/// axes are those of boost-histogram, to the last bit. `samples`: of a profile
+/// and variable axes are those of boost-histogram, to the last bit. `samples`: of a profile
 void find_fills(std::span<const FillAxis> axes, FillColumn weights,
                 std::optional<FillColumn> samples, std::size_t n_entries,
                 const std::function<void(const CellFills&)>& add);

@@ -106,6 +106,15 @@ class VariableAxis {
     return static_cast<std::int32_t>(std::ranges::upper_bound(edges_, x) - edges_.begin()) - 1;
   }
   [[nodiscard]] AxisDescription describe() const;
+  [[nodiscard]] bool is_circular() const { return options_.circular; }
+  /// \pre it is not circular
+  [[nodiscard]] FillAxis with(const double* coordinates) const {
+    return {.n_bins = static_cast<std::uint32_t>(edges_.size()) - 1,
+            .has_underflow = options_.underflow,
+            .has_overflow = options_.overflow,
+            .coordinates = coordinates,
+            .edges = edges_.data()};
+  }
 
  private:
   std::vector<double> edges_;

@@ -96,7 +96,7 @@ class PendingFills {
   }
   template <typename Axis>
   FillAxis place(const Axis& axis, const typename Axis::Value* values, Bins& bins) {
-    if constexpr (std::is_same_v<Axis, RegularAxis>) {
+    if constexpr (!std::is_same_v<Axis, IntegerAxis>) {
       if (!axis.is_circular()) {
         return axis.with(values);
       }
