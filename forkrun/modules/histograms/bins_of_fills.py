@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 Column = tuple[Any, ...]
-"""n_bins, underflow, overflow, bins; instead of bins, for a regular axis coordinates, low and width,
-for a variable one coordinates and edges. See `_core.CellTable.fill`."""
+"""n_bins, underflow, overflow, bins; for a regular axis coordinates, low and width instead
+of bins, for a variable one coordinates and edges. See `_core.CellTable.fill`."""
 
 _axis = bh._core.axis
 _REGULAR = (_axis.regular_none, _axis.regular_uflow, _axis.regular_oflow, _axis.regular_uoflow)
