@@ -79,7 +79,7 @@ std::vector<std::byte> zipped_at(const char* level, const std::vector<std::byte>
 }
 
 TEST(Basket, ZstandardIsSearchedInOneWayFromZstd3ToZstd5) {
-  for (const std::size_t n : {10'000, 100'000}) {
+  for (const std::size_t n : {10'000, 30'000, 100'000}) {
     const auto entries = compressible_bytes(n);
     const auto usual = zipped_at("zstd:5", entries);
     EXPECT_EQ(zipped_at("zstd:3", entries), usual);

@@ -137,19 +137,22 @@ struct Search {
 };
 
 /// zstd:3 to zstd:5: the usual level, which nobody has chosen. ROOT's zstd:5 is the library's level
-/// 10. Small baskets are searched greedily: as small as by the library's level 5, in less time;
-/// large ones with two tables, in half of the time, and 2 to 5 % larger (decision 0021).
+/// 10. Baskets of medium size are searched greedily: as small as by the library's level 5, in less
+/// time; large ones with two tables, in half of the time, and 2 to 5 % larger (decision 0021).
 constexpr int first_usual = 3;
 constexpr int last_usual = 5;
+constexpr std::size_t medium_bytes = 16 << 10;
 constexpr std::size_t large_bytes = 64 << 10;
-const Search usual_of_small{last_usual,
-                            {{Parameter::window_log, 17},
-                             {Parameter::hash_log, 16},
-                             {Parameter::chain_log, 16},
-                             {Parameter::search_log, 3},
-                             {Parameter::min_match, 5},
-                             {Parameter::strategy, 3}}};
-const Search usual_of_large{last_usual,
+constexpr int level_of_small = 6;
+const Search usual_of_small{level_of_small, {}};
+const Search usual_of_medium{level_of_small,
+                             {{Parameter::window_log, 17},
+                              {Parameter::hash_log, 16},
+                              {Parameter::chain_log, 16},
+                              {Parameter::search_log, 3},
+                              {Parameter::min_match, 5},
+                              {Parameter::strategy, 3}}};
+const Search usual_of_large{level_of_small,
                             {{Parameter::window_log, 21},
                              {Parameter::hash_log, 17},
                              {Parameter::chain_log, 17},
@@ -188,13 +191,17 @@ class ZstdCompressor {
 /// One context per thread and way: the tables of a context are emptied when its way changes.
 ZstdCompressor& compressor_of(int level, std::size_t n_bytes) {
   if (level < first_usual || level > last_usual) {
-    thread_local ZstdCompressor any{{last_usual, {}}};
+    thread_local ZstdCompressor any{usual_of_small};
     any.set(Parameter::level, 2 * level);  // as ROOT does
     return any;
   }
-  if (n_bytes < large_bytes) {
+  if (n_bytes < medium_bytes) {
     thread_local ZstdCompressor small{usual_of_small};
     return small;
+  }
+  if (n_bytes < large_bytes) {
+    thread_local ZstdCompressor medium{usual_of_medium};
+    return medium;
   }
   thread_local ZstdCompressor large{usual_of_large};
   return large;
