@@ -40,7 +40,8 @@ def index_tree(
 
     `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
       "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
-      "ranges": [[run, lumi, first, last, digest_hex], …],   # maximal runs of entries of one lumi
+      "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
+                                                # maximal runs of entries of one lumi
       "branches": [[name, type, counter], …]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".

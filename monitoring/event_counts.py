@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import lumi_keys
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 
@@ -113,12 +116,11 @@ def count_events(records: RunRecords) -> EventCounts:
 def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
     """Lumis of which units are committed."""
     units = plan.get("units", {})
-    run, lumi = units.get("run", []), units.get("lumi", [])
-    lumis = {(line.run, line.lumi) for line in ledger}
-    for line in ledger:
-        if line.n_units > 1:
-            lumis.update(zip(run[line.places], lumi[line.places], strict=True))
-    return len(lumis)
+    run, lumi = (np.array(units.get(name, []), dtype=np.int64) for name in ("run", "lumi"))
+    of_units = lumi_keys(run, lumi)
+    first = np.array([(line.run, line.lumi) for line in ledger], dtype=np.int64).reshape(-1, 2)
+    of_several = [of_units[line.places] for line in ledger if line.n_units > 1]
+    return len(np.unique(np.concatenate([lumi_keys(*first.T), *of_several])))
 
 
 def _is_partial(n_committed: int, n_planned: int | None) -> bool:

@@ -39,6 +39,24 @@ py::str text(const std::string& bytes) {
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
+/// As columns: JSON of them is read several times as fast as of rows.
+py::dict columns_of(const std::vector<root_io::LumiRange>& ranges) {
+  py::list run;
+  py::list lumi;
+  py::list first;
+  py::list last;
+  std::string digests;
+  for (const auto& range : ranges) {
+    run.append(range.lumi.run);
+    lumi.append(range.lumi.lumi);
+    first.append(range.first);
+    last.append(range.last);
+    digests += range.digest.hex();
+  }
+  return py::dict(py::arg("run") = run, py::arg("lumi") = lumi, py::arg("first") = first,
+                  py::arg("last") = last, py::arg("digests") = digests);
+}
+
 py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,
                     const std::string& lumi_branch, const std::string& event_branch,
                     std::uint32_t file_number) {
@@ -46,12 +64,6 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   {
     const py::gil_scoped_release release;
     index = root_io::index_tree(path, tree, {run_branch, lumi_branch, event_branch}, file_number);
-  }
-  py::list ranges;
-  for (const auto& range : index.ranges) {
-    ranges.append(
-        py::make_tuple(range.lumi.run, range.lumi.lumi, range.first, range.last, range.digest.hex())
-            .cast<py::list>());
   }
   py::list branches;
   for (const auto& branch : index.branches) {
@@ -63,7 +75,7 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   return py::dict(py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
                   py::arg("modified_ns") = identity.modified_ns,
                   py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
-                  py::arg("ranges") = ranges, py::arg("branches") = branches);
+                  py::arg("ranges") = columns_of(index.ranges), py::arg("branches") = branches);
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.durable import output_errors, write_json, write_text
+from forkrun.base.lumis import Keys
 from forkrun.batch.course import read_course
 from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.plan import Plan, Units
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.lumi_accounting import Lumi, golden_json
+from forkrun.rundir.lumi_accounting import golden_json
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes, read_commits
 
 _CHUNK = 1 << 22
@@ -28,6 +29,8 @@ _CMS_CODES = {0: 0, 1: 8003, 2: 7002, 3: 8021, 4: 8033, 5: 8001, 6: 8001, 7: 800
               10: 10032}  # fmt: skip
 _ANY_FAILURE = 8001
 Flags = npt.NDArray[np.bool_]
+Lumi = tuple[int, int]
+"""Run and lumi."""
 
 
 def cms_code(code: int) -> int:
@@ -90,11 +93,14 @@ def _lumis_by_node(
 ) -> dict[str, dict[str, list[list[int]]]]:
     """By number of the node, the lumis of which it has processed events; a lumi may have two."""
     ranges = NodeRanges.read(folder) if is_on_nodes(folder) else NodeRanges((0,), ())
-    found: dict[int, set[Lumi]] = {number: set() for number in range(max(len(ranges), 1))}
+    found: list[list[Keys]] = [[] for _ in range(max(len(ranges), 1))]
+    keys = plan.units.lumi_key
     for commit in commits:
-        number = ranges.node_of(commit.unit) if len(ranges) else 0
-        found[number].update(_lumis(plan.units, commit.places))
-    return {str(number): golden_json(lumis) for number, lumis in found.items()}
+        found[ranges.node_of(commit.unit) if len(ranges) else 0].append(keys[commit.places])
+    return {
+        str(number): golden_json(np.concatenate([keys[:0], *of_node]))
+        for number, of_node in enumerate(found)
+    }
 
 
 # --- the job report -------------------------------------------------------------------------------

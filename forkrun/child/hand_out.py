@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from forkrun import _core
-from forkrun.index.ranges import Flags, Integers, Keys
+from forkrun.base.lumis import Integers, Keys
+from forkrun.index.ranges import Flags
 from forkrun.plan import ANY_CHILD, Plan
 
 
@@ -70,7 +71,8 @@ class UnitQueue:
 
     def taken_by(self, child: int) -> list[int]:
         """All units that a child has taken so far, committed or not."""
-        return [int(unit) for unit in self._numbers[self._counter.taken_by(child)]]
+        units: list[int] = self._numbers[self._counter.taken_by(child)].tolist()
+        return units
 
     @property
     def n_left(self) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers
 
 Identity = tuple[str, int, int]
 """UUID, bytes, and when it was last written."""
@@ -19,6 +22,62 @@ class LumiRange(NamedTuple):
     first: int
     last: int
     digest: str
+
+
+class RangeColumns(Sequence[LumiRange]):
+    """Lumi ranges of a file as columns: a hundred thousand of them are made in some milliseconds.
+    `run`, `lumi`, `first`, `last` : (n,); `digests`: all of them, one after the other."""
+
+    def __init__(
+        self, run: Integers, lumi: Integers, first: Integers, last: Integers, digests: str
+    ) -> None:
+        self.run, self.lumi, self.first, self.last = run, lumi, first, last
+        self.digests = digests
+
+    @classmethod
+    def of(cls, ranges: Sequence[LumiRange]) -> RangeColumns:
+        """The same ranges as columns."""
+        if isinstance(ranges, cls):
+            return ranges
+        numbers = np.array([r[:-1] for r in ranges], np.int64).reshape(-1, len(_NUMBERS))
+        run, lumi, first, last = numbers.T
+        return cls(run, lumi, first, last, "".join(r.digest for r in ranges))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RangeColumns:
+        """The ranges of what `_core.index_tree` returns."""
+        run, lumi, first, last = (np.array(data[name], np.int64) for name in _NUMBERS)
+        return cls(run, lumi, first, last, data["digests"])
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @overload
+    def __getitem__(self, place: int) -> LumiRange: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[LumiRange]: ...
+    def __getitem__(self, place: int | slice) -> LumiRange | Sequence[LumiRange]:
+        return tuple(self)[place]
+
+    def __iter__(self) -> Iterator[LumiRange]:
+        numbers = (getattr(self, name).tolist() for name in _NUMBERS)
+        starts = range(0, len(self.digests), _DIGITS)
+        digests = (self.digests[start : start + _DIGITS] for start in starts)
+        return map(LumiRange, *numbers, digests)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+_NUMBERS = ("run", "lumi", "first", "last")
+_DIGITS = 32
+"""Of the digest of a range."""
 
 
 class Branch(NamedTuple):
@@ -58,7 +117,7 @@ class FileIndex:
     uuid: str
     n_entries: int
     clusters: tuple[int, ...]
-    ranges: tuple[LumiRange, ...]
+    ranges: Sequence[LumiRange]
     branches: tuple[Branch, ...]
     n_bytes: int = 0
     modified_ns: int = 0
@@ -79,7 +138,7 @@ class FileIndex:
             uuid=data["uuid"],
             n_entries=data["n_entries"],
             clusters=tuple(data["clusters"]),
-            ranges=tuple(LumiRange(*r) for r in data["ranges"]),
+            ranges=RangeColumns.from_json(data["ranges"]),
             branches=tuple(Branch(*b) for b in data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],

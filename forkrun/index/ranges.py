@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from itertools import chain, pairwise
-from operator import itemgetter
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.dataclass import dataclass
-from forkrun.index.model import FileIndex
+from forkrun.base.lumis import Integers, Keys, lumi_keys
+from forkrun.index.model import FileIndex, RangeColumns
 
-Integers = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
-
-
-def lumi_keys(run: Integers, lumi: Integers) -> Keys:
-    """Run and lumi, of 32 bits each, in one number, in the order of (run, lumi)."""
-    return (run.astype(np.uint64) << np.uint64(32)) | lumi.astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +32,14 @@ class LumiRanges:
     @classmethod
     def of(cls, index: Sequence[FileIndex]) -> LumiRanges:
         """Lumi ranges of the input files, in their order, as columns."""
-        ranges = list(chain.from_iterable(file.ranges for file in index))
+        ranges = [RangeColumns.of(file.ranges) for file in index]
         run, lumi, first, last = (
-            np.fromiter(map(itemgetter(place), ranges), np.int64, len(ranges)) for place in range(4)
+            np.concatenate([np.empty(0, np.int64), *(getattr(each, name) for each in ranges)])
+            for name in ("run", "lumi", "first", "last")
         )
-        digits = bytes.fromhex("".join(r.digest for r in ranges))
+        digits = bytes.fromhex("".join(each.digests for each in ranges))
         digest = np.frombuffer(digits, dtype=">u4").astype(np.uint32).reshape(-1, 4)
-        file = np.repeat(np.arange(len(index)), [len(file.ranges) for file in index])
+        file = np.repeat(np.arange(len(index)), [len(each) for each in ranges])
         return cls(file, run, lumi, first, last, digest)
 
     def __len__(self) -> int:

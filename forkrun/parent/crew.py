@@ -150,9 +150,10 @@ class JobCrew:
         if assignment.purpose is Purpose.PROBE:
             return []
         taken = self._shared.hand_out.queue(child).taken_by(child)
-        units = [*assignment.first, *taken[self._n_settled[child] :]]
+        units = np.array([*assignment.first, *taken[self._n_settled[child] :]], dtype=np.int64)
         self._n_settled[child] = len(taken)
-        return [unit for unit in units if not self._commits.is_done[unit]]
+        lost: list[int] = units[~self._commits.is_done[units]].tolist()
+        return lost
 
     def _death(
         self, child: int, exit_code: int, lost: list[int], dismissal: Dismissal | None

@@ -7,7 +7,7 @@ import heapq
 
 import numpy as np
 
-from forkrun.index.ranges import Integers
+from forkrun.base.lumis import Integers
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 

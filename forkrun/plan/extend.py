@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from forkrun.index.ranges import Integers
+from forkrun.base.lumis import Integers
 from forkrun.plan.model import Plan, Units
 
 

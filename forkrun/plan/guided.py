@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from math import ceil
 
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
-from forkrun.index.ranges import Integers
+from forkrun.base.lumis import Integers
 from forkrun.plan.model import ANY_CHILD
 from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
@@ -49,7 +50,7 @@ class UnitSizes:
         most: Integers = (_SLACK * np.maximum(sizes, self.least)).astype(np.int64)
         return np.minimum(most, self.limit)
 
-    @property
+    @cached_property
     def limit(self) -> int:
         """Events that no unit exceeds."""
         return self.most or max(self.n_events, 1)

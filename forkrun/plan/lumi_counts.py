@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers
 from forkrun.index import LumiRanges
-from forkrun.index.ranges import Integers
 from forkrun.plan.lumi_mask import LumiMask, within
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.config import Distribution, JobConfig, MergeOrder
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index.model import Identity
-from forkrun.index.ranges import Flags, Integers, Keys, lumi_keys
+from forkrun.index.ranges import Flags
 
 ANY_CHILD = -1
 """Value of `child` for a unit that goes to any idle child."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers, lumi_keys
 from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
-from forkrun.index.ranges import Integers, lumi_keys
 from forkrun.plan.lumi_counts import LumiCounts
 from forkrun.plan.model import ANY_CHILD, Plan, Units
 

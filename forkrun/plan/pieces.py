@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
-from forkrun.index.ranges import Integers
+from forkrun.base.lumis import Integers
 from forkrun.plan.model import Units
 
 

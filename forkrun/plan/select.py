@@ -6,8 +6,8 @@ import numpy as np
 
 from forkrun._core import EventDigest
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index import LumiRanges
-from forkrun.index.ranges import Integers, Keys, lumi_keys
 from forkrun.plan.lumi_mask import LumiMask, within
 
 

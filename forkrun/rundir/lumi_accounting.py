@@ -4,37 +4,32 @@ plan."""
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
+from forkrun.base.lumis import Integers, Keys, lumi_keys, runs_and_lumis
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
 
-Lumi = tuple[int, int]
-"""Run and lumi."""
-Integers = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LumiAccounting:
-    """Disjoint sets; together all lumis of the input that the mask accepts. `processed`: every
+    """Disjoint sets of lumis, together all of the input that the mask accepts. `processed`: every
     event that the input has of them; `failed`: events of them were left out, because they crash
     the child; `not_finished`: the rest."""
 
-    processed: frozenset[Lumi]
-    failed: frozenset[Lumi]
-    not_finished: frozenset[Lumi]
+    processed: Keys
+    failed: Keys
+    not_finished: Keys
 
 
-class PlannedUnits(Protocol):
-    """`run`, `lumi`, `n_events` : (n_units,) of the units of a plan."""
+class EventsOfLumis(Protocol):
+    """`run`, `lumi`, `n_events` : (n,) of lumis, or of the units of a plan."""
 
     @property
     def run(self) -> Integers: ...
@@ -44,47 +39,79 @@ class PlannedUnits(Protocol):
     def n_events(self) -> Integers: ...
 
 
+@dataclass(frozen=True, eq=False)
+class _InInput:
+    """Columns of lumis.json."""
+
+    run: Integers
+    lumi: Integers
+    n_events: Integers
+
+
 def account(
-    in_input: Mapping[Lumi, int], commits: Iterable[Commit], units: PlannedUnits | None = None
+    in_input: EventsOfLumis, commits: Iterable[Commit], units: EventsOfLumis | None = None
 ) -> LumiAccounting:
-    """`in_input`: events by lumi of the input within the mask; `units`: of the plan, for commits of
-    several. Pure."""
-    n_read: Counter[Lumi] = Counter()
-    failed: set[Lumi] = set()
+    """`in_input`: lumis of the input within the mask, each once; `units`: of the plan, for commits
+    of several. Pure."""
+    keys = lumi_keys(in_input.run, in_input.lumi)
+    order = np.argsort(keys)
+    keys, n_wanted = keys[order], in_input.n_events[order]
+    read, n_events, failed = _committed(commits, units)
+    places = np.searchsorted(keys, read)
+    is_known = np.append(keys, 0)[places] == read
+    n_read = np.zeros(len(keys) + 1, dtype=np.int64)
+    np.add.at(n_read, places[is_known], n_events[is_known])
+    has_failed = np.isin(keys, failed)
+    is_processed = (n_read[:-1] == n_wanted) & ~has_failed
+    return LumiAccounting(keys[is_processed], failed, keys[~is_processed & ~has_failed])
+
+
+def _committed(
+    commits: Iterable[Commit], units: EventsOfLumis | None
+) -> tuple[Keys, Integers, Keys]:
+    """Lumis and numbers of events of all committed units, and the lumis of which events were left
+    out."""
+    single: list[tuple[int, int, int]] = []
+    failed: set[tuple[int, int]] = set()
+    keys, n_events = [], []
     for commit in commits:
         if commit.n_units > 1 and units is not None:
-            columns = (units.run, units.lumi, units.n_events)
-            for run, lumi, n in zip(*(c[commit.places].tolist() for c in columns), strict=True):
-                n_read[run, lumi] += n
+            keys.append(lumi_keys(units.run[commit.places], units.lumi[commit.places]))
+            n_events.append(units.n_events[commit.places])
         else:
-            n_read[commit.run, commit.lumi] += commit.n_events
+            single.append((commit.run, commit.lumi, commit.n_events))
         if commit.skipped:
             failed.add((commit.run, commit.lumi))
-    processed = {lumi for lumi, n in in_input.items() if n_read[lumi] == n} - failed
-    rest = in_input.keys() - processed - failed
-    return LumiAccounting(frozenset(processed), frozenset(failed), frozenset(rest))
+    run, lumi, n = np.array(single, dtype=np.int64).reshape(-1, 3).T
+    of_failed = np.array(sorted(failed), dtype=np.int64).reshape(-1, 2).T
+    return (
+        np.concatenate([lumi_keys(run, lumi), *keys]),
+        np.concatenate([n, *n_events]),
+        lumi_keys(*of_failed),
+    )
 
 
-def golden_json(lumis: Iterable[Lumi]) -> dict[str, list[list[int]]]:
+def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
     """{"run": [[first lumi, last lumi], …], …}, both included, sorted."""
-    runs: dict[int, list[list[int]]] = {}
-    for run, lumi in sorted(lumis):
-        ranges = runs.setdefault(run, [])
-        if ranges and lumi == ranges[-1][1] + 1:
-            ranges[-1][1] = lumi
-        else:
-            ranges.append([lumi, lumi])
-    return {str(run): ranges for run, ranges in runs.items()}
+    run, lumi = runs_and_lumis(np.unique(lumis))
+    goes_on = (run[1:] == run[:-1]) & (lumi[1:] == lumi[:-1] + np.uint64(1))
+    begins = np.flatnonzero(np.concatenate([np.ones(min(len(run), 1), np.bool_), ~goes_on]))
+    ends = np.append(begins, len(run))[1:] - 1
+    runs: dict[str, list[list[int]]] = {}
+    columns = (run[begins].tolist(), lumi[begins].tolist(), lumi[ends].tolist())
+    for number, first, last in zip(*columns, strict=True):
+        runs.setdefault(str(number), []).append([first, last])
+    return runs
 
 
 def write_lumi_accounting(
-    folder: RunDirectory, units: PlannedUnits, commits: Iterable[Commit] | None = None
+    folder: RunDirectory, units: EventsOfLumis, commits: Iterable[Commit] | None = None
 ) -> None:
     """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
     `units`: of the job's plan; `commits`: if they were read already."""
     columns = json.loads(folder.input_lumis.read_bytes())
-    lumis = zip(columns["run"], columns["lumi"], strict=True)
-    in_input = dict(zip(lumis, columns["n_events"], strict=True))
+    names = ("run", "lumi", "n_events")
+    in_input = _InInput(*(np.array(columns[name], dtype=np.int64) for name in names))
     accounting = account(in_input, read_commits(folder) if commits is None else commits, units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)

@@ -20,6 +20,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
+from forkrun.index.model import RangeColumns
 
 TREE = "Events"
 STEPS = ("index", "read", "select", "materialise", "merge")
@@ -159,7 +160,8 @@ class _Selection:
         schedule = builder.compile()
         schedule.begin_job()
         processor = _core.Processor(schedule, self._tree, SETTINGS)
-        for number, (run, lumi, first, last, _) in enumerate(self._index["ranges"]):
+        ranges = RangeColumns.from_json(self._index["ranges"])
+        for number, (run, lumi, first, last, _) in enumerate(ranges):
             fragment = f"{self._out}.{number}"
             self._fragments.append([fragment])
             processor.process(number, run, lumi, [(0, first, last)], {"all": fragment})

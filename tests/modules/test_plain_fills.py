@@ -1,4 +1,4 @@
-"""Columns of floats on regular axes take a way of their own: it gives what fills of hist do."""
+"""Columns of floats on regular and variable axes take a way of their own: it gives what fills of hist do."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 
 from forkrun.modules.histograms.booking import BookedHistogram
 
+EDGES = [0.1, 0.5, 2.0, 5.0, 9.9, 10.0]
 AXES = [
     lambda name, u=u, o=o: hist.axis.Regular(7, 0.1, 10, underflow=u, overflow=o, name=name)
+    for u in (True, False)
+    for o in (True, False)
+] + [
+    lambda name, u=u, o=o: hist.axis.Variable(EDGES, underflow=u, overflow=o, name=name)
     for u in (True, False)
     for o in (True, False)
 ]
@@ -93,7 +98,12 @@ def test_other_fills_take_the_way_of_the_class() -> None:
     for storage in (bh.storage.Int64(), bh.storage.Mean()):
         one = BookedHistogram("h", hist.Hist(hist.axis.Regular(2, 0, 2), storage=storage))
         assert not plainly(one, x)
-    for axis in (hist.axis.Variable([0, 1, 2]), hist.axis.Regular(2, 0, 2, circular=True)):
+    circular = {"circular": True}
+    for axis in (
+        hist.axis.Integer(0, 2),
+        hist.axis.Variable([0, 1, 2], **circular),
+        hist.axis.Regular(2, 0, 2, **circular),
+    ):
         assert not plainly(BookedHistogram("h", hist.Hist(axis)), x)
     by_name = BookedHistogram("h", hist.NamedHist(hist.axis.Regular(2, 0, 2, name="x")))
     assert not plainly(by_name, x)

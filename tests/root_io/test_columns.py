@@ -11,6 +11,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import InputError, OutputError
+from forkrun.index import FileIndex
 from forkrun.modules.columns import as_array
 from tests.support.odd_file import N_EVENTS, RECIPES, write_odd_file
 
@@ -90,17 +91,22 @@ def test_branches_that_are_no_columns_are_named_with_their_type(odd_file: Path) 
 
 def test_the_index_has_lumis_and_their_digests(odd_file: Path) -> None:
     index = _core.index_tree(str(odd_file), "Events", *IDS)
-    assert [r[:4] for r in index["ranges"]] == [[7, 1, 0, 100], [7, 2, 100, 200], [7, 3, 200, 300]]
+    ranges = index["ranges"]
+    assert {name: ranges[name] for name in ("run", "lumi", "first", "last")} == {
+        "run": [7, 7, 7], "lumi": [1, 2, 3], "first": [0, 100, 200], "last": [100, 200, 300],
+    }  # fmt: skip
     digest = _core.EventDigest()
     digest.add(7, 2, np.arange(1199, 1099, -1, dtype=np.uint64))  # in any order
-    assert index["ranges"][1][4] == digest.hex
+    assert ranges["digests"][32:64] == digest.hex
+    assert len(ranges["digests"]) == 3 * 32
     assert index["clusters"][0] == 0
     assert index["clusters"][-1] == N_EVENTS
 
 
 def test_without_id_branches_a_file_is_one_lumi(odd_file: Path) -> None:
     index = _core.index_tree(str(odd_file), "Events", "", "", "", 4)
-    assert [r[:4] for r in index["ranges"]] == [[1, 5, 0, N_EVENTS]]
+    ranges = FileIndex.from_json(str(odd_file), index).ranges
+    assert [r[:4] for r in ranges] == [(1, 5, 0, N_EVENTS)]
 
 
 @pytest.mark.parametrize(

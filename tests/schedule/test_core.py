@@ -18,6 +18,7 @@ import uproot
 from forkrun import _core
 from forkrun.conditions import Conditions
 from forkrun.errors import JobError
+from forkrun.index import FileIndex
 from forkrun.modules.base import Filter, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.loading import load_module
@@ -37,6 +38,7 @@ class Job:
     def __init__(self, file: Path) -> None:
         self.file = str(file)
         self.index = _core.index_tree(self.file, "Events", *IDS)
+        self.ranges = FileIndex.from_json(self.file, self.index).ranges
         branches = self.index["branches"]
         self.columns = [(n, t) for n, t, _ in branches if not t.startswith("other:")]
         self.branches = [name for name, _, _ in branches]
@@ -71,14 +73,14 @@ class Job:
         schedule.begin_job()
         processor = _core.Processor(schedule, source, settings(executor, threads, block_size))
         read = _core.EventDigest()
-        for number, (run, lumi, first, last, _) in enumerate(self.index["ranges"]):
+        for number, (run, lumi, first, last, _) in enumerate(self.ranges):
             outputs = {label: f"{path}.{number}" for label, path in out.items()}
             iov = iovs[number] if iovs else 0
             read += processor.process(number, run, lumi, [(0, first, last)], outputs, iov).read
         processor.finish()
         schedule.end_job()
         for label, path in out.items():
-            fragments = [f"{path}.{number}" for number in range(len(self.index["ranges"]))]
+            fragments = [f"{path}.{number}" for number in range(len(self.ranges))]
             content = _core.OutputContent(*self.contents[label], "zstd:1")
             groups = [(number, [file]) for number, file in enumerate(fragments)]
             output = _core.OutputToMake(groups, [(str(path), [])], content, read.count)

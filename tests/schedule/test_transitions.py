@@ -103,7 +103,7 @@ def process(
     source = _core.TreeSource([job.file], "Events", *IDS, job.columns, [job.index["clusters"]])
     schedule = job.builder.compile()
     processor = _core.Processor(schedule, source, settings(executor, threads, 2, units))
-    ranges = iter(enumerate(job.index["ranges"]))
+    ranges = iter(enumerate(job.ranges))
     committed: list[tuple[int, int]] = []
 
     def next_unit() -> _core.UnitToDo | None:

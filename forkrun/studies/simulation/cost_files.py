@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from forkrun.base.lumis import Integers
 from forkrun.errors import ConfigError
-from forkrun.index.ranges import Integers
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers
 from forkrun.errors import ConfigError
-from forkrun.index.ranges import Integers
 from forkrun.studies.simulation.layout import Layout
 
 Floats = npt.NDArray[np.float64]

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers
 from forkrun.child.hand_out import HandOut
 from forkrun.child.pace import Pace
-from forkrun.index.ranges import Flags, Integers
+from forkrun.index.ranges import Flags
 from forkrun.plan import Plan
 from forkrun.studies.simulation.costs import Costs, Floats
 from forkrun.studies.simulation.layout import Layout

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers, Keys
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.ranges import Integers, Keys
 
 
 @dataclass(frozen=True, eq=False)

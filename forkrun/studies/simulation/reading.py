@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
-from forkrun.index.ranges import Integers
+from forkrun.base.lumis import Integers
 from forkrun.plan import Plan
 from forkrun.studies.simulation.hand_out import global_ranges
 from forkrun.studies.simulation.layout import Layout

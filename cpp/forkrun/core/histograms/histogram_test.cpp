@@ -67,6 +67,31 @@ TEST(HistogramTest, a_circular_axis_goes_round) {
   EXPECT_EQ((VariableAxis{{0, 1, 3}, "x", {.circular = true}}.index(-0.5)), 1);
 }
 
+TEST(HistogramTest, values_are_between_the_edges_of_variable_bins) {
+  for (std::uint32_t n_bins = 1; n_bins < 40; ++n_bins) {
+    std::vector<double> edges;
+    std::vector<double> x{std::nan(""), -INFINITY, INFINITY};
+    for (std::uint32_t i = 0; i <= n_bins; ++i) {
+      edges.push_back(std::pow(i, 1.5) - 2);
+      for (const double value : {edges[i], std::nextafter(edges[i], -1e9), edges[i] + 0.3}) {
+        x.push_back(value);
+      }
+    }
+    for (const bool has_overflow : {true, false}) {
+      const VariableAxis axis{edges, "", {.overflow = has_overflow}};
+      std::vector<std::uint32_t> counts(n_bins + 1 + (has_overflow ? 1 : 0));
+      std::vector<std::uint32_t> expected(n_bins + 2);
+      const auto of_fill = axis.with(x.data());
+      count_entries(counts, {&of_fill, 1}, x.size());
+      for (const double value : x) {
+        ++expected[static_cast<std::size_t>(axis.index(value) + 1)];
+      }
+      expected.resize(counts.size());
+      EXPECT_EQ(counts, expected) << n_bins << " " << has_overflow;
+    }
+  }
+}
+
 TEST(HistogramTest, edges_of_variable_bins_and_integers_outside) {
   const VariableAxis edges{{0, 1, 10}};
   EXPECT_EQ(edges.index(-0.1), -1);

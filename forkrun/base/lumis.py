@@ -1,0 +1,23 @@
+"""Runs and lumis as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+"""Run and lumi, of 32 bits each, in one number, in the order of (run, lumi)."""
+
+_BITS = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def lumi_keys(run: Integers, lumi: Integers) -> Keys:
+    """(n,) runs and lumis in one number each."""
+    return (run.astype(np.uint64) << _BITS) | lumi.astype(np.uint64)
+
+
+def runs_and_lumis(keys: Keys) -> tuple[Keys, Keys]:
+    """Inverse of `lumi_keys`."""
+    return keys >> _BITS, keys & _LOW
