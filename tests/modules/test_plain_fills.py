@@ -1,4 +1,4 @@
-"""Columns of floats on regular and variable axes take a way of their own: it gives what fills of hist do."""
+"""Columns of floats on regular and variable axes take a way of their own, with what hist gives."""
 
 from __future__ import annotations
 
