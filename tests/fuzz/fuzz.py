@@ -26,9 +26,9 @@ from tests.fuzz.mutations import Original, mutate  # noqa: E402
 from tests.fuzz.originals import originals  # noqa: E402
 from tests.fuzz.trial import SANITIZED, STEPS, TREE, Outcome, Source, digests_of, try_file  # noqa: E402
 
-SHELTERED = ("index", "materialise", "merge")
+SHELTERED = ("index", "materialise", "merge", "join")
 """Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
-LIMITED = ("index", "merge")
+LIMITED = ("index", "merge", "join")
 """Those of them whose CPU time is limited."""
 _MOST_BYTES = 4 << 30  # what a helper process may have
 
@@ -169,12 +169,12 @@ def report(trials: Sequence[Trial]) -> str:
     lines = [f"{len(trials)} damaged files"]
     for step in STEPS:
         counts = Counter(t.outcome.steps[step] for t in trials if step in t.outcome.steps)
-        lines.append(f"{step:6s} " + ", ".join(f"{n} {how}" for how, n in counts.most_common()))
+        lines.append(f"{step:11s} " + ", ".join(f"{n} {how}" for how, n in counts.most_common()))
     peak = max((trial.outcome.peak_bytes for trial in trials), default=0)
     slowest = max((trial.outcome.wall_s for trial in trials), default=0)
     lines.append(f"memory at most {peak >> 20} MB, {slowest:.1f} s at most for one file")
     lines.append("damage that nothing noticed, files by kind of damage:")
-    for step in ("read", "merge"):
+    for step in ("read", "merge", "join"):
         for how in ("differs", "unreadable"):
             kinds = Counter(t.kind for t in trials if t.outcome.steps.get(step) == how)
             if kinds:

@@ -23,7 +23,7 @@ from forkrun.errors import ForkrunError, InputError
 from forkrun.index.model import RangeColumns
 
 TREE = "Events"
-STEPS = ("index", "read", "select", "materialise", "merge")
+STEPS = ("index", "read", "select", "materialise", "merge", "join")
 SANITIZED = "ASAN_OPTIONS" in os.environ
 """Under the address sanitizer, which takes terabytes of addresses, so that memory has no limit."""
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
@@ -59,7 +59,7 @@ def try_file(source: Source, damaged: Path, limit_s: float) -> Outcome:
     outcome = Outcome()
     begin_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="forkrun-fuzz-") as folder:
-        for body in (_as_job, _as_merge):
+        for body in (_as_job, _as_merge, _as_join):
             _fork(body, source, damaged, Path(folder), outcome, limit_s)
     outcome.wall_s = time.monotonic() - begin_s
     return outcome
@@ -84,16 +84,28 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
 
 
 def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
-    merged = folder / "merged.root"
+    """Baskets are copied as they are, after a check of what they hold."""
+    _merged("merge", source, damaged, folder, note, verify=True, recluster="never")
+
+
+def _as_join(source: Source, damaged: Path, folder: Path, note: Note) -> None:
+    """Their entries are written anew."""
+    _merged("join", source, damaged, folder, note, recluster="always")
+
+
+def _merged(
+    step: str, source: Source, damaged: Path, folder: Path, note: Note, **options: Any
+) -> None:
+    merged = folder / f"{step}.root"
 
     def merge() -> Digests:
-        _core.merge_trees([str(damaged)], str(merged), verify=True)
+        _core.merge_trees([str(damaged)], str(merged), **options)
         try:
             return digests_of(merged, _core.index_tree(str(merged), TREE, *source.ids))
         except ForkrunError as error:
             raise _UnreadableError(str(error)) from error
 
-    _step("merge", merge, source, damaged, note)
+    _step(step, merge, source, damaged, note)
 
 
 class _UnreadableError(Exception):
