@@ -50,6 +50,30 @@ def index_tree(
     are); no such branch (names the nearest one).
     """
 
+class UnitSizes:
+    """How many events units should have. `last`: events that may be left while the last ones are
+    processed; `n_units_left`: units of the present size in what is left; `slack`: largest size over
+    the wanted one; `least`: of a lumi that is cut; `limit`: events that none exceeds."""
+
+    def __init__(
+        self, *, last: float, n_units_left: float, slack: float, least: int, limit: int
+    ) -> None: ...
+
+def cut_lumis(
+    n_ranges: npt.NDArray[np.int64],
+    n_left: npt.NDArray[np.int64],
+    file: npt.NDArray[np.int64],
+    first: npt.NDArray[np.int64],
+    last: npt.NDArray[np.int64],
+    clusters: Sequence[Sequence[int]],
+    sizes: UnitSizes,
+) -> npt.NDArray[np.int64]:
+    """(n, 4): range, part of its lumi, first and last entry of what lumis are cut into, at clusters
+    where they begin near enough. `n_ranges`, `n_left` : (n_lumis,) ranges of each, and events of
+    the job from it on; `file`, `first`, `last` : (n_ranges,) of them, lumi after lumi; `clusters`:
+    for each file, the first entry of each, then the number of entries. Raises ValueError if columns
+    do not fit each other."""
+
 class OpenTree:
     """A tree of a file that stays open."""
 

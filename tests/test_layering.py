@@ -45,6 +45,7 @@ CPP = {
     "concurrency": set(),
     "random": set(),
     "pages": {"concurrency"},
+    "plan": set(),
     "core/data": {"random", "concurrency"},
     "core/histograms": {"core/data"},
     "core/module": {"core/histograms", "core/data", "random"},

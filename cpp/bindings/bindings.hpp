@@ -21,6 +21,7 @@ void register_conditions(pybind11::module_& module);
 void register_schedule(pybind11::module_& module);
 void register_processor(pybind11::module_& module);
 void register_replay(pybind11::module_& module);
+void register_plan(pybind11::module_& module);
 void register_process(pybind11::module_& module);
 void register_pages(pybind11::module_& module);
 

@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core, module) {
   register_schedule(module);
   register_processor(module);
   register_replay(module);
+  register_plan(module);
   register_process(module);
   register_pages(module);
 }

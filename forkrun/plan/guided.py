@@ -4,13 +4,11 @@ from the number of children."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
-from math import ceil
 
 import numpy as np
 
+from forkrun import _core
 from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.plan.model import ANY_CHILD
@@ -39,21 +37,26 @@ class UnitSizes:
     least: int = LEAST
     most: int | None = None
 
-    def wanted(self, n_left: int) -> int:
-        """Wanted events of a unit, where so many are left."""
-        size = ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
-        return min(max(size, self.least), self.limit)
-
     def whole(self, n_left: Integers) -> Integers:
         """(n,) events up to which a lumi is one unit, where (n,) are left."""
         sizes = np.ceil((n_left + _LAST_PART * self.n_events) / _UNITS_LEFT)
         most: Integers = (_SLACK * np.maximum(sizes, self.least)).astype(np.int64)
         return np.minimum(most, self.limit)
 
-    @cached_property
+    @property
     def limit(self) -> int:
         """Events that no unit exceeds."""
         return self.most or max(self.n_events, 1)
+
+    def for_core(self) -> _core.UnitSizes:
+        """The same for what cuts lumis."""
+        return _core.UnitSizes(
+            last=_LAST_PART * self.n_events,
+            n_units_left=_UNITS_LEFT,
+            slack=_SLACK,
+            least=self.least,
+            limit=self.limit,
+        )
 
 
 Clusters = Sequence[Sequence[int]]
@@ -70,74 +73,25 @@ def cut_for_all(
     n_events_of = np.zeros(len(n_ranges_of), dtype=np.int64)
     np.add.at(n_events_of, lumi_rank, selected.last - selected.first)
     n_left = sizes.n_events - (np.cumsum(n_events_of) - n_events_of)
-    first_place = np.cumsum(n_ranges_of) - n_ranges_of
     too_large = n_events_of > sizes.whole(n_left)
-    cut = []
-    for lumi in np.flatnonzero(too_large).tolist():
-        places = order[first_place[lumi] : first_place[lumi] + n_ranges_of[lumi]]
-        cut += _cut_lumi(selected, places.tolist(), int(n_left[lumi]), sizes, clusters)
-    whole = order[~too_large[lumi_rank[order]]]
-    return _joined(selected, whole, cut)
+    is_cut = too_large[lumi_rank[order]]
+    places = order[is_cut]
+    cut = _core.cut_lumis(
+        n_ranges_of[too_large],
+        n_left[too_large],
+        selected.file[places],
+        selected.first[places],
+        selected.last[places],
+        clusters,
+        sizes.for_core(),
+    )
+    cut[:, 0] = places[cut[:, 0]]
+    return _joined(selected, order[~is_cut], cut)
 
 
-_Cut = tuple[int, int, int, int]
-"""Place of the range in the selection, part, first, last."""
-
-
-def _cut_lumi(
-    selected: Selected,
-    places: list[int],
-    n_left: int,
-    sizes: UnitSizes,
-    clusters: Clusters,
-) -> list[_Cut]:
-    columns = (selected.file[places], selected.first[places], selected.last[places])
-    ranges = list(zip(places, *(column.tolist() for column in columns), strict=True))
-    n_events = sum(last - first for *_, first, last in ranges)
-    limit = sizes.limit
-    part, missing, room = 0, _share(n_events, n_left, sizes), limit
-    cut = []
-    for place, file, first, last in ranges:
-        while first < last:
-            end = min(_end(first, last, missing, clusters[file]), first + room)
-            cut.append((place, part, first, end))
-            taken = end - first
-            n_events, n_left = n_events - taken, n_left - taken
-            missing, room = missing - taken, room - taken
-            if end < last or 2 * missing <= taken:
-                part, missing, room = part + 1, _share(n_events, n_left, sizes), limit
-            first = end
-    return cut
-
-
-def _share(n_events: int, n_left: int, sizes: UnitSizes) -> int:
-    """Events of the next unit of a lumi that has `n_events` left: so many that no small rest
-    remains."""
-    wanted = sizes.wanted(n_left)
-    parts = max(round(n_events / wanted), ceil(n_events / min(_SLACK * wanted, sizes.limit)), 1)
-    return -(-n_events // parts)
-
-
-def _end(first: int, last: int, wanted: int, clusters: Sequence[int]) -> int:
-    """Where a unit that begins with the range [first, last) ends: where a cluster does, if that is
-    near the wanted size; else so that units of equal sizes end there. The end of the range is one,
-    too."""
-    target = first + max(wanted, 1)
-    if target >= last:
-        return last
-    after = bisect_left(clusters, target)
-    end = clusters[after] if after < len(clusters) and clusters[after] < last else last
-    before = clusters[after - 1] if after else 0
-    is_near = first + (wanted + 1) // 2 <= before
-    if is_near and (end == last or target - before <= end - target):
-        end = before
-    n_events = end - first
-    n_units = max(round(n_events / wanted), ceil(n_events / int(_SLACK * wanted)))
-    return first + ceil(n_events / n_units)
-
-
-def _joined(selected: Selected, whole: Integers, cut: list[_Cut]) -> Pieces:
-    columns = np.array(cut, dtype=np.int64).reshape(-1, 4).T
+def _joined(selected: Selected, whole: Integers, cut: Integers) -> Pieces:
+    """`cut` : (n, 4) place of the range in the selection, part, first, last."""
+    columns = cut.T
     place = np.concatenate((whole, columns[0]))
     return Pieces(
         child=np.full(len(place), ANY_CHILD, dtype=np.int64),

@@ -2,7 +2,7 @@
 
 #include <forkrun/process/unit_counter.hpp>
 
-#include "bindings.hpp"
+#include "../bindings.hpp"
 
 namespace py = pybind11;
 

@@ -1,0 +1,71 @@
+#include <cstdint>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <forkrun/plan/cut_lumi.hpp>
+
+#include "../bindings.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using Integers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+void check_lengths(bool fit) {
+  if (!fit) {
+    throw py::value_error("columns of ranges, and of lumis, are not as long as each other");
+  }
+}
+
+/// `n_ranges`, `n_left`: of each lumi. \returns (n, 4): number of the range, part, first, last
+Integers cut_lumis(const Integers& n_ranges, const Integers& n_left, const Integers& file,
+                   const Integers& first, const Integers& last,
+                   const std::vector<std::vector<std::int64_t>>& clusters, const UnitSizes& sizes) {
+  check_lengths(n_ranges.size() == n_left.size() && file.size() == first.size() &&
+                file.size() == last.size());
+  std::vector<RangeToCut> ranges;
+  for (py::ssize_t i = 0; i < file.size(); ++i) {
+    ranges.push_back({first.at(i), last.at(i), clusters.at(static_cast<std::size_t>(file.at(i)))});
+  }
+  std::vector<Cut> cuts;
+  std::size_t begin = 0;
+  for (py::ssize_t lumi = 0; lumi < n_ranges.size(); ++lumi) {
+    const auto n = static_cast<std::size_t>(n_ranges.at(lumi));
+    check_lengths(begin + n <= ranges.size());
+    const auto n_before = cuts.size();
+    cut_lumi(std::span{ranges}.subspan(begin, n), n_left.at(lumi), sizes, cuts);
+    for (auto& cut : std::span{cuts}.subspan(n_before)) {
+      cut.range += static_cast<std::int64_t>(begin);
+    }
+    begin += n;
+  }
+  Integers table({static_cast<py::ssize_t>(cuts.size()), py::ssize_t{4}});
+  auto* place = table.mutable_data();
+  for (const auto& cut : cuts) {
+    for (const auto number : {cut.range, cut.part, cut.first, cut.last}) {
+      *place++ = number;
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+void register_plan(py::module_& module) {
+  py::class_<UnitSizes>(module, "UnitSizes")
+      .def(py::init([](double last, double n_units_left, double slack, std::int64_t least,
+                       std::int64_t limit) {
+             return UnitSizes{{last, n_units_left, slack, least, limit}};
+           }),
+           py::kw_only(), py::arg("last"), py::arg("n_units_left"), py::arg("slack"),
+           py::arg("least"), py::arg("limit"));
+  module.def("cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
+             py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"));
+}
+
+}  // namespace forkrun::bindings
