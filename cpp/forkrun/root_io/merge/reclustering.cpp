@@ -49,7 +49,8 @@ std::int64_t Reclustering::Baskets::mean_bytes() const {
 
 std::string Reclustering::Baskets::text() const {
   return counted(n, "basket") + " of " + counted(n_files, "file") + ", " +
-         grouped(static_cast<std::size_t>(mean_bytes())) + " bytes each on average, were ";
+         grouped(static_cast<std::size_t>(mean_bytes())) +
+         (n == 1 ? " bytes, was " : " bytes each on average, were ");
 }
 
 bool Reclustering::joins(std::span<const BasketPlace> baskets) const {
@@ -65,6 +66,7 @@ bool Reclustering::joins(std::span<const BasketPlace> baskets) const {
 void Reclustering::note(std::span<const BasketPlace> baskets, bool are_joined) {
   if (!baskets.empty()) {
     (are_joined ? joined_ : copied_).add(baskets);
+    could_not_join_ = could_not_join_ || (!are_joined && joins(baskets));
   }
 }
 
@@ -79,6 +81,9 @@ std::string Reclustering::reason_to_join() const {
 std::string Reclustering::reason_to_copy() const {
   if (treatment_.recluster == Recluster::never) {
     return "as was asked for";
+  }
+  if (could_not_join_) {
+    return "as their entries cannot be moved";
   }
   return is_slow(treatment_.compression) && copied_.mean_bytes() < small_bytes
              ? "as LZMA takes long; --recluster always joins them"

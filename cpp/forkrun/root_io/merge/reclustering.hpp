@@ -33,6 +33,7 @@ class Reclustering {
 
   /// Whether entries with these baskets are to be joined.
   [[nodiscard]] bool joins(std::span<const BasketPlace> baskets) const;
+  /// `are_joined`: not all can be whose entries are to be.
   void note(std::span<const BasketPlace> baskets, bool are_joined);
   /// For people: what became of the baskets of all files, and why. Empty if there were none.
   [[nodiscard]] std::string text() const;
@@ -54,6 +55,7 @@ class Reclustering {
   BasketTreatment treatment_;
   Baskets joined_;
   Baskets copied_;
+  bool could_not_join_{};
 };
 
 /// Adds a line that names the tree, if there is something to say.

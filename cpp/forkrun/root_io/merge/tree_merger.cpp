@@ -62,6 +62,15 @@ bool are_relocatable(const BranchTree& branches) {
                              [](auto* branch) { return has_relocatable_entries(*branch); });
 }
 
+/// Whether ROOT has to copy it, as entries cannot be taken as bytes.
+bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
+                std::span<const BasketPlace> places) {
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
+         !(are_relocatable(branches) || is_all_on_file);
+}
+
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t n_shown = 8;
   std::string text;
@@ -220,12 +229,8 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   }
   const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
-  const bool has_references = tree.GetBranchRef() != nullptr || may_have_references(file, branches);
-  const bool is_all_on_file =
-      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
-  const bool can_move = are_relocatable(branches);
-  const bool by_root = has_references || !(can_move || is_all_on_file);
-  const bool joins = !by_root && can_move && reclustering_.joins(places);
+  const bool by_root = needs_root(tree, file, branches, places);
+  const bool joins = !by_root && are_relocatable(branches) && reclustering_.joins(places);
   reclustering_.note(places, joins);
   if (!joins) {
     joined_.flush();
