@@ -126,17 +126,7 @@ root_io::IfTheyDiffer if_they_differ(bool keep_first) {
 }
 
 root_io::Recluster recluster_of(const std::string& text) {
-  using root_io::Recluster;
-  if (text == "auto") {
-    return Recluster::where_small;
-  }
-  if (text == "always") {
-    return Recluster::always;
-  }
-  if (text == "never") {
-    return Recluster::never;
-  }
-  throw Error("recluster \"" + text + "\" is none of auto, always and never");
+  return named<root_io::Recluster>({"auto", "always", "never"}, "recluster", text);
 }
 
 py::dict merge_trees(const Strings& inputs, const std::string& output,
