@@ -30,6 +30,8 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
     try:
         work.shared.board.obey_only(child, os.getppid())
+        if not work.job.config.memory.huge_pages:
+            _core.use_ordinary_pages()
         if work.job.config.forking.cpu_affinity:
             bind(child, work.job.config.threads.per_child)
         if assignment.purpose is _PROBE:

@@ -194,7 +194,8 @@ class MemoryConfig(Section):
     small job; few children with few events do without that job."""
     huge_pages: Flag | None = None
     """Make Python's objects in huge pages, and join other pages to huge ones; not given: join them
-    where there is much memory and many children to share it; false: neither."""
+    where there is much memory and many children to share it; false: neither. Children have huge
+    pages of their own only if this is true."""
     check_conditions: CheckConditions = CheckConditions.CHILD
     """Compare conditions after a child's first unit and at its end ("child"), after every unit, or
     after every call of a Python module, which names the module."""

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,5 +86,7 @@ std::size_t join_pages() {
   }
   return joined;
 }
+
+void use_ordinary_pages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 
 }  // namespace forkrun::python_memory
