@@ -34,6 +34,9 @@ _OTHER_FIRST_S = 5.0
 calls of two sizes show what is paid for each."""
 _SHARES = 3
 """Stretches that each child would get of what is left."""
+_FIRST_CALL_S = 0.05
+"""What a call of Python modules costs whatever its size is not known after the first: it is taken
+for so much of it, and how large the second may be follows from the rest."""
 _FIRST_BLOCK = 8192
 """Events of the first blocks of a job with Python modules, at most: of one unit."""
 _LARGEST_BLOCK = 262_144
@@ -86,13 +89,21 @@ class Pace:
         shortest_s = _SHORTEST_S + _CALLS_WORTH * per_call_s
         n = max(ceil(share), self._rate_of_events * shortest_s)
         to_cluster = n_left / (_SHARES_TO_CLUSTER * self.n_children)
-        n = min(n, self._rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s))
+        n = min(n, self._expected_rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s))
         n = max(n, min(self._n_of_other_size(), share))
         to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
         most = self.most or n_left
         if self._grows:
             most = min(most, self.block * self.n_blocks)
         return int(min(n, most)), int(min(to_cluster, most))
+
+    @property
+    def _expected_rate(self) -> float:
+        """Events per second in blocks of the present size, which may be larger than the last."""
+        if not self.block:
+            return self._rate
+        per_call_s = self._per_call_s * self._slowness
+        return 1.0 / (1.0 / self._rate_of_events + per_call_s / self.block)
 
     def _n_of_other_size(self) -> float:
         """Events of a call that shows what is paid for calls; 0 if that is known, would take long,
@@ -122,12 +133,20 @@ class Pace:
         self.n_calls += n_calls
         self.calls_s += call_s
         self.fixed_s += n_calls * self._per_call_s
-        per_call_s = self._per_call_s * self._slowness
-        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 4)
-        if self._grows and 2 * n_events > self.block * self.n_blocks:
+        per_call_s = self._per_call_s
+        if self._grows and not self._fixed_s:
+            per_call_s = min(call_s / n_calls, _FIRST_CALL_S)
+        per_call_s *= self._slowness
+        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 5)
+        if not self._grows:
+            return
+        n_bytes = n_column_bytes / min(n_events, self.block)
+        if 2 * n_events > self.block * self.n_blocks:
             self._choose_block(n_events / call_s, n_column_bytes)
-        elif self._grows and self._fixed_s:
-            self._expect_larger(n_column_bytes / min(n_events, self.block))
+        if self._grows and self._fixed_s:
+            self._expect_larger(n_bytes)
+        elif self._grows:
+            self._expect_second(n_bytes)
 
     def _note_call(self, n_events: float, call_s: float) -> None:
         """Calls of different sizes show what is paid for each: no more than the shortest of them
@@ -145,15 +164,22 @@ class Pace:
     def _larger(self) -> int:
         return min(self.block * _GROWTH, _LARGEST_BLOCK)
 
+    def _expect_second(self, n_bytes: float) -> None:
+        """Lets the second stretch be one block, which shows what is paid for each."""
+        second = min(int(self._rate_of_events * _LONGEST_S), self._larger)
+        if second * n_bytes <= _COLUMN_BYTES:
+            self.block = max(self.block, second)
+
     def _expect_larger(self, n_bytes: float) -> None:
         """Takes larger blocks before there was one of the present size, where they take no longer
         than a call costs and events with it: each stretch in between would pay for a call.
         `n_bytes`: of the columns of an event."""
-        larger = self._larger
         per_call_s, event_s = self._per_call_s * self._slowness, 1.0 / self._rate_of_events
-        is_worth_it = per_call_s > (_GAIN - 1.0) * self.block * event_s
-        is_short = per_call_s + larger * event_s <= _LONGEST_BLOCK_S
-        if is_worth_it and is_short and larger * n_bytes <= _COLUMN_BYTES:
+        while (larger := self._larger) > self.block:
+            is_worth_it = per_call_s > (_GAIN - 1.0) * self.block * event_s
+            is_short = per_call_s + larger * event_s <= _LONGEST_BLOCK_S
+            if not (is_worth_it and is_short and larger * n_bytes <= _COLUMN_BYTES):
+                return
             self.block = larger
 
     def _choose_block(self, rate: float, n_column_bytes: int) -> None:

@@ -36,8 +36,17 @@ def test_blocks_grow_where_calls_cost_more_than_events() -> None:
 
 def test_large_blocks_come_as_soon_as_it_is_known_what_calls_cost() -> None:
     sizes = run(Pace(1, None), 1_000_000, s_per_call=0.04, s_per_event=8e-7)
-    assert sizes[:4] == [10, 240, 5_970, 65_530]
+    assert sizes[:4] == [10, 1_240, 8_190, 65_530]
     assert sizes[4] > 120_000
+
+
+@pytest.mark.parametrize("s_per_event", [1e-4, 1e-3, 1e-2])
+def test_a_call_without_fixed_cost_that_is_taken_for_one_is_followed_by_five_seconds_at_most(
+    s_per_event: float,
+) -> None:
+    sizes = run(Pace(1, None), 1_000_000, s_per_call=0.0, s_per_event=s_per_event)
+    assert max(sizes) * s_per_event <= 5.0
+    assert sizes[-1] * s_per_event <= 1.0
 
 
 def test_blocks_grow_where_other_processes_have_the_cpu_most_of_the_time() -> None:
