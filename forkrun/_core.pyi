@@ -74,6 +74,9 @@ def cut_lumis(
     for each file, the first entry of each, then the number of entries. Raises ValueError if columns
     do not fit each other."""
 
+def json_list(numbers: npt.NDArray[np.int64]) -> str:
+    """(n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's."""
+
 class OpenTree:
     """A tree of a file that stays open."""
 

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.phases import first_events, last_commits
 from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
@@ -96,12 +98,13 @@ def _group(records: RunRecords) -> _ByChild:
         if child is not None:
             samples.setdefault(child, []).append(sample)
     exits = {line.child: line for line in records.timeline if line.event == "child_exit"}
-    planned = Counter(records.plan.get("units", {}).get("child", []))
+    of_units = np.array(records.plan.get("units", {}).get("child", []), dtype=np.int64)
+    is_fixed = bool((of_units >= 0).all())
     return _ByChild(
         units,
         samples,
         exits,
-        None if -1 in planned else planned,
+        Counter(of_units.tolist()) if is_fixed else None,
         first_events(records),
         last_commits(records),
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
-from forkrun.base.lumis import lumi_keys
+from forkrun.base.lumis import distinct, lumi_keys
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 
@@ -120,7 +120,7 @@ def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
     of_units = lumi_keys(run, lumi)
     first = np.array([(line.run, line.lumi) for line in ledger], dtype=np.int64).reshape(-1, 2)
     of_several = [of_units[line.places] for line in ledger if line.n_units > 1]
-    return len(np.unique(np.concatenate([lumi_keys(*first.T), *of_several])))
+    return len(distinct(np.concatenate([lumi_keys(*first.T), *of_several])))
 
 
 def _is_partial(n_committed: int, n_planned: int | None) -> bool:

@@ -126,21 +126,27 @@ class RunRecords:
         return next((line for line in reversed(self.timeline) if line.event == event), None)
 
 
-def read_records(run_dir: Path, commits: Sequence[Commit] | None = None) -> RunRecords:
+def read_records(
+    run_dir: Path,
+    commits: Sequence[Commit] | None = None,
+    plan: Mapping[str, Any] | None = None,
+) -> RunRecords:
     """Reads a run directory, whatever state its job is in. What is damaged is left out: `damaged`
-    says so. `commits`: if they were read already. Raises InputError if `run_dir` is no run
-    directory, or cannot be read at all."""
+    says so. `commits`, `plan`: if they are known; the plan's columns may be arrays. Raises
+    InputError if `run_dir` is no run directory, or cannot be read at all."""
     folder = RunDirectory(run_dir)
     if not folder.config.exists() and not folder.monitoring.is_dir():
         raise InputError(f"{run_dir}: not a run directory (it has no {folder.config.name})")
     try:
-        return _read_records(folder, commits)
+        return _read_records(folder, commits, plan)
     except OSError as error:
         where = error.filename or run_dir
         raise InputError(f"{where}: cannot be read: {error.strerror}") from error
 
 
-def _read_records(folder: RunDirectory, commits: Sequence[Commit] | None) -> RunRecords:
+def _read_records(
+    folder: RunDirectory, commits: Sequence[Commit] | None, plan: Mapping[str, Any] | None
+) -> RunRecords:
     damaged: list[str] = []
     if commits is None:
         commits = read_commits(folder, damaged)
@@ -150,7 +156,7 @@ def _read_records(folder: RunDirectory, commits: Sequence[Commit] | None) -> Run
     return RunRecords(
         config=_read_object(config, damaged) or {},
         config_digest=hashlib.sha256(config.read_bytes()).hexdigest() if config.exists() else "",
-        plan=_read_object(folder.plan, damaged) or {},
+        plan=plan or _read_object(folder.plan, damaged) or {},
         ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
         samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),

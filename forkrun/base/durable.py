@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from forkrun import _core
 from forkrun.errors import OutputError
 
 _TEMPORARY = re.compile(r"(\.[0-9a-f]{8})?\.part$")
@@ -119,6 +120,21 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     """Writes JSON and an end of line, as `write_bytes`. `indent` None: compact and much faster."""
     write_text(path, json.dumps(value, indent=indent) + "\n")
+
+
+def write_columns(path: Path, value: Any) -> None:
+    """Writes compact JSON of a value with arrays of integers in it, each (n,), as `write_json` does
+    for lists."""
+    columns: list[Any] = []
+    mark = secrets.token_hex(8)
+
+    def mark_for(column: Any) -> str:
+        columns.append(column)
+        return mark
+
+    first, *pieces = json.dumps(value, default=mark_for).split(f'"{mark}"')
+    texts = (_core.json_list(column) + piece for column, piece in zip(columns, pieces, strict=True))
+    write_text(path, "".join([first, *texts, "\n"]))
 
 
 def require_folder(path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +18,14 @@ _LOW = np.uint64(0xFFFFFFFF)
 def lumi_keys(run: Integers, lumi: Integers) -> Keys:
     """(n,) runs and lumis in one number each."""
     return (run.astype(np.uint64) << _BITS) | lumi.astype(np.uint64)
+
+
+def distinct(keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """(n,) each once, rising. As `np.unique`, which would import `numpy.ma` first: 12 ms."""
+    rising = np.sort(keys)
+    is_new = np.ones(len(rising), dtype=np.bool_)
+    np.not_equal(rising[1:], rising[:-1], out=is_new[1:])
+    return rising[is_new]
 
 
 def runs_and_lumis(keys: Keys) -> tuple[Keys, Keys]:

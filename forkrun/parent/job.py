@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.caller import option
-from forkrun.base.durable import output_errors, write_json
+from forkrun.base.durable import output_errors, write_columns, write_json
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
@@ -134,7 +134,7 @@ def _already_done(
         timeline.record("job_end", pid=os.getpid(), outcome="ok")
         timeline.close()
         write_lumi_accounting(folder, job.plan.units)
-        _report(folder, lock, messages, plots)
+        _report(folder, job, lock, messages, plots)
     remove_left_over(folder, temporary_outputs=not keeps)
     messages.say(f"{folder.path}: done already; {option('--force')} does it again")
     return Result.read(folder.path)
@@ -159,8 +159,8 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_json(folder.config, job.config.model_dump(mode="json"))
     make_folders(folder)
-    write_json(folder.input_lumis, job.input_lumis.to_json(), indent=None)
-    write_json(folder.plan, job.plan.to_json(), indent=None)
+    write_columns(folder.input_lumis, vars(job.input_lumis))
+    write_columns(folder.plan, job.plan.described())
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
     contents = OutputContents(job.schedule.outputs, job.clusters)
@@ -220,17 +220,19 @@ def _end(
 ) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
-    write_lumi_accounting(run.folder, run.job.plan.units)
-    _report(run.folder, lock, run.messages, plots)
+    write_lumi_accounting(run.folder, run.job.plan.units, in_input=run.job.input_lumis)
+    _report(run.folder, run.job, lock, run.messages, plots)
 
 
-def _report(folder: RunDirectory, lock: RunLock, messages: Messages, plots: bool | None) -> None:
+def _report(
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, messages: Messages, plots: bool | None
+) -> None:
     """Writes the report; if that fails, the job does not. Nothing is forked any more."""
     from forkrun.parent.reporting import write_report  # loaded while children process events
 
     try:
         with lock.kept_by_thread():
-            write_report(folder.path, plots=plots)
+            write_report(folder.path, plots=plots, plan=job.plan)
     except Exception as error:
         messages.say(
             f"the report could not be written: {error or type(error).__name__};"

@@ -11,19 +11,24 @@ from forkrun.monitoring import report as reports
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.table import format_timing
+from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.start import remove_abandoned_reports
 
 
 def write_report(
-    run_dir: Path, *, plots: bool | None = True, commits: Sequence[Commit] | None = None
+    run_dir: Path,
+    *,
+    plots: bool | None = True,
+    commits: Sequence[Commit] | None = None,
+    plan: Plan | None = None,
 ) -> dict[str, Any]:
     """Writes what `forkrun.monitoring.report.write_report` does, and `timing.json` and
-    `trace.json`, if there is anything for them; `commits`: if they were read already. Returns what
+    `trace.json`, if there is anything for them; `commits`, `plan`: if they are known. Returns what
     `report.json` holds. Raises InputError and OutputError."""
     remove_abandoned_reports(RunDirectory(run_dir))
-    records = read_records(run_dir, commits)
+    records = read_records(run_dir, commits, plan.described() if plan else None)
     report = reports.write_report(run_dir, plots=plots, records=records)
     try:
         timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))

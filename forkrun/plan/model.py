@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from forkrun.base.dataclass import dataclass
-from forkrun.base.lumis import Integers, Keys, lumi_keys
+from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
 from forkrun.index.model import Identity
 from forkrun.index.ranges import Flags
 
@@ -206,7 +206,7 @@ class Plan:
         """Numbers of the children that may find a unit."""
         if self.is_shared:
             return list(range(min(max(self.children, 1), len(self.units))))
-        return sorted(set(self.units.child.tolist()))  # np.unique() would import numpy.ma
+        return [int(child) for child in distinct(self.units.child)]
 
     def events_by_child(self) -> list[int] | None:
         """(children,) events of each; None if units go to any idle child."""
@@ -237,7 +237,12 @@ class Plan:
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Content of plan.json: units as columns."""
+        """Content of plan.json: units as columns, each a list."""
+        units = {name: column.tolist() for name, column in self.units.columns().items()}
+        return {**self.described(), "units": units}
+
+    def described(self) -> dict[str, Any]:
+        """The same with arrays, which takes no time."""
         return {
             "distribution": self.distribution,
             "children": self.children,
@@ -247,7 +252,7 @@ class Plan:
             "files": self.files,
             "digest": self.digest,
             "identities": self.identities,
-            "units": {name: column.tolist() for name, column in self.units.columns().items()},
+            "units": self.units.columns(),
         }
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
-from forkrun.base.lumis import Integers, Keys, lumi_keys, runs_and_lumis
+from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, runs_and_lumis
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
@@ -93,7 +93,7 @@ def _committed(
 
 def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
     """{"run": [[first lumi, last lumi], …], …}, both included, sorted."""
-    run, lumi = runs_and_lumis(np.unique(lumis))
+    run, lumi = runs_and_lumis(distinct(lumis))
     goes_on = (run[1:] == run[:-1]) & (lumi[1:] == lumi[:-1] + np.uint64(1))
     begins = np.flatnonzero(np.concatenate([np.ones(min(len(run), 1), np.bool_), ~goes_on]))
     ends = np.append(begins, len(run))[1:] - 1
@@ -105,13 +105,17 @@ def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
 
 
 def write_lumi_accounting(
-    folder: RunDirectory, units: EventsOfLumis, commits: Iterable[Commit] | None = None
+    folder: RunDirectory,
+    units: EventsOfLumis,
+    commits: Iterable[Commit] | None = None,
+    in_input: EventsOfLumis | None = None,
 ) -> None:
     """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
-    `units`: of the job's plan; `commits`: if they were read already."""
-    columns = json.loads(folder.input_lumis.read_bytes())
-    names = ("run", "lumi", "n_events")
-    in_input = _InInput(*(np.array(columns[name], dtype=np.int64) for name in names))
+    `units`: of the job's plan; `commits`, and lumis `in_input`: if they are known."""
+    if in_input is None:
+        columns = json.loads(folder.input_lumis.read_bytes())
+        names = ("run", "lumi", "n_events")
+        in_input = _InInput(*(np.array(columns[name], dtype=np.int64) for name in names))
     accounting = account(in_input, read_commits(folder) if commits is None else commits, units)
     write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
     write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)

@@ -1,4 +1,7 @@
+#include <array>
+#include <charconv>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -54,6 +57,17 @@ Integers cut_lumis(const Integers& n_ranges, const Integers& n_left, const Integ
   return table;
 }
 
+/// "[1, 2, 3]", as JSON has it.
+std::string json_list(const Integers& numbers) {
+  std::string text = "[";
+  std::array<char, 24> digits{};
+  for (py::ssize_t i = 0; i < numbers.size(); ++i) {
+    text += i == 0 ? "" : ", ";
+    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), numbers.data()[i]).ptr);
+  }
+  return text += "]";
+}
+
 }  // namespace
 
 void register_plan(py::module_& module) {
@@ -66,6 +80,7 @@ void register_plan(py::module_& module) {
            py::arg("least"), py::arg("limit"));
   module.def("cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
              py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"));
+  module.def("json_list", &json_list, py::arg("numbers"));
 }
 
 }  // namespace forkrun::bindings
