@@ -745,9 +745,6 @@ def keep_freed_memory() -> None:
 def trim_heap() -> None:
     """Gives free pages of the C library's heap back to the operating system."""
 
-def use_ordinary_pages() -> None:
-    """In a child: what it touches from here on lies in pages of 4 KiB, whoever asks for others."""
-
 def use_huge_arenas() -> None:
     """From here on Python's small objects are made in huge pages, where the kernel allows it."""
 

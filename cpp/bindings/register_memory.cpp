@@ -56,7 +56,6 @@ void register_memory(py::module_& module) {
   module.def("take_free_places", &take_free_places);
   module.def("trim_heap", &trim_heap);
   module.def("keep_freed_memory", &keep_freed_memory);
-  module.def("use_ordinary_pages", &use_ordinary_pages);
   module.def("use_huge_arenas", &use_huge_arenas);
   module.def("use_ordinary_arenas", &use_ordinary_arenas);
   module.def("join_pages", &join_pages);

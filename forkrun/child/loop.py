@@ -19,6 +19,7 @@ from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
 from forkrun.fork.failure import as_forkrun_error
+from forkrun.fork.memory import use_ordinary_pages
 from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger_writer import Ledger
@@ -31,7 +32,7 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
     try:
         work.shared.board.obey_only(child, os.getppid())
         if not work.job.config.memory.huge_pages:
-            _core.use_ordinary_pages()
+            use_ordinary_pages()
         if work.job.config.forking.cpu_affinity:
             bind(child, work.job.config.threads.per_child)
         if assignment.purpose is _PROBE:

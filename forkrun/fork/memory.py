@@ -6,12 +6,15 @@ fills the holes between them. docs/memory.md has the measurements behind every s
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from forkrun import _core
 from forkrun.base.dataclass import dataclass
@@ -93,6 +96,14 @@ def prepare_memory(
     if settings.freeze:
         gc.freeze()
     return PreparedMemory(n_objects, n_bytes, immortal, joined)
+
+
+def use_ordinary_pages() -> None:
+    """In a child: arrays of NumPy that are made from here on lie in ordinary pages. A block uses
+    the memory of the one before, so huge pages, for which NumPy asks, would spare few faults."""
+    core: Any = np._core if hasattr(np, "_core") else np.core
+    with contextlib.suppress(AttributeError):  # NumPy may call it otherwise one day
+        core.multiarray._set_madvise_hugepage(False)
 
 
 def _wants_huge_pages(settings: MemorySettings, n_children: int) -> bool:

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,7 +85,5 @@ std::size_t join_pages() {
   }
   return joined;
 }
-
-void use_ordinary_pages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 
 }  // namespace forkrun::python_memory

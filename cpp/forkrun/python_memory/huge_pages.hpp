@@ -11,8 +11,4 @@ namespace forkrun::python_memory {
 /// (before Linux 6.1).
 std::size_t join_pages();
 
-/// What this process touches from here on lies in ordinary pages, whoever asks for others: for
-/// children, which use the memory of a block again and again. Pages that they share stay huge.
-void use_ordinary_pages();
-
 }  // namespace forkrun::python_memory
