@@ -150,10 +150,12 @@ class DimuonPlots final : public forkrun::Analyzer {
   void analyze(const EventBlock& block, Mask selected) override {
     const auto mass = block.get(mass_);
     const auto pt = block.get(good_pt_);
+    auto masses = mass_histogram_.filler();
+    auto leading_pts = pt_histogram_.filler();
     for (std::size_t event = 0; event < block.n_events(); ++event) {
       if (selected[event] != 0 && pt[event].size() >= 2) {
-        mass_histogram_.fill(double{mass[event]});
-        pt_histogram_.fill(double{pt[event][0]});
+        masses.fill(double{mass[event]});
+        leading_pts.fill(double{pt[event][0]});
       }
     }
   }

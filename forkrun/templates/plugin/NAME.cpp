@@ -95,10 +95,11 @@ class PairPlots final : public forkrun::Analyzer {
 
   void analyze(const forkrun::EventBlock& block, forkrun::Mask selected) override {
     const auto mass = block.get(mass_);
+    auto masses = histogram_.filler();
     for (std::size_t event = 0; event < block.n_events(); ++event) {
       if (selected[event] != 0) {
         for (const float value : mass[event]) {
-          histogram_.fill(double{value});
+          masses.fill(double{value});
         }
       }
     }

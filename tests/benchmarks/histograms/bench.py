@@ -25,7 +25,7 @@ def main() -> None:
     python_fills.main()
     threads = [1, 2, 4, 8, 16] if options.long else [1, 2, 4]
     n_fills = 8_000_000 if options.long else 1_000_000
-    rates = measure(compile_fills(options.build), n_fills, 5 if options.long else 3, threads)
+    rates = measure(compile_fills(options.build), n_fills, 7, threads)
     print(table(rates))
     if options.plot:
         from plot import draw

@@ -1,11 +1,13 @@
 // Fills of histograms, one entry at a time, by threads: the three published ways (a copy for each
 // thread, one table with a lock, one table with a buffer for each thread), whose sums are of
-// doubles and depend on the order; forkrun's, whose sums are exact; and ROOT's, in one thread.
+// doubles and depend on the order; forkrun's, whose sums are exact, through a filler of the loop
+// and one by one; and ROOT's, in one thread.
 //
 //     fills N_FILLS N_TURNS THREADS...
 //
 // Prints a line for each: number of axes, bins of each, weighted (0 or 1), threads, way, million
-// fills per second, CPU time of all threads per fill [ns]: the best of the turns, which alternate.
+// fills per second, CPU time of all threads per fill [ns]: the best of the turns, in a random
+// order.
 
 #include <TH1D.h>
 #include <TH2D.h>
@@ -125,15 +127,23 @@ void with_buffers(const Study& s, int n_threads) {
   });
 }
 
-/// `fill(i)`: entry i.
-template <typename Histogram, typename Fill>
+/// `fill(histogram, i)`: entry i. `LOOPS`: through a filler for each thread's loop.
+template <bool LOOPS, typename Histogram, typename Fill>
 void fill_exactly(Histogram& histogram, const Study& s, int n_threads, const Fill& fill) {
   if (n_threads > 1) {
     histogram.share(static_cast<std::size_t>(n_threads));
   }
   in_threads(s.x.size(), n_threads, [&](std::size_t first, std::size_t end) {
-    for (auto i = first; i < end; ++i) {
-      fill(i);
+    const auto fill_all = [&](auto& target) {
+      for (auto i = first; i < end; ++i) {
+        fill(target, i);
+      }
+    };
+    if constexpr (LOOPS) {
+      auto filler = histogram.filler();
+      fill_all(filler);
+    } else {
+      fill_all(histogram);
     }
   });
   if (histogram.parts().size() != 1) {
@@ -141,16 +151,23 @@ void fill_exactly(Histogram& histogram, const Study& s, int n_threads, const Fil
   }
 }
 
+template <bool LOOPS>
 void exact(const Study& s, int n_threads) {
   const forkrun::RegularAxis axis{static_cast<std::uint32_t>(s.n_bins), 0, 1};
+  const auto fill = [&](auto& histogram, const auto& weighted, const auto& counted) {
+    s.is_weighted ? fill_exactly<LOOPS>(histogram, s, n_threads, weighted)
+                  : fill_exactly<LOOPS>(histogram, s, n_threads, counted);
+  };
   if (s.n_axes == 1) {
-    forkrun::HistogramOf h{"h", "", axis};
-    s.is_weighted ? fill_exactly(h, s, n_threads, [&](auto i) { h.fill(s.x[i], s.w[i]); })
-                  : fill_exactly(h, s, n_threads, [&](auto i) { h.fill(s.x[i]); });
+    forkrun::HistogramOf histogram{"h", "", axis};
+    fill(
+        histogram, [&](auto& h, std::size_t i) { h.fill(s.x[i], s.w[i]); },
+        [&](auto& h, std::size_t i) { h.fill(s.x[i]); });
   } else {
-    forkrun::HistogramOf h{"h", "", axis, axis};
-    s.is_weighted ? fill_exactly(h, s, n_threads, [&](auto i) { h.fill(s.x[i], s.y[i], s.w[i]); })
-                  : fill_exactly(h, s, n_threads, [&](auto i) { h.fill(s.x[i], s.y[i]); });
+    forkrun::HistogramOf histogram{"h", "", axis, axis};
+    fill(
+        histogram, [&](auto& h, std::size_t i) { h.fill(s.x[i], s.y[i], s.w[i]); },
+        [&](auto& h, std::size_t i) { h.fill(s.x[i], s.y[i]); });
   }
 }
 
@@ -199,12 +216,16 @@ Seconds seconds_of(const std::function<void()>& work) {
 
 void measure(const Study& s, int n_threads, int n_turns) {
   using Way = void (*)(const Study&, int);
-  std::vector<std::pair<const char*, Way>> ways{
-      {"copy", copies}, {"lock", with_lock}, {"buffer", with_buffers}, {"forkrun", exact}};
+  std::vector<std::pair<const char*, Way>> ways{{"copy", copies},
+                                                {"lock", with_lock},
+                                                {"buffer", with_buffers},
+                                                {"forkrun", exact<true>},
+                                                {"one_by_one", exact<false>}};
   if (n_threads == 1) {
     ways.insert(ways.end(), {{"TH1::Fill", root_fill}, {"TH1::FillN", root_fill_n}});
   }
   std::map<const char*, Seconds> best;
+  std::mt19937 random{1};
   for (int turn = 0; turn < n_turns; ++turn) {
     for (const auto& [name, way] : ways) {
       const auto [wall, cpu] = seconds_of([&] { way(s, n_threads); });
@@ -212,6 +233,7 @@ void measure(const Study& s, int n_threads, int n_turns) {
       least_wall = std::min(least_wall, wall);
       least_cpu = std::min(least_cpu, cpu);
     }
+    std::ranges::shuffle(ways, random);  // memory that one has just given back is taken faster
   }
   for (const auto& [name, way] : ways) {
     const auto n = static_cast<double>(s.x.size());
@@ -235,7 +257,8 @@ int main(int argc, char** argv) {
     study.y.push_back(flat(random));
     study.w.push_back(falling(random) + 0.01);
   }
-  for (const auto& [n_axes, n_bins] : {std::pair{1, 10}, {1, 100}, {1, 10'000}, {2, 100}, {2, 1000}}) {
+  for (const auto& [n_axes, n_bins] :
+       {std::pair{1, 10}, {1, 100}, {1, 10'000}, {2, 100}, {2, 1000}}) {
     for (const bool is_weighted : {false, true}) {
       for (int a = 3; a < argc; ++a) {
         study.n_axes = n_axes;

@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from compile import root_folder  # noqa: E402
 
-WAYS = ("copy", "lock", "buffer", "forkrun", "TH1::Fill", "TH1::FillN")
+WAYS = ("copy", "lock", "buffer", "forkrun", "one_by_one", "TH1::Fill", "TH1::FillN")
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class HistogramWithAxes : public Histogram {
   static constexpr bool defers = PendingFills<Axes...>::is_possible;
 
   struct Slot;
+  class Loop;
 
   HistogramWithAxes(const std::string& name, const std::string& title, Moments moments,
                     Axes... axes);
@@ -97,23 +98,25 @@ class HistogramWithAxes : public Histogram {
 /// Fills of one thread. Its axes have the categories that this thread has met.
 template <HistogramAxis... Axes>
 struct HistogramWithAxes<Axes...>::Slot {
-  Slot(Moments moments, const std::tuple<Axes...>& declared, SharedTable* shared,
-       std::size_t n_at_a_time)
-      : axes{declared},
-        layout{layout_of(declared)},
-        own{moments, n_cells_of(layout)},
-        filler{shared == nullptr ? CellFiller{moments, own}
-                                 : CellFiller{moments, *shared, n_at_a_time}},
+  Slot(const HistogramWithAxes& of, SharedTable* shared, std::size_t n_at_a_time)
+      : histogram{of},
+        axes{of.declared_},
+        layout{layout_of(axes)},
+        own{of.moments(), n_cells_of(layout)},
+        filler{shared == nullptr ? CellFiller{of.moments(), own}
+                                 : CellFiller{of.moments(), *shared, n_at_a_time}},
         counted{0, filler.n_at_a_time()},
-        added{has_samples(moments) ? 2U : 1U, filler.n_at_a_time()} {}
+        added{has_samples(of.moments()) ? 2U : 1U, filler.n_at_a_time()} {}
 
   void flush_counted() {
+    check_that_none_fills();
     const auto places = counted.places(axes);
     const std::size_t n = counted.size();
     counted.clear();  // first: what follows may throw
     filler.count(places, n);
   }
   void flush_added() {
+    check_that_none_fills();
     const auto places = added.places(axes);
     const auto weights = added.weights();
     added.clear();
@@ -131,18 +134,82 @@ struct HistogramWithAxes<Axes...>::Slot {
     filler.flush();
   }
   void clear() {
+    check_that_none_fills();
     counted.clear();
     added.clear();
     filler.clear();
     own.clear();
   }
+  /// \throws Error if a loop has the places of fills
+  void check_that_none_fills() const {
+    if (loop_fills) {
+      histogram.refuse(
+          "it is filled, or read, while a filler of it exists in this thread: fill it"
+          " through that, and let it end with its loop");
+    }
+  }
 
+  const HistogramWithAxes& histogram;
   std::tuple<Axes...> axes;
   Layout layout;
   CellTable own;  ///< empty if the table is shared
   CellFiller filler;
   PendingFills<Axes...> counted;  ///< of weight 1
   PendingFills<Axes...> added;
+  bool loop_fills = false;
+};
+
+/// Fills of a loop in one thread. It keeps in registers what each fill by itself looks up: whose
+/// thread it is, and where the next goes. Meanwhile nobody else of this thread fills.
+template <HistogramAxis... Axes>
+class HistogramWithAxes<Axes...>::Loop {
+ public:
+  explicit Loop(HistogramWithAxes& histogram) : slot_{&histogram.slot()} {
+    slot_->check_that_none_fills();
+    slot_->loop_fills = true;
+    counted_ = slot_->counted.lend();
+    added_ = slot_->added.lend();
+  }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop() {
+    slot_->counted.take_back(counted_);
+    slot_->added.take_back(added_);
+    slot_->loop_fills = false;
+  }
+
+  void count(typename Axes::Value... values) {
+    counted_ = Pending::put(counted_, values...);
+    if (Pending::is_full(counted_)) [[unlikely]] {
+      counted_ = slot_->counted.first();
+      flush(*slot_, slot_->counted, &Slot::flush_counted);
+    }
+  }
+  template <typename... More>
+  void add(typename Axes::Value... values, More... more) {
+    added_ = Pending::put(added_, values..., more...);
+    if (Pending::is_full(added_)) [[unlikely]] {
+      added_ = slot_->added.first();
+      flush(*slot_, slot_->added, &Slot::flush_added);
+    }
+  }
+  [[nodiscard]] Slot& slot() { return *slot_; }
+
+ private:
+  using Pending = PendingFills<Axes...>;
+
+  /// It does not take `this`, which would have to be in memory then.
+  [[gnu::noinline]] static void flush(Slot& slot, Pending& pending, void (Slot::*flush)()) {
+    slot.loop_fills = false;
+    pending.take_back(pending.end());
+    (slot.*flush)();
+    static_cast<void>(pending.lend());
+    slot.loop_fills = true;
+  }
+
+  Slot* slot_;
+  std::byte* counted_;
+  std::byte* added_;
 };
 
 template <HistogramAxis... Axes>
@@ -185,7 +252,7 @@ void HistogramWithAxes<Axes...>::make_slot(std::size_t number) {
   }
   const bool has_copies = !is_shared() || memory() == HistogramMemory::copy;
   slots_[number] =
-      std::make_unique<Slot>(moments(), declared_, has_copies ? nullptr : &*shared_,
+      std::make_unique<Slot>(*this, has_copies ? nullptr : &*shared_,
                              memory() == HistogramMemory::shared ? 1 : CellFiller::most_at_a_time);
 }
 
@@ -300,10 +367,11 @@ std::size_t HistogramWithAxes<Axes...>::size_of(const Columns&... columns) const
 template <HistogramAxis... Axes>
 void HistogramWithAxes<Axes...>::clear() {
   for (auto& slot : slots_) {
-    if (slot != nullptr && grows_) {
-      slot.reset();
-    } else if (slot != nullptr) {
+    if (slot != nullptr) {
       slot->clear();
+    }
+    if (grows_) {
+      slot.reset();
     }
   }
   if (grows_) {

@@ -39,21 +39,31 @@ class PendingFills {
   }
 
   /// There is no place for another: `clear`. Asked after each `push`, which leaves some.
-  [[nodiscard]] bool is_full() const {
-    return reinterpret_cast<std::uintptr_t>(next_) % (most * value_bytes) == 0;
+  [[nodiscard]] bool is_full() const { return is_full(next_); }
+  [[nodiscard]] static bool is_full(const std::byte* next) {
+    return reinterpret_cast<std::uintptr_t>(next) % (most * value_bytes) == 0;
   }
   /// \pre not full
   template <typename... More>
   void push(typename Axes::Value... values, More... more) {
-    std::byte* const place = next_;
+    next_ = put(next_, values..., more...);
+  }
+  /// \returns where the next goes
+  template <typename... More>
+  [[nodiscard]] static std::byte* put(std::byte* place, typename Axes::Value... values,
+                                      More... more) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((column<typename Axes::Value>(place, I)[0] = values), ...);
     }(std::index_sequence_for<Axes...>{});
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       ((column<double>(place, n_axes + I)[0] = more), ...);
     }(std::index_sequence_for<More...>{});
-    next_ = place + value_bytes;
+    return place + value_bytes;
   }
+  /// Gives away where the next goes, until `take_back`: the `push` of anybody else makes it full,
+  /// without touching what is kept.
+  [[nodiscard]] std::byte* lend() { return std::exchange(next_, last()); }
+  void take_back(std::byte* next) { next_ = next; }
 
   /// Where they are on the axes; this, weights and samples are valid until the next `push`.
   [[nodiscard]] std::array<FillAxis, sizeof...(Axes)> places(const std::tuple<Axes...>& axes) {
@@ -70,6 +80,10 @@ class PendingFills {
     return static_cast<std::size_t>(next_ - first()) / value_bytes;
   }
   void clear() { next_ = first(); }
+  [[nodiscard]] std::byte* end() const { return memory_.get() + most * value_bytes; }
+  [[nodiscard]] std::byte* first() const {
+    return is_possible ? memory_.get() + (most - n_at_a_time_) * value_bytes : nullptr;
+  }
 
  private:
   using Bins = std::unique_ptr<std::int32_t[]>;
@@ -87,8 +101,8 @@ class PendingFills {
     return {new (alignment) std::byte[column_bytes * (n_axes + n_more)],
             [](std::byte* memory) { ::operator delete[](memory, alignment); }};
   }
-  [[nodiscard]] std::byte* first() const {
-    return is_possible ? memory_.get() + (most - n_at_a_time_) * value_bytes : nullptr;
+  [[nodiscard]] std::byte* last() const {
+    return is_possible ? memory_.get() + (most - 1) * value_bytes : nullptr;
   }
   template <typename T>
   static T* column(std::byte* first, std::size_t number) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int n_fills = 20'000;
 
-/// Fills entry `i` of what all threads together fill.
+/// Fills entry `i` of what all threads together fill: histograms, or their fillers.
 void fill_entry(auto& plane, auto& categories, auto& profile, int i) {
   const double x = std::fmod(i * 0.618, 1.1);
   const double y = std::fmod(i * 0.414, 1.0);
@@ -26,8 +27,11 @@ void fill_entry(auto& plane, auto& categories, auto& profile, int i) {
   profile.fill(x, y, weight);
 }
 
+enum class Way { one_by_one, fillers };
+
 /// Sums of three histograms, after `n_threads` have filled them.
-std::vector<std::vector<double>> filled_by(std::size_t n_threads, HistogramMemory memory) {
+std::vector<std::vector<double>> filled_by(std::size_t n_threads, HistogramMemory memory,
+                                           Way way = Way::one_by_one) {
   HistogramOf plane{"plane", "", RegularAxis{100, 0, 1}, RegularAxis{90, 0, 1}};
   HistogramOf categories{"categories", "", NumberAxis{{3}, "", Growth::growing}};
   ProfileOf profile{"profile", "", RegularAxis{300, 0, 1}};
@@ -43,8 +47,20 @@ std::vector<std::vector<double>> filled_by(std::size_t n_threads, HistogramMemor
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < n_threads; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = static_cast<int>(t); i < n_fills; i += static_cast<int>(n_threads)) {
-        fill_entry(plane, categories, profile, i);
+      const auto fill_from = [&](int first, int last, auto& a, auto& b, auto& c) {
+        for (int i = first + static_cast<int>(t); i < last; i += static_cast<int>(n_threads)) {
+          fill_entry(a, b, c, i);
+        }
+      };
+      if (way == Way::one_by_one) {
+        return fill_from(0, n_fills, plane, categories, profile);
+      }
+      const int n_first = n_fills / 3 / static_cast<int>(n_threads) * static_cast<int>(n_threads);
+      for (const auto& [first, last] : {std::pair{0, n_first}, {n_first, n_fills}}) {
+        auto of_plane = plane.filler();
+        auto of_categories = categories.filler();
+        auto of_profile = profile.filler();
+        fill_from(first, last, of_plane, of_categories, of_profile);
       }
     });
   }
@@ -100,7 +116,49 @@ TEST_P(ThreadsTest, sums_are_those_of_one_thread_to_the_last_bit) {
   const auto [n_threads, memory] = GetParam();
   static const auto expected = filled_by(1, HistogramMemory::automatic);
   EXPECT_EQ(filled_by(n_threads, memory), expected);
+  EXPECT_EQ(filled_by(n_threads, memory, Way::fillers), expected);
   EXPECT_GT(expected[0].size(), 9000U);
+}
+
+TEST(FillerTest, what_was_filled_before_stays_and_columns_go_through_one) {
+  HistogramOf histogram{"h", "", RegularAxis{10, 0, 1}};
+  histogram.fill(0.55);
+  histogram.fill(0.55, 0.5);
+  {
+    auto fills = histogram.filler();
+    fills.fill(0.55);
+    fills.fill(0.55, 0.25);
+  }
+  histogram.fill(0.55, 2.0);
+  histogram.fill_columns(std::vector{0.55, 0.65}, std::vector{4.0, 8.0});
+  EXPECT_EQ(histogram.values()[6], 1 + 0.5 + 1 + 0.25 + 2 + 4);
+  EXPECT_EQ(histogram.values()[7], 8);
+}
+
+TEST(FillerTest, nothing_else_in_the_thread_fills_reads_or_clears_beside_it) {
+  for (const auto memory : {HistogramMemory::automatic, HistogramMemory::buffered}) {
+    HistogramOf histogram{"h", "", RegularAxis{2000, 0, 1}};
+    if (memory != HistogramMemory::automatic) {
+      histogram.set_memory(memory);
+      histogram.share(2);
+    }
+    {
+      auto fills = histogram.filler();
+      fills.fill(0.5, 2.0);
+      fills.fill(0.5);
+      EXPECT_THROW(histogram.fill(0.1), Error);
+      EXPECT_THROW(histogram.fill(0.1, 0.5), Error);
+      EXPECT_THROW(static_cast<void>(histogram.filler()), Error);
+      EXPECT_THROW(static_cast<void>(histogram.parts()), Error);
+      EXPECT_THROW(histogram.clear(), Error);
+      fills.fill(0.5, 3.0);
+    }
+    EXPECT_EQ(histogram.values()[1001], 6);
+    EXPECT_EQ(histogram.values()[201], 0);
+    histogram.clear();
+    histogram.fill(0.5);
+    EXPECT_EQ(histogram.values()[1001], 1);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
