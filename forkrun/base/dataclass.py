@@ -82,6 +82,8 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     if values.keys() != names:
         raise _wrong_fields(cls, values)
     self.__dict__.update([(name, values[name]) for name in names])
+    if hasattr(cls, "__post_init__"):
+        self.__post_init__()
 
 
 def _wrong_fields(cls: type, values: Mapping[str, Any]) -> TypeError:

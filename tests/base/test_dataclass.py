@@ -118,3 +118,28 @@ def test_what_is_made_of_fields_is_what_the_class_makes(values: dict[str, Any]) 
 def test_fields_that_are_missing_or_unknown_are_named(values: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"'x'|'z'"):
         from_fields(Read, values)
+
+
+@pytest.mark.parametrize("decorated", [dataclass, dataclasses.dataclass])
+def test_what_is_to_be_done_after_init_is_done(decorated: Any) -> None:
+    @decorated(frozen=True)
+    class Positive:
+        x: int = 1
+
+        def __post_init__(self) -> None:
+            if self.x < 0:
+                raise ValueError("negative")
+
+    made: Any = Positive
+    assert made(2).x == 2
+    with pytest.raises(ValueError, match="negative"):
+        made(-1)
+
+
+@pytest.mark.parametrize(("point", "named"), [OURS, LIBRARY])
+def test_values_that_are_wrong_are_refused(point: Any, named: Any) -> None:
+    for args, given in ((), {}), ((1, 2.0, [], 3, 4), {}), ((1,), {"x": 2}), ((1,), {"z": 2}):
+        with pytest.raises(TypeError):
+            point(*args, **given)
+    assert list(vars(point(y=2.0, x=1))) == ["x", "y", "names", "hidden"]
+    assert point(1).names is not point(1).names
