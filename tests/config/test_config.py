@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,14 @@ def test_a_configuration_cannot_be_changed(tmp_path: Path) -> None:
     config = read_config(write(tmp_path, ""))
     with pytest.raises(ValueError, match="frozen"):
         config.forking.children = 3  # type: ignore[misc]
+
+
+def test_models_of_users_have_their_plugins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for value in (None, "some-plugin"):
+        monkeypatch.delenv("PYDANTIC_DISABLE_PLUGINS", raising=False)
+        if value:
+            monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", value)
+        read_config(write(tmp_path, ""))
+        assert os.environ.get("PYDANTIC_DISABLE_PLUGINS") == value
