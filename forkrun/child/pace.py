@@ -99,8 +99,9 @@ class Pace:
 
     @property
     def _expected_rate(self) -> float:
-        """Events per second in blocks of the present size, which may be larger than the last."""
-        if not self.block:
+        """Events per second in blocks of the present size, which may be larger than the last. Where
+        calls seem to cost much, events may have cost different, and that of the last counts."""
+        if not self.block or self._per_call_s > _FIRST_CALL_S:
             return self._rate
         per_call_s = self._per_call_s * self._slowness
         return 1.0 / (1.0 / self._rate_of_events + per_call_s / self.block)
@@ -137,7 +138,7 @@ class Pace:
         if self._grows and not self._fixed_s:
             per_call_s = min(call_s / n_calls, _FIRST_CALL_S)
         per_call_s *= self._slowness
-        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 5)
+        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 4)
         if not self._grows:
             return
         n_bytes = n_column_bytes / min(n_events, self.block)
