@@ -42,9 +42,10 @@ def from_fields(cls: type[T], values: Mapping[str, Any]) -> T:
     large classes that are read by the million. Raises TypeError for missing or unknown fields."""
     made = object.__new__(cls)
     own = vars(made)
-    own.update(_parameters(cls).defaults)  # type: ignore[arg-type]
+    parameters = _parameters(cls)  # type: ignore[arg-type]
+    own.update(parameters.defaults)
     own.update(values)
-    if own.keys() != _parameters(cls).names:  # type: ignore[arg-type]
+    if own.keys() != parameters.names:
         raise _wrong_fields(cls, own)
     return made
 

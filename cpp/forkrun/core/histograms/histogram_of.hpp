@@ -26,8 +26,8 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
       if (slot.counted.is_full()) [[unlikely]] {
         slot.flush_counted();
       }
-    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
-      slot.filler.count(cell);
+    } else {
+      slot.count_at_once(values...);
     }
   }
   void fill(typename Axes::Value... values, double weight) {
@@ -37,8 +37,8 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
       if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
-    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
-      weight == 1.0 ? slot.filler.count(cell) : slot.filler.add(cell, weight);
+    } else {
+      slot.add_at_once(values..., weight);
     }
   }
   /// Fills of a loop, a third faster: a local variable in front of the loop, which nothing else in
@@ -46,22 +46,8 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
   class Filler {
    public:
     explicit Filler(HistogramOf& histogram) : loop_{histogram} {}
-    void fill(typename Axes::Value... values) {
-      if constexpr (Self::defers) {
-        loop_.count(values...);
-      } else if (const auto cell = Self::find_cell(loop_.slot(), values...);
-                 cell != Self::outside) {
-        loop_.slot().filler.count(cell);
-      }
-    }
-    void fill(typename Axes::Value... values, double weight) {
-      if constexpr (Self::defers) {
-        loop_.add(values..., weight);
-      } else if (const auto cell = Self::find_cell(loop_.slot(), values...);
-                 cell != Self::outside) {
-        weight == 1.0 ? loop_.slot().filler.count(cell) : loop_.slot().filler.add(cell, weight);
-      }
-    }
+    void fill(typename Axes::Value... values) { loop_.count(values...); }
+    void fill(typename Axes::Value... values, double weight) { loop_.add(values..., weight); }
 
    private:
     typename Self::Loop loop_;
@@ -126,8 +112,8 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
       if (slot.added.is_full()) [[unlikely]] {
         slot.flush_added();
       }
-    } else if (const auto cell = Self::find_cell(slot, values...); cell != Self::outside) {
-      slot.filler.add(cell, weight, sample);
+    } else {
+      slot.add_at_once(values..., weight, sample);
     }
   }
   /// As that of `HistogramOf`.
@@ -136,12 +122,7 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
     explicit Filler(ProfileOf& profile) : loop_{profile} {}
     void fill(typename Axes::Value... values, double sample) { fill(values..., sample, 1.0); }
     void fill(typename Axes::Value... values, double sample, double weight) {
-      if constexpr (Self::defers) {
-        loop_.add(values..., weight, sample);
-      } else if (const auto cell = Self::find_cell(loop_.slot(), values...);
-                 cell != Self::outside) {
-        loop_.slot().filler.add(cell, weight, sample);
-      }
+      loop_.add(values..., weight, sample);
     }
 
    private:

@@ -108,6 +108,23 @@ struct HistogramWithAxes<Axes...>::Slot {
         counted{0, filler.n_at_a_time()},
         added{has_samples(of.moments()) ? 2U : 1U, filler.n_at_a_time()} {}
 
+  /// Fills whose bins are found at once, as their axes do not allow to defer it.
+  void count_at_once(typename Axes::Value... values) {
+    if (const auto cell = find_cell(*this, values...); cell != outside) {
+      filler.count(cell);
+    }
+  }
+  void add_at_once(typename Axes::Value... values, double weight) {
+    if (const auto cell = find_cell(*this, values...); cell != outside) {
+      weight == 1.0 ? filler.count(cell) : filler.add(cell, weight);
+    }
+  }
+  void add_at_once(typename Axes::Value... values, double weight, double sample) {
+    if (const auto cell = find_cell(*this, values...); cell != outside) {
+      filler.add(cell, weight, sample);
+    }
+  }
+
   void flush_counted() {
     check_that_none_fills();
     const auto places = counted.places(axes);
@@ -181,21 +198,24 @@ class HistogramWithAxes<Axes...>::Loop {
   }
 
   void count(typename Axes::Value... values) {
-    counted_ = Pending::put(counted_, values...);
-    if (Pending::is_full(counted_)) [[unlikely]] {
+    if constexpr (!defers) {
+      slot_->count_at_once(values...);
+    } else if (counted_ = Pending::put(counted_, values...); Pending::is_full(counted_))
+        [[unlikely]] {
       counted_ = slot_->counted.first();
       flush(*slot_, slot_->counted, &Slot::flush_counted);
     }
   }
   template <typename... More>
   void add(typename Axes::Value... values, More... more) {
-    added_ = Pending::put(added_, values..., more...);
-    if (Pending::is_full(added_)) [[unlikely]] {
+    if constexpr (!defers) {
+      slot_->add_at_once(values..., more...);
+    } else if (added_ = Pending::put(added_, values..., more...); Pending::is_full(added_))
+        [[unlikely]] {
       added_ = slot_->added.first();
       flush(*slot_, slot_->added, &Slot::flush_added);
     }
   }
-  [[nodiscard]] Slot& slot() { return *slot_; }
 
  private:
   using Pending = PendingFills<Axes...>;
