@@ -376,7 +376,8 @@ class TreeSource:
 
 class ProcessorSettings:
     """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
-    chooses; `n_trace_calls`: of so many calls each is recorded by itself."""
+    chooses; `n_trace_calls`: of so many calls each is recorded by itself; `reads_ahead`: a thread
+    more reads the columns of the next block, where there is one block at a time."""
 
     def __init__(
         self,
@@ -389,6 +390,7 @@ class ProcessorSettings:
         concurrent_iovs: int = 1,
         timing: bool = False,
         n_trace_calls: int = 0,
+        reads_ahead: bool = False,
     ) -> None: ...
 
 class Processor:

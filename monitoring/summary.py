@@ -43,6 +43,8 @@ class JobFacts:
     distribution: str | None
     children: int
     threads_per_child: int
+    reads_ahead: bool
+    """Each child, on a thread more."""
     executor: str | None
     host: Mapping[str, Any] | None
     shared_histograms: tuple[Mapping[str, Any], ...]
@@ -172,10 +174,16 @@ def _job_facts(
         distribution=records.plan.get("distribution"),
         children=records.plan.get("children", config.get("forking", {}).get("children", 0)),
         threads_per_child=threads.get("per_child", 1),
+        reads_ahead=_reads_ahead(records),
         executor=threads.get("executor"),
         host=records.host,
         shared_histograms=_shared_histograms(records),
     )
+
+
+def _reads_ahead(records: RunRecords) -> bool:
+    line = records.last("modules_built")
+    return line is not None and bool(line.details.get("reads_ahead"))
 
 
 def _shared_histograms(records: RunRecords) -> tuple[Mapping[str, Any], ...]:

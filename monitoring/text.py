@@ -55,7 +55,8 @@ def _job(job: JobFacts, events: EventCounts) -> list[str]:
     host = job.host or {}
     threads = plural(job.threads_per_child, "thread")
     children = f"{job.children} child" + "ren" * (job.children != 1)
-    shape = f"{children} × {threads} · {job.executor} · distribution {job.distribution}"
+    ahead = " and one that reads ahead" if job.reads_ahead else ""
+    shape = f"{children} × {threads}{ahead} · {job.executor} · distribution {job.distribution}"
     parts = (
         (events.n_lumis_planned, "lumi"),
         (events.n_files, "file"),

@@ -87,9 +87,10 @@ Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls
 ProcessorConfig make_settings(const std::string& executor, std::size_t threads,
                               std::size_t concurrent_blocks, std::size_t block_size,
                               std::size_t concurrent_units, std::size_t concurrent_iovs,
-                              bool timing, std::size_t n_trace_calls) {
-  return {executor_of(executor), threads,          concurrent_blocks, block_size, false, timing,
-          n_trace_calls,         concurrent_units, concurrent_iovs,   {}};
+                              bool timing, std::size_t n_trace_calls, bool reads_ahead) {
+  return {
+      executor_of(executor), threads,          concurrent_blocks, block_size, false,      timing,
+      n_trace_calls,         concurrent_units, concurrent_iovs,   {},         reads_ahead};
 }
 
 std::unique_ptr<Processor> make_processor(Schedule& schedule, TreeSource& source,
@@ -213,7 +214,8 @@ void register_processor(py::module_& module) {
   py::class_<ProcessorConfig>(module, "ProcessorSettings")
       .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,
-           py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0);
+           py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0,
+           py::arg("reads_ahead") = false);
   py::class_<Processor>(module, "Processor")
       .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
            py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,

@@ -34,7 +34,7 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
         if not work.job.config.memory.huge_pages:
             use_ordinary_pages()
         if work.job.config.forking.cpu_affinity:
-            bind(child, work.job.config.threads.per_child)
+            bind(child, work.job.config.threads.per_child + work.job.schedule.reads_ahead)
         if assignment.purpose is _PROBE:
             probe(work, child, assignment)
         else:

@@ -48,17 +48,18 @@ _LONGEST_BLOCK_S = 0.25
 """Blocks that take longer do not grow: progress and balance would suffer."""
 _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
+_SLOW = 10.0
+"""Events per second that children leave to each other rather than read ahead."""
 
 
 @dataclass
 class Pace:
     """`n_children`: children that share what is left; 1 if this one has a share of its own.
     `block_size`: events, where the configuration gives it; 0: the source chooses; None: by what
-    calls cost. `n_blocks`: blocks in flight. `most`: events to take at a time; 0: any number."""
+    calls cost. `most`: events to take at a time; 0: any number."""
 
     n_children: int
     block_size: int | None
-    n_blocks: int = 1
     most: int = 0
 
     def __post_init__(self) -> None:
@@ -94,8 +95,15 @@ class Pace:
         to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
         most = self.most or n_left
         if self._grows:
-            most = min(most, self.block * self.n_blocks)
+            most = min(most, self.block)
         return int(min(n, most)), int(min(to_cluster, most))
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the stretch that was taken last is better in flight alone: how large the next is
+        to be follows from it, or an event takes so long that to read it meanwhile saves nothing."""
+        is_unknown = self._grows and bool(self._n_of_other_size())
+        return is_unknown or self._rate < _SLOW
 
     @property
     def _expected_rate(self) -> float:
@@ -142,7 +150,7 @@ class Pace:
         if not self._grows:
             return
         n_bytes = n_column_bytes / min(n_events, self.block)
-        if 2 * n_events > self.block * self.n_blocks:
+        if 2 * n_events > self.block:
             self._choose_block(n_events / call_s, n_column_bytes)
         if self._grows and self._fixed_s:
             self._expect_larger(n_bytes)

@@ -16,7 +16,6 @@ from forkrun.config import ForkingConfig
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Stretch
 from forkrun.rundir.ledger_writer import Ledger
-from forkrun.schedule.job_schedule import in_flight
 
 _READ_MEMORY_EVERY_S = 1.0
 
@@ -63,7 +62,8 @@ class ChildUnits:
         self._work.chaos.strike("begin", stretch.numbers, folder)
         ranges = without(stretch.ranges, self._left_out(number))
         lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
-        alone = number in self._assignment.first
+        is_apart = self._work.job.schedule.reads_ahead and self.pace.is_apart
+        alone = is_apart or number in self._assignment.first
         iov = self._work.job.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)
         return _core.UnitToDo(
@@ -102,8 +102,7 @@ def make_pace(work: Work) -> Pace:
     n_children = len(work.job.plan.busy_children()) if work.shared.hand_out.is_shared else 1
     threads = work.job.config.threads
     measures = work.job.schedule.modules and not threads.block_size
-    _, n_blocks, *_ = in_flight(threads)
-    return Pace(n_children, None if measures else threads.block_size, n_blocks)
+    return Pace(n_children, None if measures else threads.block_size)
 
 
 def _stretches_to_do(

@@ -212,6 +212,9 @@ class ThreadsConfig(Section):
     concurrent_iovs: InFlight = 0
     """Intervals of validity to which these may belong; 0: as many as there are."""
     executor: Executor = Executor.TBB
+    read_ahead: Flag | None = None
+    """With Python modules: a thread more in each child of one thread reads the columns of the next
+    block meanwhile; not given: where the job may use twice as many CPUs as it has children."""
     block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
 

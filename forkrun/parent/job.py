@@ -197,7 +197,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     pid, job = os.getpid(), run.job
     run.timeline.record("job_start", pid=pid, time_s=job.start_s)
     run.timeline.record("index_done", pid=pid, time_s=job.index_done_s)
-    run.timeline.record("modules_built", pid=pid, time_s=job.modules_built_s)
+    ahead = job.schedule.reads_ahead
+    run.timeline.record("modules_built", pid=pid, time_s=job.modules_built_s, reads_ahead=ahead)
     run.timeline.record("histograms", pid=pid, shared=job.schedule.shared_histograms())
     for text in job.schedule.warnings:
         run.timeline.record("warning", pid=pid, text=text)

@@ -73,7 +73,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     conditions = run.job.schedule.conditions.loaded()
     guard = ConditionGuard(conditions, config.memory.check_conditions)
     files = UnitFiles(run.folder, config.outputs)
-    settings = processor_settings(config)
+    settings = processor_settings(config, run.job.schedule.reads_ahead)
     work = Work(run.job, shared, files, guard, run.timeline, run.chaos, settings)
     progress = make_progress(plan.n_events, "events", run.messages.quiet)
     observer = RunObserver(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.base.cpus import usable_cpus
 from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `varied`: variations of analyzers that run again for them; `warnings`: what is hardly
+    holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on a thread
+    more; `warnings`: what is hardly
     meant; `each_output`: as configured, those of variations with them; `watch`: finds out which
     pages become private in children."""
 
@@ -37,6 +39,7 @@ class JobSchedule:
     columns_of: Mapping[str, Sequence[str]]
     cutflow: Cutflow
     varied: Mapping[str, Sequence[str]]
+    reads_ahead: bool = False
     warnings: Sequence[str] = ()
     each_output: Sequence[OutputConfig] = ()
     watch: _core.PageWatch | None = None
@@ -83,8 +86,8 @@ class JobSchedule:
             module.clear()
 
 
-def processor_settings(config: JobConfig) -> _core.ProcessorSettings:
-    """Threads of a child, and what they have in flight."""
+def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.ProcessorSettings:
+    """Threads of a child, and what they have in flight. `reads_ahead`: as of the schedule."""
     threads, monitoring = config.threads, config.monitoring
     n_threads, lanes, units, iovs = in_flight(threads)
     return _core.ProcessorSettings(
@@ -96,7 +99,22 @@ def processor_settings(config: JobConfig) -> _core.ProcessorSettings:
         concurrent_iovs=iovs,
         timing=monitoring.timing or monitoring.trace,
         n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
+        reads_ahead=reads_ahead,
     )
+
+
+def reads_ahead(config: JobConfig) -> bool:
+    """Whether a child with Python modules reads the columns of the next block on a thread more,
+    while they work on this one. Where nothing is said: if there is a CPU for it; not where each
+    call of a thread is traced, one after the other."""
+    threads, n_children = config.threads, config.forking.children
+    _, n_blocks, *_ = in_flight(threads)
+    is_possible = n_children and threads.executor is not Executor.SERIAL
+    if not is_possible or threads.per_child * n_blocks > 1:
+        return False
+    if threads.read_ahead is not None:
+        return threads.read_ahead
+    return not config.monitoring.trace and usable_cpus() >= 2 * n_children
 
 
 def n_filling(threads: ThreadsConfig) -> int:

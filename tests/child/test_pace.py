@@ -170,3 +170,20 @@ def test_time_in_which_modules_sleep_is_not_taken_for_that_of_calls() -> None:
     for n_events in (10, 40, 60, 50):
         pace.note(n_events, 0.02 * n_events, 1e-3 + 1e-5 * n_events, 8)
     assert pace.n_wanted(120)[0] == 10
+
+
+def test_units_are_in_flight_alone_until_it_is_known_what_a_call_costs() -> None:
+    pace = Pace(1, None)
+    assert pace.is_apart
+    pace.note(16, 0.02, 0.02, 128)
+    assert pace.is_apart
+    pace.note(8192, 0.03, 0.03, 65_536)
+    assert not pace.is_apart
+
+
+def test_events_that_take_long_are_not_read_ahead() -> None:
+    pace = Pace(4, 1)
+    pace.note(1, 0.05, 0.05, 8)
+    assert not pace.is_apart
+    pace.note(1, 0.5, 0.5, 8)
+    assert pace.is_apart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ class Weighted(forkrun.Analyzer):
         self.weights.fill(events, weight=weights)
         self.counts.fill(events)
         self.mean.fill(events, weight=np.abs(weights), sample=random.normal(5, 1))
+
+
+class OnMainThread(Weighted):
+    """The same, which is called on the main thread alone."""
+
+    def analyze(self, block: Any) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        super().analyze(block)
 
 
 class OneLumi(Weighted):

@@ -68,6 +68,21 @@ def test_a_block_spans_lumis_and_a_commit_many_units(tmp_path: Path) -> None:
     assert ledger_units(folder) == list(range(plan["n_units"]))
 
 
+@pytest.mark.parametrize("size", [0, 7])
+def test_what_is_read_ahead_is_the_same_and_modules_are_called_on_one_thread(
+    tmp_path: Path, size: int
+) -> None:
+    job_of(tmp_path, "OnMainThread", threads={"block_size": size})
+    as_usual = run(tmp_path, "as-usual", "--children", 1, "--set", "threads.read_ahead=false")
+    ahead = run(tmp_path, "ahead", "--children", 1, "--set", "threads.read_ahead=true")
+    assert output_digests(ahead) == output_digests(as_usual)
+    reads_ahead = [
+        json.loads((folder / "report.json").read_text())["job"]["reads_ahead"]
+        for folder in (as_usual, ahead)
+    ]
+    assert reads_ahead == [False, True]
+
+
 @pytest.mark.parametrize("name", ["OneLumi", "WithCallbacks"])
 def test_modules_that_want_it_get_blocks_of_one_lumi(tmp_path: Path, name: str) -> None:
     job_of(tmp_path, name)

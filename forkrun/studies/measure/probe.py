@@ -16,6 +16,7 @@ _SETTINGS = (
     "forking.distribution=contiguous",
     "monitoring.sampling_cost=0.05",
     "monitoring.timing=false",
+    "threads.read_ahead=false",
 )
 
 

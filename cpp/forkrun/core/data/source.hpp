@@ -33,6 +33,21 @@ class SourceLane {
   /// distinct columns at the same time. `column` indexes `Source::columns()`.
   virtual void read(std::size_t column, Column& into) = 0;
 
+  /// Whether it is worth knowing what comes after the loaded block.
+  [[nodiscard]] virtual bool expects() const { return false; }
+  /// That block: it may be read meanwhile. `lumis` need not live longer than the call.
+  virtual void expect(const EntryRange& /*block*/, const BlockLumis& /*lumis*/) {}
+
+  /// What has the loaded block, where several take turns. Nothing else reads it any more.
+  [[nodiscard]] virtual SourceLane& of_block() { return *this; }
+
+  /// What another thread has taken for the column that was read last.
+  struct Cost {
+    std::int64_t wall_ns{};
+    std::int64_t cpu_ns{};
+  };
+  [[nodiscard]] virtual Cost cost_elsewhere() const { return {}; }
+
   struct Statistics {
     std::int64_t read_calls{};
     std::int64_t read_bytes{};

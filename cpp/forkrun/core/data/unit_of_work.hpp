@@ -14,6 +14,8 @@ struct EntryRange {
   std::uint32_t file{};
   std::int64_t first{};
   std::int64_t last{};
+
+  friend bool operator==(const EntryRange&, const EntryRange&) = default;
 };
 
 /// Events that are processed and committed together: of one lumi, of a part of one, or of several

@@ -114,7 +114,7 @@ class EventBlock {
   /// Number of the concurrent block, in [0, concurrent_blocks).
   [[nodiscard]] std::size_t lane() const { return lane_; }
   /// For output modules that copy input branches unread.
-  [[nodiscard]] SourceLane& source() const { return *source_; }
+  [[nodiscard]] SourceLane& source() const { return source_->of_block(); }
 
   template <typename T>
   [[nodiscard]] const T& get(Input<T> input) const {

@@ -24,6 +24,12 @@ class BlockDeal {
     auto& hand = hands_[lane];
     return hand.first < hand.last ? hand.first++ : take(hand);
   }
+  /// What `next` will give, while no other lane takes blocks.
+  [[nodiscard]] std::optional<std::uint32_t> coming(std::size_t lane) const {
+    const auto& hand = hands_[lane];
+    const auto number = hand.first < hand.last ? hand.first : next_.load(std::memory_order_relaxed);
+    return number < n_blocks_ ? std::optional{number} : std::nullopt;
+  }
   /// Lanes may still hold some that they have taken.
   [[nodiscard]] bool is_over() const {
     return next_.load(std::memory_order_relaxed) >= n_blocks_;  // It only grows.

@@ -115,8 +115,13 @@ bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& 
                       0};
   const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
   const bool has_ended = call_unrecorded(node, fetcher, parallel);
-  const auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
+  auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
   call.end_ns = Recorder::now_ns();
+  if (callees_[node].kind == CalleeKind::source_column) {
+    const auto [elsewhere_ns, elsewhere_cpu_ns] = source_->cost_elsewhere();
+    call.start_ns -= elsewhere_ns;
+    cpu_ns += wants_cpu ? elsewhere_cpu_ns : 0;
+  }
   if (has_ended) {  // Else it is no longer ours.
     times_[node].end_ns = call.end_ns;
   }

@@ -58,6 +58,9 @@ class alignas(cache_line_pair) Lane {
 
   /// Moves to a block: event numbers are read, nothing else. \throws Error saying where.
   void load(const BlockToDo& block);
+  /// Whether `expect` is of use, and what will be loaded next.
+  [[nodiscard]] bool expects() const { return expects_; }
+  void expect(const BlockToDo& next) { source_->expect(next.range, next.lumis); }
   /// Instead of `load`, when the unit has failed: a block of no events.
   void skip(const BlockToDo& block);
   /// The block has ended.
@@ -133,6 +136,7 @@ class alignas(cache_line_pair) Lane {
 
   const Graph& graph_;
   std::unique_ptr<SourceLane> source_;
+  bool expects_ = source_->expects();
   LaneStatus status_;
   ProductMemory products_;
   CoroutineBlock block_;

@@ -41,6 +41,9 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
 bool LaneTasks::run_blocks(UnitInFlight& unit, ReadyTasks& ready) {
   while (const auto block = unit.next_block(lane_.block().lane())) {
     load(*block);
+    if (lane_.expects()) {
+      expect_next(unit);
+    }
     course_.begin_block();
     if (begins_with_tasks(ready)) {
       take_over(ready);
@@ -89,6 +92,19 @@ void LaneTasks::load(const BlockToDo& block) {
     lane_.load(block);
   } catch (...) {
     unit_->fail(UnitInFlight::at_block(block.sequence), std::current_exception());
+  }
+}
+
+/// Asks for the next unit where the loaded block is the last.
+void LaneTasks::expect_next(const UnitInFlight& unit) {
+  const auto number = lane_.block().lane();
+  auto next = unit.coming_block(number);
+  if (!next && !unit.has_failed()) {
+    const auto* const behind = units_.find_ahead();
+    next = behind == nullptr ? std::nullopt : behind->coming_block(number);
+  }
+  if (next) {
+    lane_.expect(*next);
   }
 }
 

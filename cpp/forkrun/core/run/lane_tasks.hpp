@@ -111,6 +111,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   [[nodiscard]] bool enter_unit(ReadyTasks& ready);
   [[nodiscard]] bool leave_unit(ReadyTasks& ready);
   void load(const BlockToDo& block);
+  void expect_next(const UnitInFlight& unit);
   [[nodiscard]] bool begins_with_tasks(ReadyTasks& ready) const;
   void end_block(ReadyTasks& ready);
 

@@ -6,6 +6,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/block_loop.hpp>
+#include <forkrun/core/run/read_ahead.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 
 namespace forkrun {
@@ -39,7 +40,9 @@ std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_la
   if (is_serial && !needs_tasks) {
     return make_serial_loop(graph, make_lane);
   }
-  const UnitLimits limits{config.concurrent_units, config.concurrent_iovs};
+  const auto n_units = config.reads_ahead ? std::max<std::size_t>(config.concurrent_units, 2)
+                                          : config.concurrent_units;
+  const UnitLimits limits{n_units, config.concurrent_iovs};
   return make_task_loop(graph, make_lane, is_serial ? 1 : config.concurrent_blocks,
                         is_serial ? UnitLimits{} : limits, config.always_tasks,
                         make_executor(config));
@@ -65,7 +68,9 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
   schedule.share_histograms(is_alone ? 1 : std::min(config.threads, config.concurrent_blocks));
   const auto make_lane = [&](std::size_t number) {
-    return std::make_unique<Lane>(schedule.graph(), number, source.make_lane(),
+    auto of_source = config.reads_ahead && is_alone ? std::make_unique<ReadAheadLane>(source)
+                                                    : source.make_lane();
+    return std::make_unique<Lane>(schedule.graph(), number, std::move(of_source),
                                   LaneStatus{status, is_alone}, impl_->recorder.get());
   };
   impl_->loop = make_loop(schedule.graph(), make_lane, config);

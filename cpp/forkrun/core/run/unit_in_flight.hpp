@@ -60,6 +60,11 @@ class UnitInFlight {
     }
     return block(*number);
   }
+  /// The block that will be next for the only lane.
+  [[nodiscard]] std::optional<BlockToDo> coming_block(std::size_t lane) const {
+    const auto number = has_failed() ? std::nullopt : deal_.coming(lane);
+    return number ? std::optional{block(*number)} : std::nullopt;
+  }
   /// The parent wants no further block to be begun.
   [[nodiscard]] bool is_stopped() const { return stop_.is_given(); }
   /// Lanes may still be at blocks that they have taken.

@@ -64,6 +64,14 @@ UnitInFlight* UnitSequence::enter(Task& lane, ReadyTasks& ready) {
   }
 }
 
+const UnitInFlight* UnitSequence::find_ahead() {
+  Lock lock{mutex_};
+  if (find_unit() == nullptr && may_ask()) {
+    ask(lock);
+  }
+  return find_unit();
+}
+
 Task* UnitSequence::leave(UnitInFlight& unit, const Lane::Share& share) {
   const Lock lock{mutex_};
   unit.add(share);

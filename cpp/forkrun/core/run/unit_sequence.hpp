@@ -49,6 +49,9 @@ class UnitSequence {
 
   /// A unit that may have blocks left; null: the lane's task is pushed when there may be one.
   [[nodiscard]] UnitInFlight* enter(Task& lane, ReadyTasks& ready);
+  /// By the only lane, at the last block of its unit: the unit that it will enter next, which is
+  /// asked for now if it may be. Null if it is not known before this one has ended.
+  [[nodiscard]] const UnitInFlight* find_ahead();
   /// By a lane that found no more blocks. Null, or what is more urgent than going on.
   [[nodiscard]] Task* leave(UnitInFlight& unit, const Lane::Share& share);
 

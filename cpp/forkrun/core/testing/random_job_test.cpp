@@ -151,6 +151,38 @@ TEST(RandomJobTest, units_that_overlap_yield_what_they_yield_one_after_another) 
   }
 }
 
+/// One lane; the next block is read on another thread, which fails first where a column fails.
+ProcessorConfig ahead_config(std::uint32_t seed) {
+  auto config = parallel_config(seed, 3);
+  config.threads = config.concurrent_blocks = 1;
+  config.always_tasks = seed % 3 == 0;
+  config.records = seed % 2 == 0;
+  config.reads_ahead = true;
+  return config;
+}
+
+/// Columns are also read for blocks that turn out not to need them.
+testing::Observation without_reads(testing::Observation observation) {
+  std::erase_if(observation.n_calls,
+                [](const auto& of) { return of.first.starts_with("column "); });
+  return observation;
+}
+
+TEST(RandomJobTest, blocks_that_are_read_ahead_yield_the_same) {
+  for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    const auto units = testing::draw_units(seed);
+    const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
+    const auto labels = labels_of(job);
+    const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % (n_events + 1)};
+    for (const auto& where : {std::optional<Fault>{}, std::optional{fault}}) {
+      EXPECT_EQ(without_reads(observe(job, ahead_config(seed), units, where)),
+                without_reads(observe(job, serial_config(3), units, where)))
+          << "seed " << seed << ", fault in " << (where ? where->label : "nothing");
+    }
+  }
+}
+
 TEST(RandomJobTest, a_failure_in_any_unit_leaves_those_before_it_committed_and_no_other) {
   int n_failed = 0;
   for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {

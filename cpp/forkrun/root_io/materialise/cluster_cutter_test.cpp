@@ -10,10 +10,6 @@
 namespace forkrun::root_io {
 namespace {
 
-bool operator==(const EntryRange& one, const EntryRange& other) {
-  return one.file == other.file && one.first == other.first && one.last == other.last;
-}
-
 struct Cluster {
   std::vector<EntryRange> entries;
   std::int64_t n_events{};

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+
+namespace forkrun {
+
+/// Reads what is expected next on a thread of its own, while modules work on the loaded block: the
+/// columns that were asked for of the block before. The two threads share the columns of a block
+/// that is wanted already. Modules never see that thread.
+///
+/// Two lanes of the source take turns: one has the loaded block, the other what is expected. A
+/// failure of the thread is passed over: what it could not read is read again, and fails, where it
+/// is asked for.
+class ReadAheadLane final : public SourceLane {
+ public:
+  explicit ReadAheadLane(Source& source);
+  ReadAheadLane(const ReadAheadLane&) = delete;
+  ReadAheadLane& operator=(const ReadAheadLane&) = delete;
+  ~ReadAheadLane() override;
+
+  std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) override;
+  void read(std::size_t column, Column& into) override;
+  [[nodiscard]] bool expects() const override { return true; }
+  void expect(const EntryRange& block, const BlockLumis& lumis) override;
+  [[nodiscard]] SourceLane& of_block() override;
+  [[nodiscard]] Cost cost_elsewhere() const override { return cost_; }
+  [[nodiscard]] Statistics statistics() const override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  enum class State : std::uint8_t { to_do, taken, done, failed };
+
+  struct WantedColumn {
+    std::size_t number{};
+    State state = State::to_do;
+    Column values{};
+    Cost cost{};
+  };
+
+  /// What reads every other block.
+  struct Turn {
+    std::unique_ptr<SourceLane> lane;
+    EntryRange block{};
+    std::vector<LumiSpan> lumis{};
+    bool is_expected{};  ///< and not loaded by its reader yet
+    State loading = State::to_do;
+    std::span<const std::uint64_t> events{};
+    std::vector<WantedColumn> wanted{};
+    Statistics statistics{};  ///< before what is being read
+  };
+
+  // With the lock held; `step` and what waits give it back meanwhile.
+  [[nodiscard]] Turn& loaded() { return turns_.at(loaded_); }
+  [[nodiscard]] Turn& other() { return turns_.at(1 - loaded_); }
+  void begin(Turn& turn, const EntryRange& block);
+  void drop(Turn& turn, Lock& lock);
+  [[nodiscard]] WantedColumn* next_column(Turn& turn) const;
+  [[nodiscard]] bool do_next(Lock& lock);
+  void load_lane(Turn& turn, Lock& lock);
+  void read_column(Turn& turn, WantedColumn& column, Lock& lock);
+  void start_thread();
+  void work();
+
+  std::span<const ColumnDescription> columns_;
+  std::thread thread_{};  ///< when there is something to read
+  bool has_no_thread_{};  ///< as the system has none to give
+  Cost cost_{};           ///< of the column that was asked for last
+
+  mutable std::mutex mutex_;  ///< of all below, but for what is being read
+  std::condition_variable changed_;
+  std::array<Turn, 2> turns_{};
+  std::size_t loaded_ = 0;
+  const Turn* busy_{};              ///< for which the thread is reading
+  std::vector<std::size_t> asked_;  ///< columns of the loaded block, in this order
+  std::vector<std::size_t> usual_;  ///< the same of the block before
+  bool is_over_{};
+};
+
+}  // namespace forkrun
