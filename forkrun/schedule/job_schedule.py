@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 class JobSchedule:
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on a thread
-    more; `warnings`: what is hardly
-    meant; `each_output`: as configured, those of variations with them; `watch`: finds out which
-    pages become private in children."""
+    holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on
+    a thread more; `warnings`: what is hardly meant; `each_output`: as configured, those of
+    variations with them; `watch`: finds out which pages become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
