@@ -28,7 +28,7 @@ from forkrun.schedule.job_modules import (
     is_cpp,
     variations_of_analyzers,
 )
-from forkrun.schedule.job_schedule import JobSchedule, n_filling, reads_ahead
+from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead, n_filling
 from forkrun.schedule.outputs import add_output
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.varied_histograms import axes_problems
@@ -74,7 +74,7 @@ def build_schedule(
     return JobSchedule(
         core, _source(config.source, index, branches), added.modules, consumed,
         conditions, outputs, columns_of, cutflow, varied,
-        bool(added.modules) and reads_ahead(config),
+        bool(added.modules) and may_read_ahead(config),
         find_warnings(Described(config, wired.modules, columns_of, outputs, branches.branches)),
         config.outputs,
     )  # fmt: skip

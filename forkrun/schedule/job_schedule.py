@@ -102,14 +102,13 @@ def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.Pr
     )
 
 
-def reads_ahead(config: JobConfig) -> bool:
+def may_read_ahead(config: JobConfig) -> bool:
     """Whether a child with Python modules reads the columns of the next block on a thread more,
     while they work on this one. Where nothing is said: if there is a CPU for it; not where each
     call of a thread is traced, one after the other."""
     threads, n_children = config.threads, config.forking.children
-    _, n_blocks, *_ = in_flight(threads)
-    is_possible = n_children and threads.executor is not Executor.SERIAL
-    if not is_possible or threads.per_child * n_blocks > 1:
+    n_threads, n_blocks, *_ = in_flight(threads)
+    if threads.executor is Executor.SERIAL or not n_children or n_threads * n_blocks > 1:
         return False
     if threads.read_ahead is not None:
         return threads.read_ahead

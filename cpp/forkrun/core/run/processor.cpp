@@ -40,9 +40,7 @@ std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_la
   if (is_serial && !needs_tasks) {
     return make_serial_loop(graph, make_lane);
   }
-  const auto n_units = config.reads_ahead ? std::max<std::size_t>(config.concurrent_units, 2)
-                                          : config.concurrent_units;
-  const UnitLimits limits{n_units, config.concurrent_iovs};
+  const UnitLimits limits{config.concurrent_units, config.concurrent_iovs};
   return make_task_loop(graph, make_lane, is_serial ? 1 : config.concurrent_blocks,
                         is_serial ? UnitLimits{} : limits, config.always_tasks,
                         make_executor(config));
@@ -64,12 +62,16 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
     impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
                                                  config.n_trace_calls, config.on_call);
   }
-  const bool is_alone = config.executor == ExecutorKind::serial || config.concurrent_blocks == 1;
+  const bool is_serial = config.executor == ExecutorKind::serial;
+  const bool is_alone = is_serial || config.concurrent_blocks == 1;
+  const bool reads_ahead = config.reads_ahead && is_alone && !is_serial;
+  if (reads_ahead) {  // The next unit has to be known.
+    config.concurrent_units = std::max<std::size_t>(config.concurrent_units, 2);
+  }
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);
   schedule.share_histograms(is_alone ? 1 : std::min(config.threads, config.concurrent_blocks));
   const auto make_lane = [&](std::size_t number) {
-    auto of_source = config.reads_ahead && is_alone ? std::make_unique<ReadAheadLane>(source)
-                                                    : source.make_lane();
+    auto of_source = reads_ahead ? std::make_unique<ReadAheadLane>(source) : source.make_lane();
     return std::make_unique<Lane>(schedule.graph(), number, std::move(of_source),
                                   LaneStatus{status, is_alone}, impl_->recorder.get());
   };

@@ -27,7 +27,7 @@ struct ProcessorConfig {
   std::size_t concurrent_units = 1;   ///< at most so many in flight; 1 for serial
   std::size_t concurrent_iovs = 1;    ///< to which they belong
   Recorder::OnCall on_call{};         ///< if it records; may be empty
-  bool reads_ahead = false;           ///< on a thread more: see ReadAheadLane; with one lane alone
+  bool reads_ahead = false;  ///< on a thread more: see ReadAheadLane; with one lane, not serial
 };
 
 /// Drives blocks of events through a compiled schedule. Made in the child: starts threads.

@@ -1,20 +1,15 @@
 #include <forkrun/core/run/read_ahead.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include <forkrun/concurrency/cpu_clock.hpp>
+#include <forkrun/core/run/recorder.hpp>
 
 namespace forkrun {
 
 namespace {
-
-std::int64_t wall_ns() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 std::vector<LumiSpan> spans_of(const EntryRange& block, const BlockLumis& lumis) {
   std::vector<LumiSpan> spans;
@@ -96,10 +91,10 @@ void ReadAheadLane::read(std::size_t column, Column& into) {
   if (found->state == State::done) {
     std::swap(into, found->values);
     cost_ = found->cost;
-    found->state = State::failed;  // Whoever asks again has it read again.
+    found->state = State::left;
     return;
   }
-  found->state = State::failed;
+  found->state = State::left;
   lock.unlock();
   turn.lane->read(column, into);
 }
@@ -151,7 +146,7 @@ void ReadAheadLane::drop(Turn& turn, Lock& lock) {
   turn.is_expected = false;
   for (auto& column : turn.wanted) {
     if (column.state == State::to_do) {
-      column.state = State::failed;
+      column.state = State::left;
     }
   }
   changed_.wait(lock, [this, &turn] { return busy_ != &turn; });
@@ -159,13 +154,12 @@ void ReadAheadLane::drop(Turn& turn, Lock& lock) {
 }
 
 void ReadAheadLane::start_thread() {
-  if (thread_.joinable() || has_no_thread_) {
+  if (thread_.joinable()) {
     return;
   }
   try {
     thread_ = std::thread{[this] { work(); }};
-  } catch (const std::system_error&) {
-    has_no_thread_ = true;
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): then nothing is read ahead
   }
 }
 
@@ -182,7 +176,7 @@ ReadAheadLane::WantedColumn* ReadAheadLane::next_column(Turn& turn) const {
 void ReadAheadLane::load_lane(Turn& turn, Lock& lock) {
   turn.loading = State::taken;
   lock.unlock();
-  auto state = State::failed;
+  auto state = State::left;
   std::span<const std::uint64_t> events;
   try {
     events = turn.lane->load(turn.block, BlockLumis{turn.lumis});
@@ -198,8 +192,8 @@ void ReadAheadLane::load_lane(Turn& turn, Lock& lock) {
 void ReadAheadLane::read_column(Turn& turn, WantedColumn& column, Lock& lock) {
   column.state = State::taken;
   lock.unlock();
-  auto state = State::failed;
-  const auto begin_ns = wall_ns();
+  auto state = State::left;
+  const auto begin_ns = Recorder::now_ns();
   const auto begin_cpu_ns = thread_cpu_ns();
   try {
     turn.lane->read(column.number, column.values);
@@ -207,7 +201,7 @@ void ReadAheadLane::read_column(Turn& turn, WantedColumn& column, Lock& lock) {
   } catch (...) {  // NOLINT(bugprone-empty-catch): whoever asks for the column finds out
   }
   lock.lock();
-  column.cost = {wall_ns() - begin_ns, thread_cpu_ns() - begin_cpu_ns};
+  column.cost = {Recorder::now_ns() - begin_ns, thread_cpu_ns() - begin_cpu_ns};
   column.state = state;
   changed_.notify_all();
 }

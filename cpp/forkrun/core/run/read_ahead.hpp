@@ -39,7 +39,12 @@ class ReadAheadLane final : public SourceLane {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  enum class State : std::uint8_t { to_do, taken, done, failed };
+  enum class State : std::uint8_t {
+    to_do,
+    taken,  ///< being read, on either thread
+    done,
+    left,  ///< to whoever asks for it: it failed, is not to be read ahead, or was given away
+  };
 
   struct WantedColumn {
     std::size_t number{};
@@ -60,7 +65,7 @@ class ReadAheadLane final : public SourceLane {
     Statistics statistics{};  ///< before what is being read
   };
 
-  // With the lock held; `step` and what waits give it back meanwhile.
+  // With the lock held; those that are given it give it back meanwhile.
   [[nodiscard]] Turn& loaded() { return turns_.at(loaded_); }
   [[nodiscard]] Turn& other() { return turns_.at(1 - loaded_); }
   void begin(Turn& turn, const EntryRange& block);
@@ -73,8 +78,7 @@ class ReadAheadLane final : public SourceLane {
   void work();
 
   std::span<const ColumnDescription> columns_;
-  std::thread thread_{};  ///< when there is something to read
-  bool has_no_thread_{};  ///< as the system has none to give
+  std::thread thread_{};  ///< from when something is expected
   Cost cost_{};           ///< of the column that was asked for last
 
   mutable std::mutex mutex_;  ///< of all below, but for what is being read

@@ -32,11 +32,12 @@ class ReadAheadTest : public ::testing::Test {
   void expect_next(std::int64_t first, std::int64_t last) {
     lane.expect({0, first, last}, LumiId{1, 1});
   }
-  /// Waits until the thread has read a column so many times: for ever if it does not.
+  /// That the thread has read a column so many times, before long.
   void wait_for_reads(std::size_t column, int n) {
-    while (source.control.n_reads[column] < n) {
+    for (int i = 0; i < 10'000 && source.control.n_reads[column] < n; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    ASSERT_EQ(source.control.n_reads[column], n);
   }
 
   testing::MemorySource source;

@@ -151,6 +151,13 @@ TEST(RandomJobTest, units_that_overlap_yield_what_they_yield_one_after_another) 
   }
 }
 
+/// Anywhere in the job, at one of the events of the units, or at none.
+Fault draw_fault(std::uint32_t seed, const RandomJob& job, const std::vector<UnitOfWork>& units) {
+  const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
+  const auto labels = labels_of(job);
+  return {labels[seed % labels.size()], 1000 + (seed * 37) % (n_events + 1)};
+}
+
 /// One lane; the next block is read on another thread, which fails first where a column fails.
 ProcessorConfig ahead_config(std::uint32_t seed) {
   auto config = parallel_config(seed, 3);
@@ -172,9 +179,7 @@ TEST(RandomJobTest, blocks_that_are_read_ahead_yield_the_same) {
   for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {
     const auto job = RandomJob::draw(seed);
     const auto units = testing::draw_units(seed);
-    const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
-    const auto labels = labels_of(job);
-    const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % (n_events + 1)};
+    const auto fault = draw_fault(seed, job, units);
     for (const auto& where : {std::optional<Fault>{}, std::optional{fault}}) {
       EXPECT_EQ(without_reads(observe(job, ahead_config(seed), units, where)),
                 without_reads(observe(job, serial_config(3), units, where)))
@@ -188,9 +193,7 @@ TEST(RandomJobTest, a_failure_in_any_unit_leaves_those_before_it_committed_and_n
   for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {
     const auto job = RandomJob::draw(seed);
     const auto units = testing::draw_units(seed);
-    const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
-    const auto labels = labels_of(job);
-    const Fault fault{labels[seed % labels.size()], 1000 + (seed * 37) % (n_events + 1)};
+    const auto fault = draw_fault(seed, job, units);
     const auto expected = observe(job, serial_config(3), units, fault);
     EXPECT_EQ(expected.units.size(), units.size());
     EXPECT_EQ(observe(job, overlapping_config(seed), units, fault), expected)
