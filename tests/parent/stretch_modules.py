@@ -45,10 +45,16 @@ class Weighted(forkrun.Analyzer):
 
 
 class OnMainThread(Weighted):
-    """The same, which is called on the main thread alone."""
+    """The same, which is called on the main thread alone. Notes how many threads there are."""
+
+    def __init__(self, threads: str) -> None:
+        super().__init__()
+        self.threads = Path(threads)
 
     def analyze(self, block: Any) -> None:
         assert threading.current_thread() is threading.main_thread()
+        with self.threads.open("a") as threads:
+            threads.write(f"{len(os.listdir('/proc/self/task'))}\n")
         super().analyze(block)
 
 

@@ -72,9 +72,15 @@ def test_a_block_spans_lumis_and_a_commit_many_units(tmp_path: Path) -> None:
 def test_what_is_read_ahead_is_the_same_and_modules_are_called_on_one_thread(
     tmp_path: Path, size: int
 ) -> None:
-    job_of(tmp_path, "OnMainThread", threads={"block_size": size})
+    threads = tmp_path / "threads"
+    params = {"threads": str(threads)}
+    module = {"label": "m", "type": f"python:{MODULES}:OnMainThread", "params": params}
+    job_of(tmp_path, modules=[module], threads={"block_size": size})
     as_usual = run(tmp_path, "as-usual", "--children", 1, "--set", "threads.read_ahead=false")
+    assert set(threads.read_text().split()) == {"1"}
     ahead = run(tmp_path, "ahead", "--children", 1, "--set", "threads.read_ahead=true")
+    if size:  # Else there may be no block left when it is known what a call costs.
+        assert threads.read_text().split()[-1] == "2"
     assert output_digests(ahead) == output_digests(as_usual)
     reads_ahead = [
         json.loads((folder / "report.json").read_text())["job"]["reads_ahead"]
