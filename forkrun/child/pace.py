@@ -159,14 +159,15 @@ class Pace:
 
     def _note_call(self, n_events: float, call_s: float) -> None:
         """Calls of different sizes show what is paid for each: no more than the shortest of them
-        took. The median, as some events cost more than others."""
+        took. The last of another size, whose events cost most nearly the same; the median, as some
+        events cost more than others."""
         self._shortest_call_s = min(self._shortest_call_s, call_s)
-        ratio = [max(n, n_events) / min(n, n_events) for n, _ in self._calls]
-        if ratio and max(ratio) >= _OTHER_SIZE:
-            other, other_s = self._calls[ratio.index(max(ratio))]
-            fixed_s = (other * call_s - n_events * other_s) / (other - n_events)
-            self._fixed_s.append(max(fixed_s, 0.0))
-            self._per_call_s = min(median(self._fixed_s), self._shortest_call_s)
+        for other, other_s in reversed(self._calls):
+            if max(other, n_events) >= _OTHER_SIZE * min(other, n_events):
+                fixed_s = (other * call_s - n_events * other_s) / (other - n_events)
+                self._fixed_s.append(max(fixed_s, 0.0))
+                self._per_call_s = min(median(self._fixed_s), self._shortest_call_s)
+                break
         self._calls.append((n_events, call_s))
 
     @property

@@ -164,6 +164,14 @@ def test_events_that_become_cheaper_are_not_taken_for_calls_that_cost_much() -> 
     assert pace.n_wanted(150_000)[0] * 0.01 < 8.0
 
 
+def test_what_calls_cost_follows_from_calls_that_are_near_each_other() -> None:
+    pace = Pace(256, None)
+    for n_events, s_per_event in ((250, 0.1), (250, 0.01), (500, 0.01), (250, 0.01)):
+        cost_s = 0.02 + n_events * s_per_event
+        pace.note(n_events, cost_s, cost_s, 8)
+    assert pace.n_wanted(2_000)[0] == 5
+
+
 def test_time_in_which_modules_sleep_is_not_taken_for_that_of_calls() -> None:
     """They use no CPU."""
     pace = Pace(4, None)
