@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from forkrun.base.progress_line import progress_line
@@ -82,6 +81,8 @@ class NotebookBar:
 
 def bar_html(n_done: int, total: int, elapsed_s: float, what: str) -> str:
     """`total`: 0 if there is nothing to do. Pure."""
+    from html import escape
+
     line = escape(progress_line(n_done, total, elapsed_s, what))
     return f'<progress value="{n_done}" max="{max(total, 1)}"></progress> <code>{line}</code>'
 
