@@ -181,16 +181,13 @@ class Pace:
             self.block = max(self.block, second)
 
     def _expect_larger(self, n_bytes: float) -> None:
-        """Takes larger blocks before there was one of the present size, where they take no longer
-        than a call costs and events with it: each stretch in between would pay for a call.
-        `n_bytes`: of the columns of an event."""
-        per_call_s, event_s = self._per_call_s * self._slowness, 1.0 / self._rate_of_events
-        while (larger := self._larger) > self.block:
-            is_worth_it = per_call_s > (_GAIN - 1.0) * self.block * event_s
-            is_short = per_call_s + larger * event_s <= _LONGEST_BLOCK_S
-            if not (is_worth_it and is_short and larger * n_bytes <= _COLUMN_BYTES):
-                return
-            self.block = larger
+        """Takes blocks in which calls cost a small part, before there was one of the present size:
+        each stretch in between would pay for a call. `n_bytes`: of the columns of an event."""
+        per_call_s = self._per_call_s * self._slowness
+        worth = per_call_s / (_GAIN - 1.0) * self._rate_of_events
+        short = (_LONGEST_BLOCK_S - per_call_s) * self._rate_of_events
+        larger = int(min(worth, short, _COLUMN_BYTES / n_bytes if n_bytes else inf, _LARGEST_BLOCK))
+        self.block = max(self.block, larger)
 
     def _choose_block(self, rate: float, n_column_bytes: int) -> None:
         """Tries larger blocks as long as they are faster, short enough and small enough."""
