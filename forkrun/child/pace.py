@@ -16,11 +16,17 @@ _LONGEST_S = 1.0
 """Time for which a child takes events: what is lost if it dies, and how often it commits."""
 _LONGEST_TO_CLUSTER_S = 6.0
 """The same where a cluster of the input then ends, of which nobody reads a part twice."""
-_SHARES_TO_CLUSTER = 12
-"""Such stretches that each child would get of what is left, at least: should their events take ten
-times as long as those before, others have as much to do meanwhile."""
 _SHORTEST_S = 0.02
-"""The same when little is left, where calls cost nothing but their events."""
+"""Time for which it does when little is left, where calls cost nothing but their events."""
+_SHARES = 12
+"""Stretches that each child would get of what is left, at least: should their events take ten times
+as long as those before, others have as much to do meanwhile."""
+_FEWEST_SHARES = 3
+"""The same where more would be too short for what is paid for each."""
+_LONG_ENOUGH_S = 0.1
+"""Time of a stretch to which a commit adds little."""
+_CALLS_LONG_ENOUGH = 20
+"""Time of events to which a call adds little, in calls of what they cost whatever their size."""
 _CALLS_WORTH = 1.5
 """Time of events that is worth a call, over what the call costs whatever its size."""
 _CALLS_KEPT = 7
@@ -32,8 +38,6 @@ _LONGEST_CALLS = 3
 _OTHER_FIRST_S = 5.0
 """A first stretch that would take no longer on a CPU of its own is followed by a larger one: only
 calls of two sizes show what is paid for each."""
-_SHARES = 3
-"""Stretches that each child would get of what is left."""
 _FIRST_CALL_S = 0.05
 """What a call of Python modules costs whatever its size is not known after the first: it is taken
 for so much of it, and how large the second may be follows from the rest."""
@@ -85,18 +89,26 @@ class Pace:
         if not self._rate:
             first = min(_FIRST_EVENTS, n_left // (_FIRST_SHARES * self.n_children))
             return max(first, 1), max(first, 1)
-        share = n_left / (_SHARES * self.n_children) if self.n_children > 1 else n_left
         per_call_s = self._per_call_s * self._slowness
-        shortest_s = _SHORTEST_S + _CALLS_WORTH * per_call_s
-        n = max(ceil(share), self._rate_of_events * shortest_s)
-        to_cluster = n_left / (_SHARES_TO_CLUSTER * self.n_children)
+        share = self._share(n_left, per_call_s)
+        n = max(ceil(share), self._rate_of_events * (_SHORTEST_S + _CALLS_WORTH * per_call_s))
         n = min(n, self._expected_rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s))
         n = max(n, min(self._n_of_other_size(), share))
+        to_cluster = n_left / (_SHARES * self.n_children)
         to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
         most = self.most or n_left
         if self._grows:
             most = min(most, self.block)
         return int(min(n, most)), int(min(to_cluster, most))
+
+    def _share(self, n_left: int, per_call_s: float) -> float:
+        """Events of a stretch of which each child gets several: as many as there are to be, fewer
+        if these were so short that commits and calls would cost much."""
+        if self.n_children == 1:
+            return n_left
+        long_enough = self._rate_of_events * (_LONG_ENOUGH_S + _CALLS_LONG_ENOUGH * per_call_s)
+        share = n_left / self.n_children
+        return min(max(share / _SHARES, long_enough), share / _FEWEST_SHARES)
 
     @property
     def is_apart(self) -> bool:

