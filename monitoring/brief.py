@@ -84,7 +84,8 @@ def _path(flow: Mapping[str, Any]) -> str:
 def _children(report: Mapping[str, Any]) -> str:
     job, busy = report["job"], report["balance"]["utilization"]
     used = percent(report["totals"]["cpu_efficiency"], 0)
-    shape = f"{job['children']} × {plural(job['threads_per_child'], 'thread')}"
+    ahead = ", reading ahead" if job["reads_ahead"] else ""
+    shape = f"{job['children']} × {plural(job['threads_per_child'], 'thread')}{ahead}"
     return f"{shape}, utilization {percent(busy, 0)}, {used} of their threads' time on a CPU"
 
 

@@ -24,6 +24,13 @@ def test_it_says_whether_all_is_well_and_where_the_rest_is(
     assert lines[-1] == "  Report    here/run/report.txt"
 
 
+def test_children_that_read_ahead_are_said_to(write_run: Callable[..., Path]) -> None:
+    report = report_of(write_run())
+    assert "reading ahead" not in format_brief(report, "run")
+    report["job"]["reads_ahead"] = True
+    assert ", reading ahead, utilization " in format_brief(report, "run")
+
+
 def test_what_is_wrong_comes_before_what_there_is_too_much_of(
     write_run: Callable[..., Path],
 ) -> None:
