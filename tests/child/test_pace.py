@@ -37,6 +37,7 @@ def test_blocks_grow_where_calls_cost_more_than_events() -> None:
 def test_large_blocks_come_as_soon_as_it_is_known_what_calls_cost() -> None:
     sizes = run(Pace(1, None), 1_000_000, s_per_call=0.04, s_per_event=8e-7)
     assert sizes[:4] == [10, 990, 20_380, 262_140]
+    assert sizes[4] > 120_000
 
 
 @pytest.mark.parametrize("s_per_event", [1e-4, 1e-3, 1e-2])
@@ -176,7 +177,7 @@ def test_time_in_which_modules_sleep_is_not_taken_for_that_of_calls() -> None:
     pace = Pace(4, None)
     for n_events in (10, 40, 60, 50):
         pace.note(n_events, 0.02 * n_events, 1e-3 + 1e-5 * n_events, 8)
-    assert pace.n_wanted(120)[0] <= 10
+    assert pace.n_wanted(120)[0] == 7
 
 
 def test_units_are_in_flight_alone_until_it_is_known_what_a_call_costs() -> None:
