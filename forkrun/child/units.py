@@ -110,10 +110,10 @@ def _stretches_to_do(
 ) -> Iterator[tuple[int, int]]:
     """First unit and number of units to do together, until the parent gives another order: first
     the units that were left by others."""
-    queue = work.shared.hand_out.queue(child)
-    first = work.shared.hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
+    hand_out = work.shared.hand_out
+    first = hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
     while work.shared.board.read(child).order == "go_on":
-        taken = next(first, None) or queue.take_stretch(child, pace.n_wanted)
+        taken = next(first, None) or hand_out.take_stretch(child, pace.n_wanted)
         if taken is None:
             return
         yield taken

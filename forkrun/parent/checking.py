@@ -118,7 +118,7 @@ def _try(found: Findings, job: PreparedJob) -> None:
     children = job.plan.busy_children()
     taken = None
     for child in children[:1]:
-        taken = hand_out.queue(child).take_stretch(child, lambda _: (_N_EVENTS, _N_EVENTS))
+        taken = hand_out.take_stretch(child, lambda _: (_N_EVENTS, _N_EVENTS))
     if taken is None:
         return
     try:

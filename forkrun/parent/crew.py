@@ -63,7 +63,7 @@ class JobCrew:
         self._at_work: set[int] = set()
         self.assignments: dict[int, Assignment] = {}
         self._dismissed: dict[int, Dismissal] = {}
-        self._n_settled: Counter[int] = Counter()
+        self._is_settled = np.zeros_like(self._to_do)  # taken by a child that has ended
         self._n_done: Counter[int] = Counter()
         self._n_idle_ends = 0
 
@@ -86,8 +86,8 @@ class JobCrew:
 
     def _has_work(self, child: int, n_due: int) -> bool:
         """Whether to fork it: of children that share a queue, at most as many as it has units."""
-        queue = self._shared.hand_out.queue(child)
-        return queue.n_left > (n_due if self._shared.hand_out.is_shared else 0)
+        hand_out = self._shared.hand_out
+        return hand_out.n_left_for(child) > (n_due if hand_out.is_shared else 0)
 
     def _assign(self, child: int) -> None:
         self.assignments[child] = self._recovery.assignment()
@@ -130,12 +130,10 @@ class JobCrew:
 
     def _leave_work(self, child: int, lost: list[int]) -> None:
         """Requeues the units of a child that is not forked again, so that the others do them."""
-        assignment, queue = self.assignments[child], self._shared.hand_out.queue(child)
+        assignment = self.assignments[child]
         if assignment.purpose is Purpose.PROBE:
             self._recovery.repeat_probe(assignment.first[0])
-        while not self._shared.hand_out.is_shared and (unit := queue.take(child)) is not None:
-            lost.append(unit)
-        self._recovery.requeue(lost)
+        self._recovery.requeue([*lost, *self._shared.hand_out.take_left(child)])
 
     def _read_ledger(self, child: int) -> None:
         n_done = len(self._commits.read_new(child))
@@ -149,9 +147,10 @@ class JobCrew:
         assignment = self.assignments[child]
         if assignment.purpose is Purpose.PROBE:
             return []
-        taken = self._shared.hand_out.queue(child).taken_by(child)
-        units = np.array([*assignment.first, *taken[self._n_settled[child] :]], dtype=np.int64)
-        self._n_settled[child] = len(taken)
+        taken = self._shared.hand_out.taken_by(child)
+        taken = taken[~self._is_settled[taken]]
+        self._is_settled[taken] = True
+        units = np.array([*assignment.first, *taken], dtype=np.int64)
         lost: list[int] = units[~self._commits.is_done[units]].tolist()
         return lost
 
@@ -187,7 +186,7 @@ class JobCrew:
         self._recovery.requeue(unit for unit in lost if death is None or unit != death.unit)
         if death:
             self._report(child, death, self._recovery.died(death))
-        elif not self._n_done[child] and self._shared.hand_out.queue(child).n_left:
+        elif not self._n_done[child] and self._shared.hand_out.n_left_for(child):
             self._count_idle_end(child)
 
     def _count_idle_end(self, child: int) -> None:

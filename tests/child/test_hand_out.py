@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from forkrun.child.hand_out import HandOut, UnitQueue
+from forkrun.child.hand_out import HandOut
+from forkrun.child.unit_queue import UnitQueue
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import Plan, make_plan
@@ -34,7 +36,8 @@ def test_a_shared_queue_gives_each_unit_once_in_plan_order(tmp_path: Path) -> No
         os.wait()
     by_child = [[int(u) for u in (tmp_path / str(c)).read_text().split()] for c in range(4)]
     assert sorted(unit for units in by_child for unit in units) == list(range(5, 3005))
-    assert all(units == sorted(units) == queue.taken_by(c) for c, units in enumerate(by_child))
+    for child, units in enumerate(by_child):
+        assert units == sorted(units) == queue.taken_by(child).tolist()
     assert queue.n_left == 0
 
 
@@ -44,19 +47,22 @@ def test_what_is_committed_already_is_not_handed_out() -> None:
     to_do[[0, 3]] = False
     hand_out = HandOut(plan, to_do)
     assert hand_out.is_shared
-    assert hand_out.queue(0) is hand_out.queue(1)
-    taken = list(iter(lambda: hand_out.queue(1).take(1), None))
+    taken = [first for first, _ in all_stretches(hand_out, 1)]
     assert taken == np.flatnonzero(to_do).tolist()
-    assert hand_out.queue(1).taken_by(0) == []
+    assert hand_out.taken_by(1).tolist() == taken
+    assert hand_out.taken_by(0).tolist() == []
+    assert hand_out.take_left(0) == []
 
 
 def test_children_of_a_settled_plan_have_their_own_queues() -> None:
     plan = plan_of(Distribution.LUMI, 2)
     hand_out = HandOut(plan, np.ones(len(plan.units), dtype=np.bool_))
     for child in (0, 1):
-        taken = list(iter(lambda: hand_out.queue(child).take(child), None))  # noqa: B023
-        assert taken == [unit.number for unit in plan.units if unit.child == child]
-        assert taken == hand_out.queue(child).taken_by(child)
+        own = [unit.number for unit in plan.units if unit.child == child]
+        assert hand_out.n_left_for(child) == len(own)
+        assert hand_out.take_stretch(child, lambda _: (1, 1)) == (own[0], 1)
+        assert hand_out.take_left(child) == own[1:]
+        assert hand_out.taken_by(child).tolist() == own
     assert hand_out.n_left == 0
 
 
@@ -69,13 +75,109 @@ def test_a_closed_queue_gives_nothing() -> None:
 
 
 def test_only_lumis_that_were_begun_are_finished() -> None:
-    lumi_key = np.repeat(np.arange(4), 3)
-    for n_taken, n_more in ((0, 0), (1, 2), (3, 0), (4, 2), (12, 0)):
-        queue = UnitQueue(np.arange(12))
+    for n_taken, n_more in ((0, 0), (1, 1), (2, 0), (3, 1), (12, 0)):
+        plan = plan_of(Distribution.GUIDED, 2)  # two units each
+        hand_out = HandOut(plan, np.ones(len(plan.units), dtype=np.bool_))
         for _ in range(n_taken):
-            queue.take(0)
-        queue.close_after_lumi(lumi_key.astype(np.uint64))
-        assert len(list(iter(lambda: queue.take(1), None))) == n_more  # noqa: B023
+            hand_out.take_stretch(0, lambda _: (1, 1))
+        hand_out.close_after_lumi()
+        assert len(all_stretches(hand_out, 1)) == n_more
+
+
+def all_stretches(hand_out: HandOut, child: int, n_wanted: int = 1) -> list[tuple[int, int]]:
+    return list(iter(lambda: hand_out.take_stretch(child, lambda _: (n_wanted, n_wanted)), None))
+
+
+CLUSTER = 500
+
+
+def hand_out_of_clusters(children: int, n_clusters: int, lumi: int) -> tuple[HandOut, Plan]:
+    """Of so many clusters, of ten units each, and lumis of so many events."""
+    n = n_clusters * CLUSTER
+    ranges = tuple(
+        LumiRange(1, first, first, first + lumi, "0" * 32) for first in range(0, n, lumi)
+    )
+    clusters = tuple(range(0, n + 1, CLUSTER))
+    forking = ForkingConfig(children=children, min_unit_events=50, max_unit_events=50)
+    file = FileIndex("a.root", "a", n, clusters, ranges, ())
+    plan = make_plan(JobConfig(forking=forking), [file])
+    assert (plan.units.n_events == 50).all()
+    joined = np.ones(len(plan.units), dtype=np.bool_)
+    return HandOut(plan, joined, joined, plan.units.at_cluster([clusters])), plan
+
+
+def test_each_child_begins_with_a_cluster_of_its_own() -> None:
+    hand_out, _ = hand_out_of_clusters(children=4, n_clusters=64, lumi=32_000)
+    wanted = lambda _: (300, 300)  # noqa: E731
+    stretches = [[hand_out.take_stretch(child, wanted) for _ in range(3)] for child in range(4)]
+    own = [[(10 * child, 6), (10 * child + 6, 4)] for child in range(4)]
+    assert [of_child[:2] for of_child in stretches] == own
+    assert [of_child[2] for of_child in stretches] == [(40, 6), (46, 4), (50, 6), (56, 4)]
+
+
+@pytest.mark.parametrize(("n_clusters", "n_own"), [(160, 5), (2_500, 66)])
+def test_own_parts_are_whole_clusters_of_a_sixteenth_of_a_share_or_of_as_many_events_as_do(
+    n_clusters: int, n_own: int
+) -> None:
+    hand_out, _ = hand_out_of_clusters(2, n_clusters, lumi=n_clusters * CLUSTER)
+    first = [hand_out.take_stretch(child, lambda _: (99_999, 99_999)) for child in range(2)]
+    assert first == [(0, 10 * n_own), (10 * n_own, 10 * n_own)]
+
+
+@pytest.mark.parametrize(("children", "n_clusters"), [(1, 64), (8, 60), (8, 1)])
+def test_a_single_child_or_those_of_few_clusters_have_no_part_of_their_own(
+    children: int, n_clusters: int
+) -> None:
+    hand_out, plan = hand_out_of_clusters(children, n_clusters, n_clusters * CLUSTER)
+    last = children - 1
+    assert all_stretches(hand_out, last) == [(unit, 1) for unit in range(len(plan.units))]
+
+
+def test_what_a_late_child_has_left_is_done_by_others() -> None:
+    hand_out, plan = hand_out_of_clusters(children=4, n_clusters=64, lumi=32_000)
+    seen: list[int] = []
+
+    def wanted(n_left: int) -> tuple[int, int]:
+        seen.append(n_left)
+        return 50, 50
+
+    assert hand_out.take_stretch(1, wanted) == (10, 1)
+    assert hand_out.take_stretch(3, wanted) == (30, 1)
+    taken = [first for first, _ in iter(lambda: hand_out.take_stretch(0, wanted), None)]
+    others = [*range(11, 20), *range(20, 30), *range(31, 40)]
+    assert taken == [*range(10), *range(40, 640), *others]
+    assert seen == list(range(plan.n_events, 0, -50))
+    assert hand_out.taken_by(0).tolist()[:10] == list(range(10))
+    assert sorted(hand_out.taken_by(0).tolist()) == sorted(taken)
+    assert hand_out.n_left == hand_out.n_left_for(2) == 0
+
+
+def test_lumis_that_children_have_begun_in_parts_of_their_own_are_finished() -> None:
+    hand_out, plan = hand_out_of_clusters(children=4, n_clusters=64, lumi=800)  # 16 units each
+    begun = [hand_out.take_stretch(child, lambda _: (50, 50)) for child in (0, 2)]
+    assert begun == [(0, 1), (20, 1)]
+    hand_out.close_after_lumi()
+    taken = [first for first, _ in all_stretches(hand_out, 3)]
+    assert sorted([0, 20, *taken]) == list(range(32))  # the first two lumis, and nothing else
+    assert len(set(plan.units.lumi[:32].tolist())) == 2
+
+
+def test_units_in_parts_of_their_own_are_taken_once_by_several_processes(tmp_path: Path) -> None:
+    hand_out, plan = hand_out_of_clusters(children=4, n_clusters=64, lumi=32_000)
+    for child in range(4):
+        if os.fork() == 0:
+            taken = all_stretches(hand_out, child, 150)
+            (tmp_path / str(child)).write_text("\n".join(f"{first} {n}" for first, n in taken))
+            os._exit(0)
+    for _ in range(4):
+        os.wait()
+    units = []
+    for child in range(4):
+        pairs = [line.split() for line in (tmp_path / str(child)).read_text().splitlines()]
+        own = [unit for first, n in pairs for unit in range(int(first), int(first) + int(n))]
+        assert sorted(own) == sorted(hand_out.taken_by(child).tolist())
+        units += own
+    assert sorted(units) == list(range(len(plan.units)))
 
 
 def taken_stretches(
@@ -90,7 +192,7 @@ def test_stretches_have_at_most_the_wanted_events_and_one_unit_at_least() -> Non
     n_events = np.array([10, 10, 10, 50, 5, 5, 10])
     queue = UnitQueue(np.arange(7), n_events, goes_on)
     assert taken_stretches(queue, 20) == [(0, 2), (2, 1), (3, 1), (4, 3)]
-    assert queue.taken_by(0) == list(range(7))
+    assert queue.taken_by(0).tolist() == list(range(7))
     assert queue.n_left == 0
 
 

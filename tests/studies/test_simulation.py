@@ -71,7 +71,7 @@ def handed_out(
     unit_s = unit_times(plan, layout, drawn or draw_costs(CostModel(), layout, 1))
     at_cluster = plan.units.at_cluster([file.clusters for file in index])
     out = hand_out(plan, unit_s, overheads, at_cluster)
-    return plan, out, reads_of(plan, layout, out.first_unit)
+    return plan, out, reads_of(plan, layout, out)
 
 
 @given(jobs(), models, st.sampled_from([0.0, 0.005]), st.sampled_from([0.0, 0.02]))
@@ -118,7 +118,7 @@ def test_no_child_is_idle_while_there_are_stretches(
 
 
 @given(jobs())
-def test_reads_and_clusters_are_counted_stretch_by_stretch(
+def test_reads_are_counted_stretch_by_stretch_and_clusters_child_by_child(
     job: tuple[JobConfig, list[FileIndex]],
 ) -> None:
     config, index = job
@@ -126,14 +126,15 @@ def test_reads_and_clusters_are_counted_stretch_by_stretch(
     layout = layout_of(index)
     pairs, n_reads = set(), 0
     ends = [*out.first_unit.tolist()[1:], len(plan.units)]
-    for first, end in zip(out.first_unit.tolist(), ends, strict=True):
+    stretches = zip(out.first_unit.tolist(), ends, out.child.tolist(), strict=True)
+    for first, end, child in stretches:
         ranges = plan.units.stretch(first, end - first).ranges
         n_reads += len(ranges)
         for r in ranges:
             borders = pairwise(index[r.file].clusters)
             for cluster, (begin, last) in enumerate(borders):
                 if begin < r.last and r.first < last:
-                    pairs.add((first, r.file, cluster))
+                    pairs.add((child, r.file, cluster))
     clusters = {pair[1:] for pair in pairs}
     assert reads.per_cluster(layout) == pytest.approx(len(pairs) / len(clusters))
     assert reads.mean_entries == pytest.approx(plan.n_events / n_reads)

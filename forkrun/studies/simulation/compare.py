@@ -36,7 +36,7 @@ class Simulated:
     with no overhead. `utilization` and `relative_std`, the dispersion: of the times in which
     children are busy, overhead included, as in a report. `mean_stretch_events`: events that a child
     takes at a time; `mean_read_entries`, `mean_read_clusters`: what it reads at a time, in entries
-    and in clusters of the input; `cluster_reads`: stretches that read a cluster."""
+    and in clusters of the input; `cluster_reads`: how often a cluster is read."""
 
     distribution: str
     children: int
@@ -112,7 +112,7 @@ def _simulate(
 ) -> Simulated:
     unit_s = unit_times(plan, layout, costs)
     handed_out = hand_out(plan, unit_s, overheads, plan.units.at_cluster(clusters))
-    reads = reads_of(plan, layout, handed_out.first_unit)
+    reads = reads_of(plan, layout, handed_out)
     busy_s = handed_out.busy_s.tolist()
     dispersion = spread(busy_s)
     return Simulated(

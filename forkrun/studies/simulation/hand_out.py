@@ -40,11 +40,12 @@ class Overheads:
 @dataclass(frozen=True)
 class HandedOut:
     """`busy_s` : (children,) time that each spends on its stretches [s]; children begin together
-    and wait for nothing, so the longest is the wall time. `first_unit` : (n_stretches,) of each
-    stretch, rising."""
+    and wait for nothing, so the longest is the wall time. `first_unit`, `child` : (n_stretches,) of
+    each stretch, in plan order."""
 
     busy_s: Floats
     first_unit: Integers
+    child: Integers
 
 
 def unit_times(plan: Plan, layout: Layout, costs: Costs) -> Floats:
@@ -70,7 +71,8 @@ def hand_out(
         return _hand_out_stretches(plan, unit_s, overheads, at_cluster)
     weights = unit_s + overheads.stretch_s + overheads.call_s
     busy_s = np.bincount(plan.units.child, weights, minlength=max(plan.children, 1))
-    return HandedOut(busy_s.astype(np.float64), np.arange(len(plan.units), dtype=np.int64))
+    first_unit = np.arange(len(plan.units), dtype=np.int64)
+    return HandedOut(busy_s.astype(np.float64), first_unit, plan.units.child)
 
 
 def _are_together(plan: Plan) -> bool:
@@ -89,13 +91,13 @@ def _hand_out_stretches(
     before_s = np.concatenate(([0.0], np.cumsum(unit_s)))
     before = np.concatenate(([0], np.cumsum(plan.units.n_events)))
     busy_s = np.zeros(max(plan.children, 1))
-    firsts = []
+    stretches: list[tuple[int, int]] = []  # first unit and child
 
     def take(child: int) -> float | None:
         """Time that the next stretch of this child takes; None if there is none."""
         pace = paces[child]
         block = pace.block
-        taken = queues.queue(child).take_stretch(child, pace.n_wanted)
+        taken = queues.take_stretch(child, pace.n_wanted)
         if taken is None:
             return None
         first, end = taken[0], taken[0] + taken[1]
@@ -103,11 +105,12 @@ def _hand_out_stretches(
         n_calls = max(-(-n_events // block), 1) if block else 1
         wall_s = float(before_s[end] - before_s[first]) + n_calls * overheads.call_s
         pace.note(n_events, wall_s, overheads.cpu_share * wall_s, 0)
-        firsts.append(first)
+        stretches.append((first, child))
         return wall_s + overheads.stretch_s
 
     _in_order_of_time(children, take, busy_s)
-    return HandedOut(busy_s, np.sort(np.array(firsts, dtype=np.int64)))
+    first_unit, child_of = np.array(sorted(stretches), dtype=np.int64).reshape(-1, 2).T
+    return HandedOut(busy_s, first_unit, child_of)
 
 
 def _in_order_of_time(
