@@ -146,7 +146,7 @@ def _warm_up(work: Work) -> None:
         if not _is_input_plain(work):
             _core.warm_up()
         if _does_warm_up_job_pay(work):
-            run_warm_up_job(with_python=bool(work.job.schedule.modules))
+            run_warm_up_job(list(work.job.schedule.modules.values()))
 
 
 def _is_input_plain(work: Work) -> bool:

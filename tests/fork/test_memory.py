@@ -414,11 +414,17 @@ def test_any_depth_and_any_cycle_can_be_walked() -> None:
 
 
 def test_the_warm_up_job_starts_no_thread_and_leaves_nothing_open(tmp_path: Path) -> None:
+    class User:
+        def names(self) -> set[str]:
+            return {"awkward", "hist"}
+
     def body() -> int:
-        run_warm_up_job(with_python=True)
+        users: list[Any] = [User()]
+        run_warm_up_job(users)
+        assert {"awkward", "hist"} <= set(sys.modules)
         files = set(os.listdir("/proc/self/fd"))
         threads = len(os.listdir("/proc/self/task"))
-        run_warm_up_job(with_python=True)
+        run_warm_up_job(users)
         left = set(os.listdir("/proc/self/fd")) - files
         (tmp_path / "answer").write_text(json.dumps([threads, sorted(left)]))
         return 0
@@ -432,7 +438,7 @@ def test_the_warm_up_job_starts_no_thread_and_leaves_nothing_open(tmp_path: Path
 def test_where_nothing_can_be_written_there_is_no_warm_up_job(tmp_path: Path) -> None:
     def body() -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-        run_warm_up_job(with_python=False)
+        run_warm_up_job()
         return 0
 
     (pid,) = fork_processes([Process(body, tmp_path / "log")])
@@ -451,7 +457,7 @@ def test_what_a_killed_parent_has_left_of_a_warm_up_job_is_removed(
     os.utime(old, (yesterday, yesterday))
 
     def body() -> int:
-        run_warm_up_job(with_python=False)
+        run_warm_up_job()
         return 0
 
     (pid,) = fork_processes([Process(body, tmp_path / "log")])

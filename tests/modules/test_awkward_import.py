@@ -32,6 +32,43 @@ class Look(forkrun.Analyzer):
 """
 
 
+_LAZY_MODULE = """
+import sys
+import forkrun
+
+class Look(forkrun.Analyzer):
+    consumes = ("event",)
+
+    def post_fork(self, child):
+        found = [name for name in ("awk" + "ward", "hi" + "st") if name in sys.modules]
+        self.found = " and ".join(found) or "none"
+
+    def analyze(self, block):
+        LINE
+        self.accumulate("imported", {self.found: 1})
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("pass", "none"),
+        ("import awkward", "awkward"),
+        ("import hist; hist.axis.Regular(2, 0, 1)", "hist"),
+        ("import awkward, hist", "awkward and hist"),
+    ],
+)
+def test_the_warm_up_job_imports_what_modules_of_the_job_name(
+    tmp_path: Path, line: str, expected: str
+) -> None:
+    file = write_events(tmp_path / "events.root", [(1, lumi, 10) for lumi in (1, 2, 3, 4)])
+    (tmp_path / "look.py").write_text(_LAZY_MODULE.replace("LINE", line))
+    job: dict[str, Any] = {"source": {"files": [str(file)]}, "forking": {"children": 3}}
+    job |= {"modules": [{"label": "look", "type": "python:look.py:Look"}]}
+    job |= {"paths": {"path": ["look"]}}
+    assert found_by_modules(tmp_path, job) == {expected}
+
+
 def imported(folder: Path, column: str, cut: str) -> set[str]:
     """Whether Awkward is imported when a child begins, and when it has read its column."""
     file = write_events(folder / "events.root", [(1, 1, 10)])
@@ -40,6 +77,11 @@ def imported(folder: Path, column: str, cut: str) -> set[str]:
     kept = {"label": "cut", "type": f"expression:{cut}", "kind": "filter"}
     job: dict[str, Any] = {"source": {"files": [str(file)]}, "forking": {"children": 1}}
     job |= {"modules": [kept, look], "paths": {"path": ["cut", "look"]}}
+    return found_by_modules(folder, job)
+
+
+def found_by_modules(folder: Path, job: dict[str, Any]) -> set[str]:
+    """Keys of what the module of the job has counted."""
     command = [sys.executable, "-m", "forkrun", "run", str(write_job(folder, job)), "-o", "run"]
     subprocess.run([*command, "--quiet"], cwd=folder, check=True)
     accumulators = json.loads((folder / "run/output/accumulators.json").read_text())

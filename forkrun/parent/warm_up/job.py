@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from forkrun.schedule.build import build_schedule
 from forkrun.schedule.job import Job
 from forkrun.schedule.job_schedule import processor_settings
 
+if TYPE_CHECKING:
+    from forkrun.modules.python_module import PythonModule
+
 # Columns of every kind, so that children find the code for each.
 _COLUMNS = [
     ("run", "uint32"),
@@ -56,6 +59,7 @@ _COLUMNS = [
     ("Flag_b", "uint8"),
     ("HLT_Mu", "bool"),
 ]
+_OF_LIBRARY = {"awkward": ("Select", "Make", "Sum"), "hist": ("Fill",)}
 _N_EVENTS = 4  # in as many lumis
 _N_REPETITIONS = 3
 _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
@@ -63,15 +67,23 @@ _PREFIX = "forkrun-warm-up-"
 _OLD_S = 10  # from then on its parent holds a lock, or has ended
 
 
-def run_warm_up_job(with_python: bool) -> None:
-    """Runs the warm-up job some times; `with_python`: with modules that use Awkward Arrays and
-    histograms as users do. Starts no thread and leaves nothing open. Where nothing can be written,
-    nothing is run: children load and fill all that themselves."""
+def run_warm_up_job(users: Sequence[PythonModule] = ()) -> None:
+    """Runs the warm-up job some times. If the job itself has modules in Python, `users`, so has it,
+    and they use the libraries that are imported by now, or that the code of those names. Starts no
+    thread and leaves nothing open. Where nothing can be written, nothing is run: children load and
+    fill all that themselves."""
+    modules = _modules_like(users) if users else []
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder, _locked(folder):
-            _run(Path(folder), with_python)
+            _run(Path(folder), modules)
+
+
+def _modules_like(users: Sequence[PythonModule]) -> list[str]:
+    """Names of modules of the warm-up job; the first does what any module in Python does."""
+    used = sys.modules.keys() | {name for user in users for name in user.names()}
+    return ["Plain", *(m for name, modules in _OF_LIBRARY.items() if name in used for m in modules)]
 
 
 @contextlib.contextmanager
@@ -94,16 +106,16 @@ def _remove_old(place: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def _run(folder: Path, with_python: bool) -> None:
+def _run(folder: Path, modules: Sequence[str]) -> None:
     file = folder / "input.root"
     _write(file)
-    modules = ["Select", "Make", "Fill"] if with_python else []
-    full_job = _prepared(file, modules, folder / "full")
+    plain_job = _prepared(file, modules[:1], folder / "plain")
+    full_job = _prepared(file, modules[1:] or modules, folder / "full")
     if _core.HAS_IMMORTAL_OBJECTS:
         with full_job as full:
             _repeat(full)
         return
-    with _prepared(file, modules and ["Plain"], folder / "plain") as plain, full_job as full:
+    with plain_job as plain, full_job as full:
         _pack(plain, full)
         _repeat(full)
         # Leaves in Python's cache of attributes those that each child uses: an entry that is

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import awkward as ak
-import hist
 import numpy as np
 
 import forkrun
+from forkrun.base.awkward_array import ak
 from forkrun.modules.block import EventBlock
 
 _N_EVENTS = 4
@@ -39,17 +38,26 @@ class Make(forkrun.Producer):
         }
 
 
-class Fill(forkrun.Analyzer):
+class Sum(forkrun.Analyzer):
     consumes = ("Muon_pt", "HT", "GoodMuon_pt")
 
+    def analyze(self, block: EventBlock) -> None:
+        ak.sum(block["GoodMuon_pt"], axis=1)
+        ak.to_numpy(ak.num(block.selected["Muon_pt"]))
+
+
+class Fill(forkrun.Analyzer):
+    consumes = ("MET_sum",)
+
     def __init__(self) -> None:
+        import hist
+
         axis = hist.axis.Regular(10, 0, 10, name="n")
         self.n = self.book("n", hist.Hist(axis, storage=hist.storage.Weight()))
 
     def analyze(self, block: EventBlock) -> None:
-        ak.sum(block["GoodMuon_pt"], axis=1)
-        self.n.fill(block["HT"])
-        self.n.fill(ak.to_numpy(ak.num(block.selected["Muon_pt"])))
+        self.n.fill(block["MET_sum"])
+        self.n.fill(block.selected["MET_sum"])
 
 
 class Plain(forkrun.Analyzer):
