@@ -28,6 +28,7 @@ from tests.support.jobs import (
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
+CLUSTER = 50  # so many of them that each child begins with some of its own
 _FAULTS = (
     "SIGKILL",
     "SIGSEGV",
@@ -61,7 +62,7 @@ class Bench:
         """Input, job and undisturbed run in a folder."""
         sample = folder / "input.root"
         n_events = EVENTS_PER_LUMI * n_lumis
-        shape = ("--events", n_events, "--lumis", n_lumis, "--runs", 1)
+        shape = ("--events", n_events, "--lumis", n_lumis, "--runs", 1, "--cluster", CLUSTER)
         made = forkrun("sample", sample, *shape, cwd=folder)
         if made.code:
             raise RuntimeError(made.err)
