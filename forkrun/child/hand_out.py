@@ -23,6 +23,7 @@ long as others, it still ends with them."""
 _MOST_OWN_IN_UNITS = 1 / 2
 """The same where each has so many units that others can help it."""
 _UNITS_TO_HELP = 64
+"""Units of a part of which enough are left when others are done with the rest."""
 
 
 class HandOut:
@@ -41,7 +42,6 @@ class HandOut:
         at_cluster: Flags | None = None,
     ) -> None:
         self._lumi_key = plan.units.lumi_key
-        self.is_shared = plan.is_shared
         self._goes_on = goes_on
         children, n_events = plan.busy_children(), plan.units.n_events
 
@@ -54,7 +54,7 @@ class HandOut:
             numbers = plan.units_of(child)
             return numbers[to_do[numbers]]
 
-        if self.is_shared:
+        if plan.is_shared:
             numbers = to_do_of(ANY_CHILD)
             clusters = np.flatnonzero([] if at_cluster is None else at_cluster[numbers])
             borders = _own_parts(n_events[numbers], clusters, len(children))
@@ -64,7 +64,12 @@ class HandOut:
         else:
             self._rest = None
             self._own = {child: queue_of(to_do_of(child)) for child in children}
-        self._open = list(self._own)
+        self._open = list(self._own)  # children whose own part is not done, as far as is known here
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether children take what others have left."""
+        return self._rest is not None
 
     def take_stretch(self, child: int, wanted: Wanted) -> Taken | None:
         """Consecutive units for a child, one at least; None if there is none."""

@@ -75,9 +75,9 @@ def test_a_closed_queue_gives_nothing() -> None:
 
 
 def test_only_lumis_that_were_begun_are_finished() -> None:
-    for n_taken, n_more in ((0, 0), (1, 1), (2, 0), (3, 1), (12, 0)):
-        plan = plan_of(Distribution.GUIDED, 2)  # two units each
-        hand_out = HandOut(plan, np.ones(len(plan.units), dtype=np.bool_))
+    for n_taken, n_more in ((0, 0), (1, 2), (3, 0), (4, 2), (12, 0)):
+        hand_out, plan = hand_out_of_clusters(2, n_clusters=3, lumi=150)  # three units each
+        assert len(plan.units) == 30
         for _ in range(n_taken):
             hand_out.take_stretch(0, lambda _: (1, 1))
         hand_out.close_after_lumi()
@@ -91,17 +91,19 @@ def all_stretches(hand_out: HandOut, child: int, n_wanted: int = 1) -> list[tupl
 CLUSTER = 500
 
 
-def hand_out_of_clusters(children: int, n_clusters: int, lumi: int) -> tuple[HandOut, Plan]:
-    """Of so many clusters, of ten units each, and lumis of so many events."""
+def hand_out_of_clusters(
+    children: int, n_clusters: int, lumi: int, unit: int = 50
+) -> tuple[HandOut, Plan]:
+    """Of so many clusters, and lumis and units of so many events."""
     n = n_clusters * CLUSTER
     ranges = tuple(
         LumiRange(1, first, first, first + lumi, "0" * 32) for first in range(0, n, lumi)
     )
     clusters = tuple(range(0, n + 1, CLUSTER))
-    forking = ForkingConfig(children=children, min_unit_events=50, max_unit_events=50)
+    forking = ForkingConfig(children=children, min_unit_events=unit, max_unit_events=unit)
     file = FileIndex("a.root", "a", n, clusters, ranges, ())
     plan = make_plan(JobConfig(forking=forking), [file])
-    assert (plan.units.n_events == 50).all()
+    assert (plan.units.n_events == unit).all()
     joined = np.ones(len(plan.units), dtype=np.bool_)
     return HandOut(plan, joined, joined, plan.units.at_cluster([clusters])), plan
 
@@ -122,6 +124,16 @@ def test_own_parts_are_whole_clusters_of_a_sixteenth_of_a_share_or_of_as_many_ev
     hand_out, _ = hand_out_of_clusters(2, n_clusters, lumi=n_clusters * CLUSTER)
     first = [hand_out.take_stretch(child, lambda _: (99_999, 99_999)) for child in range(2)]
     assert first == [(0, 10 * n_own), (10 * n_own, 10 * n_own)]
+
+
+def test_parts_of_many_units_may_be_half_of_the_job() -> None:
+    for unit, begins in (
+        (5, [0, 100, 200, 300, 400, 500, 600, 700]),
+        (50, [0, 1, 2, 3, 4, 5, 6, 7]),
+    ):
+        hand_out, _ = hand_out_of_clusters(8, n_clusters=20, lumi=20 * CLUSTER, unit=unit)
+        firsts = [hand_out.take_stretch(child, lambda _: (1, 1)) for child in range(8)]
+        assert firsts == [(begin, 1) for begin in begins]
 
 
 @pytest.mark.parametrize(("children", "n_clusters"), [(1, 64), (8, 60), (8, 1)])
@@ -150,6 +162,20 @@ def test_what_a_late_child_has_left_is_done_by_others() -> None:
     assert hand_out.taken_by(0).tolist()[:10] == list(range(10))
     assert sorted(hand_out.taken_by(0).tolist()) == sorted(taken)
     assert hand_out.n_left == hand_out.n_left_for(2) == 0
+
+
+def test_children_begin_to_help_in_different_places() -> None:
+    for child, first in ((0, 10), (1, 20), (2, 30), (3, 0)):
+        hand_out, plan = hand_out_of_clusters(children=4, n_clusters=64, lumi=32_000)
+        last = all_stretches(hand_out, child)[-30:]
+        assert last[0] == (first, 1)
+        assert hand_out.n_left == 0
+        assert len(hand_out.taken_by(child)) == len(plan.units)
+
+
+def test_a_single_child_takes_as_much_as_it_wants_from_the_beginning() -> None:
+    hand_out, plan = hand_out_of_clusters(1, n_clusters=64, lumi=32_000)
+    assert hand_out.take_stretch(0, lambda n_left: (n_left, n_left)) == (0, len(plan.units))
 
 
 def test_lumis_that_children_have_begun_in_parts_of_their_own_are_finished() -> None:

@@ -72,18 +72,20 @@ def run_warm_up_job(users: Sequence[PythonModule] = ()) -> None:
     and they use the libraries that are imported by now, or that the code of those names. Starts no
     thread and leaves nothing open. Where nothing can be written, nothing is run: children load and
     fill all that themselves."""
-    modules = _modules_like(users) if users else []
+    jobs = _jobs_like(users) if users else [[]]
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder, _locked(folder):
-            _run(Path(folder), modules)
+            _run(Path(folder), jobs)
 
 
-def _modules_like(users: Sequence[PythonModule]) -> list[str]:
-    """Names of modules of the warm-up job; the first does what any module in Python does."""
+def _jobs_like(users: Sequence[PythonModule]) -> list[list[str]]:
+    """Names of the modules of each warm-up job: of what any module in Python does, and of what
+    those do that use the same libraries."""
     used = sys.modules.keys() | {name for user in users for name in user.names()}
-    return ["Plain", *(m for name, modules in _OF_LIBRARY.items() if name in used for m in modules)]
+    modules = [m for library, its in _OF_LIBRARY.items() if library in used for m in its]
+    return [["Plain"], modules] if modules else [["Plain"]]
 
 
 @contextlib.contextmanager
@@ -106,22 +108,23 @@ def _remove_old(place: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def _run(folder: Path, modules: Sequence[str]) -> None:
+def _run(folder: Path, jobs: Sequence[Sequence[str]]) -> None:
     file = folder / "input.root"
     _write(file)
-    plain_job = _prepared(file, modules[:1], folder / "plain")
-    full_job = _prepared(file, modules[1:] or modules, folder / "full")
     if _core.HAS_IMMORTAL_OBJECTS:
-        with full_job as full:
-            _repeat(full)
-        return
-    with plain_job as plain, full_job as full:
-        _pack(plain, full)
-        _repeat(full)
-        # Leaves in Python's cache of attributes those that each child uses: an entry that is
-        # replaced counts references of its name, too.
-        sys._clear_type_cache()
-        _repeat(plain)
+        jobs = jobs[-1:]
+    with contextlib.ExitStack() as prepared:
+        works = [
+            prepared.enter_context(_prepared(file, modules, folder / f"run-{number}"))
+            for number, modules in enumerate(jobs)
+        ]
+        if not _core.HAS_IMMORTAL_OBJECTS:
+            _pack(*works)
+        for work in reversed(works):
+            # Leaves in Python's cache of attributes those that each child uses: an entry that is
+            # replaced counts references of its name, too.
+            sys._clear_type_cache()
+            _repeat(work)
 
 
 def _process(work: Work) -> None:
