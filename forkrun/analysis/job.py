@@ -125,7 +125,11 @@ class Job(JobPath):
                 f' job.{method}(…) under `if __name__ == "__main__":`'
             )
         steps = self._steps.values()
-        given = {step.type: step.given for step in steps if not isinstance(step.what, str)}
+        given = {
+            step.type: step.given
+            for step in steps
+            if step.is_of_program or not isinstance(step.what, str)
+        }
         return LoadedJob(self.config, given, program())
 
     def to_toml(self) -> str:

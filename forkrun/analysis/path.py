@@ -7,6 +7,16 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
+from forkrun.analysis.arguments import (
+    check_axes,
+    check_columns,
+    check_module,
+    check_text,
+    check_weight,
+    check_what,
+    is_axis,
+    name_of,
+)
 from forkrun.analysis.step import Step
 from forkrun.errors import ConfigError
 
@@ -38,6 +48,7 @@ class JobPath:
         the function gets as keywords. Gives the path for an expression, else the function."""
         if what is None:
             return functools.partial(self.filter, label=label, **params)
+        check_what(_call("filter", label), what, base="Filter")
         label = label or self._numbered("filter", what)
         return self._add(Step("filter", label, what, params), on_path=True)
 
@@ -47,21 +58,23 @@ class JobPath:
         if name is None or (callable(name) and what is None):
             if name is None:
                 return functools.partial(self.define, **params)
-            name, what = name.__name__, name
+            name, what = _name(name), name
         if what is None:
             raise ConfigError(f'job.define("{name}", …): what is it? an expression or a function')
+        check_what(_call("define", check_text("job.define(…)", "name", name)), what)
         return self._add(Step("producer", name, what, params))
 
     def redefine(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Replaces a column: all that is added to the job from here on sees the new one, and
         `NAME@input` is the old one. As `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a
         decorator of a function with the column's name."""
-        if name is None or callable(name):
+        if name is None or (callable(name) and what is None):
             if name is None:
                 return functools.partial(self.redefine, **params)
-            name, what = name.__name__, name
+            name, what = _name(name), name
         if what is None:
             raise ConfigError(f'job.redefine("{name}", …): what is it? an expression or a function')
+        check_what(_call("redefine", check_text("job.redefine(…)", "name", name)), what)
         label = self._version(f"new_{name}")
         return self._add(Step("producer", label, what, {**params, "replaces": [name]}))
 
@@ -70,12 +83,15 @@ class JobPath:
         down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
         event block; of several columns a function that gives a dict. What is added from here on,
         and depends on them, runs again for each, and histograms get an axis `variation`."""
-        columns = [column] if isinstance(column, str) else list(column)
+        columns = check_columns("job.vary(…)", "column", column)
+        call = _call("vary", columns[0])
+        check_text(call, "variation", variation)
         if not directions:
             raise ConfigError(
                 f'job.vary("{columns[0]}", "{variation}", …): which? up="…", down="…"'
             )
         for direction, what in directions.items():
+            check_what(call, what, direction)
             name = f"{variation}_{direction}"
             replaces = {"replaces": columns, "variation": name}
             self._add(Step("producer", self._version(f"{columns[0]}_{name}"), what, replaces))
@@ -88,6 +104,7 @@ class JobPath:
         `block.variation`."""
         if what is None:
             return functools.partial(self.producer, label=label, **params)
+        check_module(_call("producer", label), what, "Producer")
         return self._add(Step("producer", label or _name(what), what, params))
 
     def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
@@ -96,6 +113,7 @@ class JobPath:
         gives it to the function as its parameter `pt`; other keywords are parameters as well."""
         if what is None:
             return functools.partial(self.analyzer, label=label, **given)
+        check_module(_call("analyzer", label), what, "Analyzer")
         histograms = {key: value for key, value in given.items() if _is_histogram(value)}
         params = {key: value for key, value in given.items() if key not in histograms}
         step = Step("analyzer", label or _name(what), what, params, histograms=histograms)
@@ -104,12 +122,17 @@ class JobPath:
     def hist(self, what: Any, *axes: Axis, name: str | None = None, weight: Any = None) -> Any:
         """Fills a histogram. `what`: an expression, or a function of the events that are left,
         which gives one value or any number per event, or a tuple for several axes. `name`: if
-        not given, that of the function or of the column. `weight`: an expression or a function.
+        not given, that of the function or of the column. `weight`: an expression, a function or a
+        number: one per event, or one per value.
         As a decorator of a function: `@job.hist((50, 0, 200))`. In the file it is hist_NAME/NAME;
         of other paths than the job's own PATH_NAME/NAME."""
-        if not isinstance(what, str) and not callable(what):
+        weight = check_weight(_call("hist", name or what), weight)
+        if is_axis(what):
+            check_axes(_call("hist", name), [what, *axes])
             return lambda function: self.hist(function, what, *axes, name=name, weight=weight)
+        check_what("job.hist(…)", what)
         name = name or _name(what)
+        check_axes(_call("hist", name), axes)
         if not axes:
             raise ConfigError(
                 f'job.hist("{name}", …): which axes? (bins, low, high): '
@@ -121,10 +144,12 @@ class JobPath:
 
     def output(self, label: str = "events", **keys: Any) -> Self:
         """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
+        check_text("job.output(…)", "label", label)
         self._outputs.append({"label": label, "paths": [self.name], **keys})
         return self
 
     def _add(self, step: Step, on_path: bool = False) -> Any:
+        check_text(_call(step.kind, None), "label", step.label)
         if step.label in self._steps:
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
@@ -143,17 +168,22 @@ class JobPath:
 
     def _numbered(self, kind: str, what: Any) -> str:
         """A name for what has none of its own."""
-        if not isinstance(what, str) and what.__name__.isidentifier():
-            return str(what.__name__)
+        if not isinstance(what, str) and name_of(what).isidentifier():
+            return name_of(what)
         number = sum(step.kind == kind for step in self._steps.values()) + 1
         return f"{kind}{number}"
 
 
 def _name(what: Any) -> str:
-    name = what if isinstance(what, str) else getattr(what, "__name__", "")
-    if not str(name).isidentifier():
+    name = what if isinstance(what, str) else name_of(what)
+    if not name.isidentifier():
         raise ConfigError(f'{what!r} has no name; give it one: name="…" or label="…"')
-    return str(name)
+    return name
+
+
+def _call(method: str, name: Any) -> str:
+    """A call as messages name it."""
+    return f'job.{method}("{name}", …)' if isinstance(name, str) else f"job.{method}(…)"
 
 
 def _is_histogram(value: Any) -> bool:

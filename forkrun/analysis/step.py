@@ -20,7 +20,8 @@ _DECLARED = ("consumes", "produces", "replaces", "variations", "variation")
 
 @dataclass(frozen=True)
 class Step:
-    """`what`: an expression, a function or a class; `name`: of a histogram."""
+    """`what`: an expression, a function or a class; `weight`: an expression, a function or a
+    number; `name`: of a histogram."""
 
     kind: str
     label: str
@@ -42,18 +43,19 @@ class Step:
 
     @property
     def is_of_program(self) -> bool:
-        """Whether only the running program has it."""
-        needs_given = bool(self.histograms) or callable(self.weight)
-        return not isinstance(self.what, str) and (needs_given or home_of(self.what) is None)
+        """Whether only the running program has it, or a part of it."""
+        if self.histograms or callable(self.weight):
+            return True
+        return not isinstance(self.what, str) and home_of(self.what) is None
 
     @property
     def type(self) -> str:
         """As in [[modules]]."""
+        if self.is_of_program:
+            return f"given:{program()}:{re.sub(r'[^A-Za-z0-9_.-]', '_', self.label)}"
         if isinstance(self.what, str):
             return f"expression:{self.what}"
-        if not self.is_of_program:
-            return f"python:{home_of(self.what)}"
-        return f"given:{program()}:{re.sub(r'[^A-Za-z0-9_]', '_', self.label)}"
+        return f"python:{home_of(self.what)}"
 
     @property
     def given(self) -> Given:
@@ -72,7 +74,7 @@ class Step:
             entry["params"] = params
         if self.axes:
             entry |= {"name": self.name, "axes": self._axes()}
-        if isinstance(self.weight, str):
+        if self.weight is not None and not callable(self.weight):
             entry["weight"] = self.weight
         if isinstance(self.what, str) or isinstance(self.weight, str):
             entry["place"] = self.line

@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import awkward as ak
 else:
@@ -22,7 +24,7 @@ else:
 
     ak = _Awkward()
 
-__all__ = ["ak", "is_awkward", "load_awkward"]
+__all__ = ["ak", "is_awkward", "load_awkward", "with_none"]
 
 
 def load_awkward() -> None:
@@ -33,3 +35,10 @@ def load_awkward() -> None:
 def is_awkward(value: Any) -> bool:
     """Whether this is an `ak.Array`; where the library is not imported nothing is."""
     return "awkward" in sys.modules and isinstance(value, ak.Array)
+
+
+def with_none(value: Any) -> Any:
+    """A masked array of NumPy, as `ak.to_numpy` makes of None, with None again where it is masked;
+    anything else as it is."""
+    is_masked = isinstance(value, np.ma.MaskedArray)
+    return ak.from_numpy(value, regulararray=True) if is_masked else value

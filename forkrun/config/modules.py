@@ -10,7 +10,7 @@ from forkrun.config.section import Flag, Label, Positive, Section, Texts, at_mos
 
 MOST_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 ModuleType = Annotated[
-    str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:\w+|expression:[^\x00]+)$")
+    str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:[\w.-]+|expression:[^\x00]+)$")
 ]
 VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
@@ -18,6 +18,7 @@ NOMINAL = "nominal"
 """No systematic variation."""
 _EXPRESSION_KINDS = ("filter", "producer", "histogram")
 _OF_FUNCTIONS = ("name", "axes", "weight", "consumes", "produces", "variations", "variation")
+_OF_HISTOGRAMS = ("name", "axes", "weight")
 _OF_PYTHON_FUNCTIONS = (*_OF_FUNCTIONS, "replaces")
 
 
@@ -79,8 +80,8 @@ class ModuleConfig(Section):
     """Of a histogram; not given: the label."""
     axes: tuple[AxisConfig, ...] = ()
     """Of a histogram."""
-    weight: str | None = None
-    """Of a histogram: an expression."""
+    weight: str | Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = None
+    """Of a histogram: an expression or a number."""
     consumes: tuple[str, ...] | None = None
     """Columns that a function reads; not given: found out with the first events."""
     produces: dict[str, str] | None = None
@@ -110,6 +111,9 @@ class ModuleConfig(Section):
             )
         if self.type.startswith("expression:") and self.kind not in _EXPRESSION_KINDS:
             raise ValueError('an expression needs kind = "filter", "producer" or "histogram"')
+        used = [key for key in _OF_HISTOGRAMS if getattr(self, key) not in (None, ())]
+        if used and self.kind != "histogram":
+            raise ValueError(f'{", ".join(used)}: for modules of kind = "histogram"')
         if self.kind == "histogram" and not self.axes:
             raise ValueError("a histogram needs axes = [{ bins = 50, low = 0, high = 200 }]")
         return self

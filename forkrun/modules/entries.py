@@ -33,7 +33,11 @@ def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
 
 def _given_for(entry: ModuleConfig, where: str) -> Given:
     if entry.type.startswith("given:") or is_given(entry.type):
-        return find_given(entry.type, where)
+        given = find_given(entry.type, where)
+        if not isinstance(given.function, str):
+            return given
+        expression = _expression(given.function, where, entry.place)
+        return Given(expression, given.histograms, given.weight)
     if entry.type.startswith("expression:"):
         return Given(_expression(entry.type.removeprefix("expression:"), where, entry.place))
     return Given(find_object(entry.type.removeprefix("python:"), where))
@@ -54,9 +58,9 @@ def _of_function(
     if not isinstance(given.function, Expression):
         n_given = 1 + len(given.histograms)
         params = bind_parameters(given.function, params, where, n_given=n_given)
-    weight = given.weight
-    if entry.weight and not weight:
-        weight = _expression(entry.weight, where, entry.place)
+    weight = entry.weight if given.weight is None else given.weight
+    if isinstance(weight, str):
+        weight = _expression(weight, where, entry.place)
     try:
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,

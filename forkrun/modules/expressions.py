@@ -50,8 +50,8 @@ _OWN = {
 
 
 class Expression:
-    """Called with an event block, gives its value. `place`: file and line of the program that has
-    it. Raises ValueError if it cannot be read."""
+    """Called with an event block, gives its value, one per event also where it is a constant.
+    `place`: file and line of the program that has it. Raises ValueError if it cannot be read."""
 
     def __init__(self, text: str, place: tuple[str, int] | None = None) -> None:
         self.text = text
@@ -60,7 +60,8 @@ class Expression:
         self.names = tuple(sorted(whole.union(*(name.split(".") for name in whole))))
 
     def __call__(self, block: Any) -> Any:
-        return eval(self.code, {"__builtins__": {}, **_OWN}, _Names(block))
+        value = eval(self.code, {"__builtins__": {}, **_OWN}, _Names(block))
+        return np.full(len(block), value) if isinstance(value, int | float | np.generic) else value
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"

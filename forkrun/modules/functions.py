@@ -6,12 +6,11 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.errors import ConfigError
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
+from forkrun.modules.histograms.filled_columns import fill_events, returned_of
 
 Function = Callable[..., Any]
 
@@ -57,14 +56,15 @@ class FunctionAnalyzer(Analyzer):
 class FunctionHistogram(Analyzer):
     """A histogram of this name. `function(events, **params)` gives the values to fill, of the
     events that the path has left: one or any number per event, or a tuple of such for several axes.
-    None is not filled. `weight`: gives one weight per event, or one per value."""
+    None is not filled. `weight`: a number; or gives one weight per event, or one per value; or
+    (n_events, n_variations)."""
 
     def __init__(
         self,
         function: Function,
         params: Mapping[str, Any],
         axes: Sequence[Mapping[str, Any]],
-        weight: Function | None,
+        weight: Function | float | None,
         name: str,
     ) -> None:
         import hist  # slow to load
@@ -76,27 +76,12 @@ class FunctionHistogram(Analyzer):
         self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
 
     def analyze(self, block: EventBlock) -> None:
-        values = self.function(block.selected, **self.params)
-        columns = list(values) if isinstance(values, tuple) else [values]
-        n_axes = len(self.filled.axes)
-        if len(columns) != n_axes:
-            raise ValueError(f"the histogram has {n_axes} axes, and got {len(columns)} columns")
-        if self.weight is None:
-            self.filled.fill(*flattened(columns))
-            return
-        *flat, weights = flattened([*columns, self.weight(block.selected)])
-        self.filled.fill(*flat, weight=weights)
-
-
-def flattened(columns: Sequence[Any]) -> list[Any]:
-    """One value per fill each: the number of an event goes with each of its list in another column;
-    where one is missing none is filled."""
-    if all(isinstance(column, np.ndarray) for column in columns):
-        return [column.ravel() for column in columns]
-    if len(columns) == 1:
-        return [ak.to_numpy(ak.flatten(columns[0], axis=None))]
-    together = ak.broadcast_arrays(*columns)  # what is missing in one, is in all
-    return [ak.to_numpy(ak.flatten(column, axis=None)) for column in together]
+        events = block.selected
+        values = returned_of("what", self.function(events, **self.params))
+        weight = self.weight
+        if callable(weight):
+            weight = returned_of("weight", weight(events))
+        fill_events(self.filled, values, weight, len(events))
 
 
 def make_module(kind: str, label: str, function: Function, **given: Any) -> Module:

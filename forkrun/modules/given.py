@@ -23,7 +23,8 @@ DESCRIPTOR = "FORKRUN_GIVEN"
 
 @dataclass(frozen=True)
 class Given:
-    """`function`: or a class; `histograms`: what an analyzer fills; `weight`: of a histogram."""
+    """`function`: or a class, or an expression; `histograms`: what an analyzer fills; `weight`: a
+    function, of a histogram."""
 
     function: Any
     histograms: Mapping[str, Any] = field(default_factory=dict)
