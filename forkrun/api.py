@@ -23,8 +23,10 @@ from forkrun.config.auto_children import AUTO, children_for
 from forkrun.errors import EVENTS_LEFT_OUT, JobError
 from forkrun.fork.failure import read_failure
 from forkrun.merge import merge_files
-from forkrun.modules.given import Given, giving
-from forkrun.modules.handing_over import handing_over
+from forkrun.modules.program.given import Given, giving
+from forkrun.modules.program.handing_over import handing_over
+from forkrun.modules.program.state import running_here
+from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
 
 __all__ = ["LoadedJob", "default_run_directory", "load", "merge_files"]
@@ -72,7 +74,7 @@ class LoadedJob:
         if config.forking.children == 0:
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
-            with giving(self.given), describing(self.file):
+            with giving(self.given), running_here(), describing(self.file):
                 return run_job(config, folder, force=force, quiet=quiet, plots=plots)
         flags = _flags(force, quiet, plots)
         arguments = ["-o", str(folder.absolute()), *flags]
@@ -85,10 +87,21 @@ class LoadedJob:
         `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
         arguments = ["--strict"] * strict + ["--blocks"] * blocks
-        _do_in_clean_parent(self.file, self.config, self.given, "check", arguments)
+        config = validate(self._raw(), "Job.check")
+        _do_in_clean_parent(self.file, config, self.given, "check", arguments)
+
+    def _raw(self) -> dict[str, Any]:
+        """The configuration, with digests of the values that this program has in its modules."""
+        raw = self.config.model_dump(mode="json")
+        for entry in raw["modules"]:
+            given = self.given.get(entry["type"])
+            entry["values"] = used_values(
+                *(given.functions if given else of_program(entry["type"]))
+            )
+        return raw
 
     def _with(self, children: int | None, threads: int | None) -> JobConfig:
-        raw = self.config.model_dump(mode="json")
+        raw = self._raw()
         if children is not None:
             raw["forking"]["children"] = children
         if threads is not None:

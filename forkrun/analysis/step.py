@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from forkrun.analysis.code_digest import code_digest
 from forkrun.analysis.homes import calling_line, home_of, place_of, program
 from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
-from forkrun.modules.given import Given
+from forkrun.modules.program.code_digest import code_digest
+from forkrun.modules.program.given import Given
 
 _DECLARED = ("consumes", "produces", "replaces", "variations", "variation")
 """What a function cannot say itself."""

@@ -25,6 +25,9 @@ _FORKRUN = Path(__file__).resolve().parents[1]
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
 AT_EXPRESSION = "<expression "
 """Instead of a file, in frames of expressions of a configuration."""
+program_names: dict[str, str] = {}
+"""By file, names under which the program that runs the job has imported its own modules: the job
+has the same ones, with what the program has set in them."""
 _MOST_LINES = 6
 """Of a traceback: a module that calls itself has thousands."""
 
@@ -37,6 +40,8 @@ def import_home(home: str, where: str) -> ModuleType:
             return _import_file(Path(home)) if is_file else importlib.import_module(home)
     except FileNotFoundError:
         raise ConfigError(f"{where}: there is no file {home}") from None
+    except ConfigError as error:
+        raise ConfigError([f"{where}: {problem}" for problem in error.problems]) from None
     except (Exception, SystemExit) as error:  # a script may end itself
         raise ConfigError(f"{where}: {home} cannot be imported: {in_user_code(error)}") from None
 
@@ -45,6 +50,8 @@ def _import_file(path: Path) -> ModuleType:
     """The file under a name of its own, so that two files may have one name; its folder is on the
     import path while it is read, so that it can import its siblings."""
     path = path.resolve(strict=True)
+    if name := program_names.get(str(path)):
+        return importlib.import_module(name)
     unique = f"forkrun_user_{hashlib.sha1(str(path).encode()).hexdigest()[:12]}_{path.stem}"
     if unique in sys.modules:
         return sys.modules[unique]

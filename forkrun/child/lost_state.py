@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forkrun.base.user_code import program_names
+
 if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
     from forkrun.modules.base import Module
 
@@ -58,7 +60,8 @@ def _states_of(label: str, module: Module) -> State:
     states: State = {}
     _add_countable(states, label, "self.", vars(module))
     home = type(module).__module__
-    if home.startswith("forkrun_user_") and home in sys.modules:
+    is_own = home.startswith("forkrun_user_") or home in program_names.values()
+    if is_own and home in sys.modules:
         _add_countable(states, label, "the global ", vars(sys.modules[home]))
     return states
 

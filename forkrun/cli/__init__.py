@@ -21,6 +21,7 @@ from forkrun.fork.failure import write_failure
 from forkrun.fork.need_of_root import need_of_root
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
+from forkrun.modules.program import STATE_DESCRIPTOR
 
 _LONGEST = 2000
 """Characters of a line of an error."""
@@ -54,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def main_inner(arguments: Sequence[str]) -> int:
     """Runs a command. Raises ForkrunError for users' errors."""
     limit_library_threads()
+    arguments = list(arguments)
+    if STATE_DESCRIPTOR in os.environ:
+        from forkrun.modules.program.state import receive_state  # for programs in Python alone
+
+        receive_state()
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
         raise ConfigError(problems)

@@ -94,6 +94,8 @@ class ModuleConfig(Section):
     """The one in which alone a function or an expression replaces its columns: "jes_up"."""
     code: str | None = None
     """Digest of a function that is given by a running program."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """By `FILE.py:NAME`, digests of what a running program has in its modules and this one uses."""
     place: tuple[str, int] | None = None
     """File and line of a program that adds it to its job."""
 

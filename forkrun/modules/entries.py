@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forkrun.base.user_code import bind_parameters, in_user_code
@@ -13,8 +13,8 @@ from forkrun.errors import ConfigError
 from forkrun.modules.base import Producer
 from forkrun.modules.expressions import Expression
 from forkrun.modules.functions import make_module
-from forkrun.modules.given import Given, find_given, is_given
 from forkrun.modules.loading import checked_class, construct, find_class, find_object
+from forkrun.modules.program.given import Given, find_given, is_given
 from forkrun.modules.python_module import PythonModule
 
 
@@ -22,13 +22,29 @@ def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
     """The module of an entry that is none in C++. Raises ConfigError, with the place in the user's
     own code where that fails."""
     where = f'module "{entry.label}"'
-    if entry.kind is None and not entry.type.startswith("given:"):
+    if entry.kind is None and not entry.type.startswith("given:") and not is_given(entry.type):
         kind = find_class(entry.type.removeprefix("python:"), where)
+        _check_values(entry, [kind], where)
         return construct(kind, entry.params, conditions, where)
     given = _given_for(entry, where)
+    _check_values(entry, given.functions, where)
     if inspect.isclass(given.function):
         return construct(checked_class(given.function, where), entry.params, conditions, where)
     return _of_function(entry, given, conditions, where)
+
+
+def _check_values(entry: ModuleConfig, functions: Sequence[Any], where: str) -> None:
+    """Raises ConfigError if the program that built the job has set other values in its modules than
+    this process has: its job is another one."""
+    if not entry.values:
+        return
+    from forkrun.modules.program.used import differing, used_values  # for programs in Python alone
+
+    if names := differing(entry.values, used_values(*functions)):
+        raise ConfigError(
+            f"{where}: {', '.join(names)}: the program that runs this job has set a value that"
+            " this process does not have; run that program again, or take job.run(children=0)"
+        )
 
 
 def _given_for(entry: ModuleConfig, where: str) -> Given:

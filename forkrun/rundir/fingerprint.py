@@ -20,6 +20,8 @@ from forkrun.errors import InputError
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
+_OF_PROGRAM = {"code", "values", "place"}
+"""Of a module that a running program gives: it counts with the code."""
 
 Fingerprint = dict[str, Any]
 """JSON-ready: by part, a digest, or digests by name."""
@@ -38,7 +40,7 @@ def fingerprint(
     that cannot be read."""
     described = config.model_dump(
         mode="json",
-        exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": {"code", "place"}}},
+        exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": _OF_PROGRAM}},
     )
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
@@ -47,7 +49,8 @@ def fingerprint(
         "input": dict(input_digests),
         "units of work": units_digest,
         "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))}
-        | {m.type.removeprefix("given:"): m.code for m in config.modules if m.code},
+        | {m.type.removeprefix("given:"): m.code for m in config.modules if m.code}
+        | {name: digest for m in config.modules for name, digest in m.values.items()},
         "conditions": {
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
@@ -93,9 +96,9 @@ def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
     programs = {Path(kind.split(":")[1]) for kind in types if kind.startswith("given:")}
     folders |= {str(program.parent) for program in programs if program.is_absolute()}
     resolved = functools.cache(os.path.realpath)  # a thousand modules are in a hundred folders
-    for module in list(sys.modules.values()):
+    for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if not file or not file.endswith(".py"):
+        if name == "__main__" or not file or not file.endswith(".py"):
             continue
         folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
         if resolved(folder) in folders and Path(file).resolve() not in programs:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
-from types import CodeType
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
@@ -29,6 +28,11 @@ class Given:
     function: Any
     histograms: Mapping[str, Any] = field(default_factory=dict)
     weight: Any = None
+
+    @property
+    def functions(self) -> list[Any]:
+        """All that is called."""
+        return [self.function, self.weight]
 
 
 _given: dict[str, Given] = {}
@@ -68,8 +72,3 @@ def _received(descriptor: int) -> dict[str, Given]:
         file.seek(0)
         given: dict[str, Given] = pickle.load(file)
     return given
-
-
-def code_in_file(file: str, make: Callable[..., CodeType], *values: Any) -> CodeType:
-    """The code that `make` makes, as of that file."""
-    return make(*values).replace(co_filename=file)

@@ -60,7 +60,7 @@ def _of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name
         yield from _parts(_content(cell), seen)
-    for name in sorted(_names(function.__code__) & function.__globals__.keys()):
+    for name in sorted(names_in(function.__code__) & function.__globals__.keys()):
         yield name
         yield from _parts(function.__globals__[name], seen)
 
@@ -72,8 +72,9 @@ def _content(cell: Any) -> Any:
         return None
 
 
-def _names(code: CodeType) -> set[str]:
-    inner = [_names(each) for each in code.co_consts if isinstance(each, CodeType)]
+def names_in(code: CodeType) -> set[str]:
+    """Globals and attributes that code uses, with that of functions in it."""
+    inner = [names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
     return set(code.co_names).union(*inner)
 
 

@@ -1,0 +1,85 @@
+"""One value of a module, as another process can have it."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pickle
+import sys
+from collections.abc import Callable
+from types import CodeType, ModuleType
+from typing import Any
+
+Encoded = tuple[str, Any]
+"""("module", its name), ("name", (module, qualified name)), ("value", pickled), or, for what cannot
+be pickled, ("type", name of its type)."""
+
+_PLAIN = (int, float, complex, str, bytes, bool, type(None))
+
+
+def encode(value: Any) -> Encoded:
+    """The value, by its name if another process can import it. Never raises."""
+    if type(value) in _PLAIN:
+        return "value", pickle.dumps(value)
+    if isinstance(value, ModuleType):
+        return "module", value.__name__
+    if named := importable(value):
+        return "name", named
+    try:
+        return "value", pickled(value)
+    except Exception:
+        return "type", f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def decode(encoded: Encoded) -> Any:
+    """The value; raises what its import or its pickle raises."""
+    kind, what = encoded
+    if kind == "module":
+        return importlib.import_module(what)
+    if kind == "name":
+        home, name = what
+        return _attribute(importlib.import_module(home), name)
+    return pickle.loads(what)
+
+
+def importable(value: Any) -> tuple[str, str] | None:
+    """Module and qualified name of a function, class or the like; None if it is not there."""
+    home, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if not isinstance(home, str) or not isinstance(name, str) or home == "__main__":
+        return None
+    try:
+        is_there = _attribute(sys.modules[home], name) is value
+    except (KeyError, AttributeError):
+        return None
+    return (home, name) if is_there else None
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def pickled(value: Any) -> bytes:
+    """As `cloudpickle` makes it. Code keeps the name of its file, which messages show lines of:
+    since version 3.1.3 `cloudpickle` leaves it out."""
+    import cloudpickle
+
+    as_usual = cloudpickle.Pickler.dispatch_table[CodeType]
+
+    def with_file(code: CodeType) -> tuple[Any, ...]:
+        make, values = as_usual(code)
+        return code_in_file, (code.co_filename, make, *values)
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        dispatch_table = cloudpickle.Pickler.dispatch_table.new_child({CodeType: with_file})
+
+    file = io.BytesIO()
+    Pickler(file).dump(value)
+    return file.getvalue()
+
+
+def code_in_file(file: str, make: Callable[..., CodeType], *values: Any) -> CodeType:
+    """The code that `make` makes, as of that file."""
+    return make(*values).replace(co_filename=file)

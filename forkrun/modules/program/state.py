@@ -1,0 +1,182 @@
+"""What a program has set before it runs its job, for the clean parent process of that job: values
+of the user's own modules, the arguments and import path of the program, its filters of warnings,
+NumPy's answer to floating-point errors, and behaviors of Awkward arrays.
+
+Values are given to a module when its import has ended, whoever imports it and when: a module that
+the job does not need is not imported."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pickle
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from forkrun.base import user_code
+from forkrun.base.dataclass import dataclass
+from forkrun.errors import ConfigError
+from forkrun.modules.program import STATE_DESCRIPTOR
+from forkrun.modules.program.encoded import Encoded, decode, encode
+from forkrun.modules.program.own_modules import names_by_file, own_modules
+from forkrun.modules.program.values import Values, settle, values_of
+
+_WITHOUT = ("awkward", "forkrun")
+"""Packages whose behaviors are there when they are imported."""
+
+
+@dataclass(frozen=True)
+class ProgramState:
+    """Of the running program. `names`: of modules by their file; `values`: by module; `behaviors`:
+    of Awkward arrays, by the module with whose import they come: a library's, or Awkward."""
+
+    argv: Sequence[str]
+    path: Sequence[str]
+    filters: Sequence[Encoded]
+    float_errors: Mapping[str, Any]
+    names: Mapping[str, str]
+    values: Mapping[str, Values]
+    behaviors: Mapping[str, Mapping[Encoded, Encoded]] = field(default_factory=dict)
+
+    @classmethod
+    def taken(cls) -> ProgramState:
+        """As it is now."""
+        numpy = sys.modules.get("numpy")
+        return cls(
+            tuple(sys.argv),
+            tuple(sys.path),
+            [encode(each) for each in warnings.filters],
+            numpy.geterr() if numpy else {},
+            names_by_file(),
+            {module.__name__: values_of(module) for module in own_modules()},
+            _behaviors(),
+        )
+
+    def set_up(self) -> None:
+        """Brings it into this process, which has imported nothing of the user's yet."""
+        sys.path[:] = self.path
+        sys.argv[:] = self.argv
+        user_code.program_names.update(self.names)
+        sys.meta_path.insert(0, _Finder(self))
+        for encoded in reversed(self.filters):
+            with contextlib.suppress(Exception):  # its class is of what cannot be imported here
+                _filter_warnings(*decode(encoded))
+
+    def imported(self, module: ModuleType) -> None:
+        """Gives a module, which has just been imported, what the program has set of it. Raises
+        ConfigError."""
+        name = module.__name__
+        if name in self.values:
+            settle(module, self.values[name])
+        if name in self.behaviors:
+            _behave(self.behaviors[name])
+        if name == "numpy":
+            module.seterr(**self.float_errors)
+
+    @property
+    def awaited(self) -> set[str]:
+        """Modules whose import is waited for."""
+        numpy = {"numpy"} if self.float_errors else set()
+        return {*self.values, *self.behaviors, *numpy}
+
+
+def _filter_warnings(action: Any, message: Any, category: Any, module: Any, line: int) -> None:
+    texts = [getattr(each, "pattern", each) or "" for each in (message, module)]
+    warnings.filterwarnings(action, texts[0], category, texts[1], line)
+
+
+def _behaviors() -> Mapping[str, Mapping[Encoded, Encoded]]:
+    awkward = sys.modules.get("awkward")
+    own = {module.__name__ for module in own_modules()} | {"__main__"}
+    found: dict[str, dict[Encoded, Encoded]] = defaultdict(dict)
+    for key, value in (awkward.behavior if awkward else {}).items():
+        home = str(getattr(value, "__module__", "__main__"))
+        package = home.partition(".")[0]
+        if package not in _WITHOUT:
+            found["awkward" if home in own else package][encode(key)] = encode(value)
+    return dict(found)
+
+
+def _behave(behaviors: Mapping[Encoded, Encoded]) -> None:
+    import awkward
+
+    for key, value in behaviors.items():
+        name = decode(key)
+        if value[0] == "type":
+            raise ConfigError(
+                f"awkward.behavior[{name!r}]: a {value[1]} cannot be handed to another process; set"
+                " it within a module of the job, or take job.run(children=0)"
+            )
+        awkward.behavior[name] = decode(value)
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules as usual, and has them settled when they have been imported."""
+
+    def __init__(self, state: ProgramState) -> None:
+        self._state = state
+        self._awaited = state.awaited
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in self._awaited:
+            return None
+        for finder in sys.meta_path:
+            if finder is not self and (spec := finder.find_spec(name, path, target)):
+                if spec.loader:
+                    spec.loader = _Loader(spec.loader, self._state)
+                return spec
+        return None
+
+
+class _Loader(Loader):
+    """A loader that has the module settled when it has run, and is then forgotten."""
+
+    def __init__(self, loader: Any, state: ProgramState) -> None:
+        self._loader, self._state = loader, state
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        made: ModuleType | None = self._loader.create_module(spec)
+        return made
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._state.imported(module)
+
+
+@contextlib.contextmanager
+def running_here() -> Iterator[None]:
+    """While a program runs its job in its own process: modules of the job are those that it has."""
+    before = dict(user_code.program_names)
+    user_code.program_names.update(names_by_file())
+    try:
+        yield
+    finally:
+        user_code.program_names.clear()
+        user_code.program_names.update(before)
+
+
+def receive_state() -> None:
+    """In a clean parent process, before it imports anything of the user's; nothing in others."""
+    if descriptor := os.environ.pop(STATE_DESCRIPTOR, ""):
+        with os.fdopen(int(descriptor), "rb") as file:
+            file.seek(0)
+            state: ProgramState = pickle.load(file)
+        state.set_up()
+        if "numpy" in sys.modules:
+            state.imported(importlib.import_module("numpy"))
