@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import ForkrunError
 from forkrun.merge.verify import digest_of
 from forkrun.rundir.directory import RunDirectory
@@ -19,7 +20,7 @@ def merge_problem(folder: RunDirectory, config: JobConfig) -> str | None:
     """What is wrong with the merge of a run, None if nothing is: its summary can be read, the
     outputs are there, with their sizes and the digests of the events in them."""
     try:
-        return _problem(folder, config, json.loads(folder.merge_summary.read_bytes()))
+        return _problem(folder, config, json.loads(read_regular(folder.merge_summary)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ForkrunError) as error:
         return f"{folder.merge_summary.name} or an output cannot be read ({error})"
 
@@ -47,7 +48,7 @@ def _output_problem(
 ) -> str | None:
     files = [merged]
     if per_lumi:
-        listed = json.loads((merged / "files.json").read_bytes())
+        listed = json.loads(read_regular(merged / "files.json"))
         files = [merged / str(file["file"]) for file in listed]
     problem = _size_problem(merged, files, output["n_bytes"])
     if problem:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.json_lines import read_json_lines
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.process_reading import ProcessReading
 from forkrun.rundir.directory import RunDirectory
@@ -155,7 +156,7 @@ def _read_records(
     config = folder.config
     return RunRecords(
         config=_read_object(config, damaged) or {},
-        config_digest=hashlib.sha256(config.read_bytes()).hexdigest() if config.exists() else "",
+        config_digest=hashlib.sha256(read_regular(config)).hexdigest() if config.exists() else "",
         plan=plan or _read_object(folder.plan, damaged) or {},
         ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
         samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
@@ -188,7 +189,7 @@ def _read_object(
     if not path.exists():
         return None
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path))
     except ValueError as error:
         value = error
     if isinstance(value, dict) and keys <= value.keys():

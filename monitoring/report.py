@@ -30,22 +30,26 @@ def write_report(
     that two seconds of drawing do not matter. matplotlib is imported here and nowhere else: call
     it in a process that will not fork any more."""
     records = records or read_records(run_dir)
-    try:
-        summary = summarize(records)
-        text = format_text(summary)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
-    report = summary.to_json()
+    report, text = compose_report(run_dir, records)
     folder = RunDirectory(run_dir)
     write_text(folder.report_text, text)
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots is None:
-        plots = (summary.phases.wall_s or 0.0) >= _PLOTS_FROM_S
+        plots = (report["job"]["wall_s"] or 0.0) >= _PLOTS_FROM_S
     if plots:
         from forkrun.monitoring.plots import write_plots
 
         write_plots(folder.plots, records)
     return report
+
+
+def compose_report(run_dir: Path, records: RunRecords) -> tuple[dict[str, Any], str]:
+    """What `report.json` holds, and the text. Raises InputError."""
+    try:
+        summary = summarize(records)
+        return summary.to_json(), format_text(summary)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
 
 
 def _as_text(report: Mapping[str, Any]) -> str:

@@ -218,3 +218,20 @@ def test_cpp_folders_look_one_way(folder: str) -> None:
             others - CPP[folder] - ({"concurrency"} if folder.startswith("core/") else set())
         )
         assert not strangers, f"{file.relative_to(ROOT)} includes {strangers}"
+
+
+HOLDS_LOCKS = {
+    "forkrun/rundir/opening.py": "the lock of a run directory",
+    "forkrun/batch/publishing.py": "that of a node, for its parent on scratch",
+    "forkrun/batch/systems/local_queue.py": "that of a queue",
+    "merge/output_parts.py": "that of parts of a merge",
+}
+
+
+def test_a_run_directory_is_opened_in_one_place() -> None:
+    holders = {
+        str(file.relative_to(ROOT))
+        for file in python_files().values()
+        if "RunLock.held(" in file.read_text()
+    }
+    assert holders == set(HOLDS_LOCKS)

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from forkrun import _core
+from forkrun.base.regular_file import NotRegularError, read_regular
 from forkrun.errors import OutputError
 
 _TEMPORARY = re.compile(r"(\.[0-9a-f]{8})?\.part$")
@@ -49,6 +50,8 @@ class output_errors:  # noqa: N801 -- as contextlib.suppress
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if isinstance(error, NotRegularError):
+            raise OutputError(f"{error.filename}: {error.strerror}") from error
         if isinstance(error, OSError):
             where = error.filename or self._path
             raise OutputError(f"{where}: cannot write: {error.strerror}{_remedy(error)}") from error
@@ -165,7 +168,7 @@ def json_object(path: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if there is none. Raises OSError if the disk does not
     tell."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path))
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from forkrun.base.durable import open_to_append
+from forkrun.base.regular_file import read_regular
 
 _AS_JSON = json.JSONEncoder(separators=(",", ":"))
 
@@ -64,7 +65,7 @@ def read_json_lines(path: Path, damaged: list[str] | None = None) -> list[dict[s
     """Every complete line of a file that is a JSON object; none if there is no file. `damaged` gets
     a text for the others; without it they raise ValueError."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         return []
     values = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from forkrun.base.regular_file import NotRegularError
 from forkrun.errors import ForkrunError, InputError, JobError, OutputError
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
@@ -23,6 +24,8 @@ def refusal(error: BaseException) -> ForkrunError | None:
         return JobError(_NO_MORE[errno.ENOMEM])
     if not isinstance(error, OSError):
         return None
+    if isinstance(error, NotRegularError):
+        return OutputError(f"{error.filename}: {error.strerror}")
     where = f"{error.filename}: " if error.filename else ""
     if error.errno in _NO_SPACE:
         remedy = "free space, or choose another place with -o"

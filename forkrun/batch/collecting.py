@@ -23,20 +23,21 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
-from forkrun.rundir.nodes import NodeRanges, open_nodes, read_commits
+from forkrun.rundir.nodes import NodeRanges, read_commits
+from forkrun.rundir.opening import find_nodes, opened_nodes
 from forkrun.rundir.start import check_owner, remove_results
 
 _SHOWN = 10
 
 
-def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result:
-    """Merges, verifies and reports. `partial`: what is there, if something is missing. Raises
-    JobError that says what is missing."""
-    folder, ranges = open_nodes(path, "collect")
-    check_owner(folder.path)
-    config = read_config(folder.config)
+def collect(
+    path: Path, *, partial: bool = False, quiet: bool = False, wait_s: float = 0.0
+) -> Result:
+    """Merges, verifies and reports. `partial`: what is there, if something is missing; `wait_s`:
+    for another forkrun that works there. Raises JobError that says what is missing."""
     missing: dict[int, int] = {}
-    with RunLock.held(folder.lock) as lock:
+    with opened_nodes(path, "collect", wait_s) as (folder, ranges, lock):
+        config = read_config(folder.config)
         if folder.is_finished() and problem_of_merge(folder, config, lock.keep) is None:
             if not folder.has_good_report():
                 _report_again(folder, config, lock)
@@ -49,17 +50,14 @@ def collect(path: Path, *, partial: bool = False, quiet: bool = False) -> Result
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
-    if not missing and not config.merge.keep_temporary:
-        _remove_fragments(folder, len(ranges))
-    if not missing:
-        shutil.rmtree(folder.output_cuts.parent, ignore_errors=True)
-    return Result.read(folder.path)
+            _remove_temporary(folder, config, lock, len(ranges))
+        return Result.read(folder.path)
 
 
 def collect_part(path: Path, number: int, n_parts: int) -> None:
     """Makes one of so many parts of the outputs, in `batch/merge/`: `collect` joins them. Raises
     ConfigError, or JobError if nodes are missing."""
-    folder, ranges = open_nodes(path, "collect")
+    folder, ranges = find_nodes(path, "collect")
     check_owner(folder.path)
     if not 0 <= number < n_parts <= len(ranges):
         raise ConfigError(
@@ -148,6 +146,13 @@ def _report(
     write_lumi_accounting(folder, plan.units, commits)
     with lock.kept_by_thread():
         write_report(folder.path, plots=False, commits=commits)
+
+
+def _remove_temporary(folder: RunDirectory, config: JobConfig, lock: RunLock, n_nodes: int) -> None:
+    with lock.kept_by_thread():
+        if not config.merge.keep_temporary:
+            _remove_fragments(folder, n_nodes)
+        shutil.rmtree(folder.output_cuts.parent, ignore_errors=True)
 
 
 def _remove_fragments(folder: RunDirectory, n_nodes: int) -> None:

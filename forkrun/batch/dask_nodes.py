@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
+from forkrun.base.durable import open_to_append
 from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.known_progress import KnownProgress
@@ -168,7 +169,7 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, preexec_fn=_end_with_worker,
     )  # fmt: skip
-    with log.open("a", encoding="utf-8") as file:
+    with os.fdopen(open_to_append(log), "a", encoding="utf-8") as file:
         file.write(done.stderr)
     code = OutOfTimeError.exit_code if done.returncode == -signal.SIGTERM else done.returncode
     return code, done.stderr.strip()[-1000:]

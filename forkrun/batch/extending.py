@@ -22,7 +22,6 @@ from forkrun.plan.part import node_borders
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import differences
-from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.resume import check_extends
 
@@ -41,23 +40,22 @@ _MAY_CHANGE = {
 def extend_nodes(
     folder: RunDirectory, ranges: NodeRanges, given: JobConfig, split: Split | None
 ) -> tuple[JobConfig, range]:
-    """Plans the files of `given` that the job does not have yet; returns its configuration and the
-    numbers of the new nodes. Raises ConfigError, InputError or OutputError; the job then is as it
-    was."""
+    """Plans the files of `given` that the job does not have yet, under the lock of its run
+    directory; returns its configuration and the numbers of the new nodes. Raises ConfigError,
+    InputError or OutputError; the job then is as it was."""
     config = read_config(folder.config)
-    with RunLock.held(folder.lock):
-        _check_fragments(folder, config)
-        planned = read_plan(folder)
-        plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
-        _check_same(config, given, plan)
-        new = [file for file in input_files(given.source) if file not in plan.files]
-        if not new:
-            return config, range(0)
-        job = _extended(_with_friends(config, given), plan, new, ranges, split)
-        before = read_json(folder.fingerprint)
-        check_extends(before, job.job.fingerprint)
-        _check_friends(job.index[: len(plan.files)], before)
-        _write(folder, job, len(ranges))
+    _check_fragments(folder, config)
+    planned = read_plan(folder)
+    plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
+    _check_same(config, given, plan)
+    new = [file for file in input_files(given.source) if file not in plan.files]
+    if not new:
+        return config, range(0)
+    job = _extended(_with_friends(config, given), plan, new, ranges, split)
+    before = read_json(folder.fingerprint)
+    check_extends(before, job.job.fingerprint)
+    _check_friends(job.index[: len(plan.files)], before)
+    _write(folder, job, len(ranges))
     return job.job.config, range(len(ranges), len(job.ranges))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.regular_file import open_regular
 from forkrun.batch.course import Submission
 from forkrun.rundir.directory import RunDirectory
 
@@ -31,8 +33,8 @@ def logs_of(folder: RunDirectory, number: int, submission: Submission | None) ->
 
 def tail(log: Path, n_lines: int) -> list[str]:
     """The last lines of a file."""
-    with log.open("rb") as file:
-        file.seek(max(log.stat().st_size - _TAIL_BYTES, 0))
+    with os.fdopen(open_regular(log), "rb") as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))
         return file.read().decode(errors="replace").splitlines()[-n_lines:]
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import NodeCourse, note_start, read_course
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.batch.staging import stage_in
@@ -30,7 +31,7 @@ from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.opening import find_nodes
 from forkrun.rundir.progress import read_progress
 from forkrun.rundir.start import check_owner
 
@@ -53,7 +54,7 @@ def run_node(
     the batch system ends the job by SIGTERM: then it is to be started again. `scratch`: a folder
     of this machine to work in."""
     end_s = None if time_left_s is None else time.monotonic() + time_left_s
-    folder, ranges = open_nodes(path, "node")
+    folder, ranges = find_nodes(path, "node", number)
     check_owner(folder.path)
     if not 0 <= number < len(ranges):
         raise ConfigError(f"node {number}: the job has nodes 0 to {len(ranges) - 1}")
@@ -114,7 +115,7 @@ def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int |
 def _read_part(folder: RunDirectory, number: int) -> Part:
     place = folder.node_part(number)
     try:
-        return Part.from_json(json.loads(place.read_bytes()))
+        return Part.from_json(json.loads(read_regular(place)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
 
 from forkrun.base.dataclass import dataclass
-from forkrun.base.durable import output_errors, remove, write_bytes
+from forkrun.base.durable import output_errors, write_bytes, write_json
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
@@ -18,9 +19,9 @@ from forkrun.plan import select_events
 from forkrun.plan.guided import LEAST
 from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
-from forkrun.rundir.start import check_place, clear
+from forkrun.rundir.opening import opened_to_begin
+from forkrun.rundir.start import check_names, check_place, clear
 
 _UNITS_OF_NODE = 256
 """Units of a node, about: 12 for each of 20 children. Lumis that are smaller are not joined."""
@@ -110,32 +111,38 @@ def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
 
 
 def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
-    """Begins the run directory, its fingerprint last. Raises OutputError if it has been begun."""
+    """Begins the run directory, its fingerprint last, under its lock: what a submission that was
+    killed has left is removed. Raises OutputError if it has been begun."""
     with output_errors(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    with RunLock.held(folder.lock), output_errors(folder.path):
-        check_not_submitted(folder)
+        check_not_begun(folder)
         clear(folder)
+        write_json(folder.config, planned.job.config.model_dump(mode="json"))
         write_parts(folder, planned, range(len(planned.ranges)))
         planned.ranges.write(folder)
         describe_job(folder, planned.job)
 
 
-def check_not_submitted(folder: RunDirectory) -> None:
-    """Raises OutputError unless a job may be prepared here. What a submission that was killed left
-    is removed."""
-    if not is_on_nodes(folder):
-        check_place(folder)
-        if folder.fingerprint.exists():
-            what = "this folder holds a run; choose another one with -o"
-            raise OutputError(f"{folder.path}: {what}")
-        return
-    if folder.fingerprint.exists():
+def check_can_submit(folder: RunDirectory) -> None:
+    """Raises OutputError if no job can be submitted there, before the time that it takes to plan
+    one; a folder that is not there is not made."""
+    check_names(folder)
+    if folder.path.is_dir():
+        with opened_to_begin(folder):
+            check_not_begun(folder)
+
+
+def check_not_begun(folder: RunDirectory) -> None:
+    """Raises OutputError if a run was begun here, or something else is here. Under the lock."""
+    if is_on_nodes(folder):
         raise OutputError(
-            f"{folder.path}: this job has been submitted already; forkrun status {folder.path} says"
-            " how it is, forkrun resubmit submits what is missing"
+            f"{folder.path}: this job has been submitted already; forkrun status"
+            f" {shlex.quote(str(folder.path))} says how it is, forkrun resubmit submits what is"
+            " missing"
         )
-    remove(folder.batch)
+    check_place(folder)
+    if folder.fingerprint.exists():
+        what = "this folder holds a run; choose another one with -o"
+        raise OutputError(f"{folder.path}: {what}")
 
 
 def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.base.durable import open_to_append, output_errors, published, write_all
 from forkrun.base.json_lines import end_last_line
+from forkrun.base.regular_file import open_regular
 from forkrun.errors import ForkrunError, OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, CommittedFile
@@ -73,7 +74,7 @@ class Publisher:
 
     def _publish_ledger(self, ledger: Path) -> None:
         begin = self._n_bytes.get(ledger.name, 0)
-        with ledger.open("rb") as file:
+        with os.fdopen(open_regular(ledger), "rb") as file:
             file.seek(begin)
             data = file.read()
         lines = data[: data.rfind(b"\n") + 1]

@@ -23,6 +23,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lumi_accounting import golden_json
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes, read_commits
+from forkrun.rundir.start import check_no_link
 
 _CHUNK = 1 << 22
 _CMS_CODES = {0: 0, 1: 8003, 2: 7002, 3: 8021, 4: 8033, 5: 8001, 6: 8001, 7: 8001, 8: 0, 9: 50664,
@@ -41,6 +42,7 @@ def cms_code(code: int) -> int:
 def write_site_formats(folder: RunDirectory, report: Mapping[str, Any]) -> list[Path]:
     """Writes them into `site/`; returns the files. `report`: as in report.json. Raises InputError
     or OutputError."""
+    check_no_link(folder.site)
     plan = read_plan(folder)
     commits = read_commits(folder)
     sums = {str(file.relative_to(folder.path)): checksums(file) for file in outputs(folder)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from forkrun.base.quantities import parse_duration
 from forkrun.base.user_text import short
 from forkrun.batch.collecting import collect, collect_part
 from forkrun.cli.run import add_how_much, print_result
@@ -19,6 +20,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " same bytes as those of the job on one node.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    parser.add_argument(
+        "--wait", metavar="TIME", default="0s",
+        help="wait so long for another forkrun that works in RUNDIR (default: not at all)",
+    )  # fmt: skip
     parser.add_argument("--partial", action="store_true", help="merge what is there")
     parser.add_argument(
         "--part", metavar="K/N",
@@ -34,7 +39,13 @@ def run(options: argparse.Namespace) -> int:
     if options.part is not None:
         collect_part(options.run_directory, *_numbers(options.part))
         return 0
-    result = collect(options.run_directory, partial=options.partial, quiet=options.quiet)
+    try:
+        wait_s = float(str(parse_duration(options.wait)))
+    except ValueError as error:
+        raise ConfigError(f"collect --wait: {error}") from None
+    result = collect(
+        options.run_directory, partial=options.partial, quiet=options.quiet, wait_s=wait_s
+    )
     return print_result(result, options.quiet, options.verbose)
 
 

@@ -10,7 +10,8 @@ from forkrun.batch.course import accepted_submissions
 from forkrun.batch.systems.choose import system_of
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
-from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.opening import find_nodes
+from forkrun.rundir.start import check_owner
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,7 +28,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Asks each batch system that has jobs of this run."""
-    folder, ranges = open_nodes(options.run_directory, "kill")
+    folder, ranges = find_nodes(options.run_directory, "kill")
+    check_owner(folder.path)  # what it says is told to batch systems, and to processes
     submissions = accepted_submissions(folder)
     submitted = {node for submission in submissions for node in submission.nodes}
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))

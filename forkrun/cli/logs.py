@@ -10,7 +10,7 @@ from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import logs_of, tail
 from forkrun.batch.status import MISSING, read_status
 from forkrun.cli.resubmit import numbers_of
-from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.opening import find_nodes
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Names each log before its lines."""
-    folder, ranges = open_nodes(options.run_directory, "logs")
+    folder, ranges = find_nodes(options.run_directory, "logs")
     if options.nodes is None:
         status = read_status(folder, ranges)
         numbers = [node.number for node in status.nodes if node.state in MISSING]

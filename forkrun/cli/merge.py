@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
 
 if TYPE_CHECKING:
+    from forkrun.rundir.lock import RunLock
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
@@ -71,45 +74,45 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _merge_run(options: argparse.Namespace) -> int:
-    folder = RunDirectory(options.output.absolute())
-    if not folder.is_run_directory():
-        raise ConfigError(
-            f"merge: {options.output} is not a run directory; for files write"
-            " forkrun merge OUT.root IN1.root IN2.root …"
-        )
-    if is_on_nodes(folder):
-        raise ConfigError(f"merge: of a job on many nodes: forkrun collect {options.output}")
-    from forkrun.config import read_config  # all this takes longer to load than files to merge
-    from forkrun.monitoring import Timeline
-    from forkrun.parent.merging import merge
-    from forkrun.parent.reporting import write_report
-    from forkrun.plan.stored import read_plan
-    from forkrun.rundir.lock import RunLock
+    from forkrun.parent.reporting import write_report  # longer to load than files to merge
+    from forkrun.rundir.opening import opened
 
-    config = read_config(folder.config)
-    if not folder.units.is_dir():
-        raise ConfigError(
-            f"merge: {options.output} has been merged already and its fragments are gone"
-            " (merge.keep_temporary = true keeps them)"
-        )
-    with RunLock.held(folder.lock) as lock:
-        if not folder.plan.exists():
-            raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again")
-        plan = read_plan(folder)
-        timeline = Timeline(folder.path)
-        keeping = nullcontext() if config.forking.children else lock.kept_by_thread()
-        try:
-            with keeping:
-                merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
-        except VerificationError as error:
-            remedy = f"forkrun resume {folder.path} processes what is missing, and merges"
-            raise type(error)(f"{error}\n{remedy}") from None
-        timeline.close()
+    what = "a run directory; for files write forkrun merge OUT.root IN1.root IN2.root …"
+    with opened(options.output, "merge", what) as (folder, lock):
+        _merge_opened(folder, lock, options)
         with lock.kept_by_thread():
             write_report(folder.path, plots=folder.plots.exists())
     if not options.quiet:
         print(*folder.merged_files(), sep="\n")
     return 0
+
+
+def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespace) -> None:
+    from forkrun.config import read_config
+    from forkrun.monitoring import Timeline
+    from forkrun.parent.merging import merge
+    from forkrun.plan.stored import read_plan
+
+    run = shlex.quote(str(options.output))
+    if is_on_nodes(folder):
+        raise ConfigError(f"merge: of a job on many nodes: forkrun collect {run}")
+    if not folder.units.is_dir():
+        raise ConfigError(
+            f"merge: {options.output} has been merged already and its fragments are gone"
+            " (merge.keep_temporary = true keeps them)"
+        )
+    if not folder.plan.exists():
+        raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again")
+    config, plan = read_config(folder.config), read_plan(folder)
+    timeline = Timeline(folder.path)
+    try:
+        with nullcontext() if config.forking.children else lock.kept_by_thread():
+            merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
+    except VerificationError as error:
+        run = shlex.quote(str(folder.path))
+        remedy = f"forkrun resume {run} processes what is missing, and merges"
+        raise type(error)(f"{error}\n{remedy}") from None
+    timeline.close()
 
 
 def _merge_files(options: argparse.Namespace) -> int:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
+from forkrun.base.regular_file import read_regular
 from forkrun.batch.site_formats import write_site_formats
-from forkrun.parent.reporting import write_report
+from forkrun.errors import InputError, LockedError
+from forkrun.parent.reporting import report_of_now, write_report
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.opening import opened
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "report",
         description="Reads a run directory, finished or not, writes report.json, report.txt and"
-        " plots/ into it, and prints the report.",
+        " plots/ into it, and prints the report. While another process works there it only prints.",
     )
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
     parser.add_argument("--json", action="store_true", help="print report.json, not the text")
@@ -30,12 +35,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes and prints the report."""
-    report = write_report(args.run_dir, plots=not args.no_plots)
-    if args.site:
-        write_site_formats(RunDirectory(args.run_dir), report)
-    if args.json:
-        print(json.dumps(report, indent=1))
-    else:
-        print(RunDirectory(args.run_dir).report_text.read_text(encoding="utf-8"), end="")
+    """Writes and prints the report; while another process works there, it is only printed."""
+    report, text = _report(args)
+    print(json.dumps(report, indent=1) + "\n" if args.json else text, end="")
     return 0
+
+
+def _report(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    folder = RunDirectory(args.run_dir)
+    if not folder.config.exists():
+        raise InputError(f"{args.run_dir}: not a run directory (it has no {folder.config.name})")
+    try:
+        with opened(args.run_dir, "report", is_damaged=True) as (_, lock), lock.kept_by_thread():
+            report = write_report(args.run_dir, plots=not args.no_plots)
+            if args.site:
+                write_site_formats(folder, report)
+            return report, read_regular(folder.report_text).decode()
+    except LockedError:
+        if args.site:
+            raise
+        what = "another forkrun works there: nothing is written, this is how it is now"
+        print(f"forkrun: {args.run_dir}: {what}", file=sys.stderr)
+        return report_of_now(args.run_dir)

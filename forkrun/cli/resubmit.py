@@ -12,9 +12,7 @@ from forkrun.batch.submit import keep_config, missing_needs, named_needs, note_o
 from forkrun.config import BatchSystem, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
-from forkrun.rundir.lock import RunLock
-from forkrun.rundir.nodes import open_nodes
-from forkrun.rundir.start import check_owner
+from forkrun.rundir.opening import opened_nodes
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,17 +37,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Prints what the batch system says. Raises JobError if nodes have had all their retries."""
-    folder, ranges = open_nodes(options.run_directory, "resubmit")
-    check_owner(folder.path)  # its scripts and its [batch] are run
     settings = [parse_setting(text) for text in options.settings]
     wrong = [key for key, _ in settings if not key.startswith("batch.")]
     if wrong:
         raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit anew")
-    config = read_config(folder.config, settings)
-    on = BatchSystem(options.on) if options.on else config.batch.on
-    if on is None:
-        raise ConfigError("resubmit: name a batch system with --on")
-    with RunLock.held(folder.lock):
+    with (
+        opened_nodes(options.run_directory, "resubmit") as (folder, ranges, lock),
+        lock.kept_by_thread(),
+    ):
+        config = read_config(folder.config, settings)
+        on = BatchSystem(options.on) if options.on else config.batch.on
+        if on is None:
+            raise ConfigError("resubmit: name a batch system with --on")
         status = read_status(folder, ranges)
         if options.nodes is None:
             needs, problem = missing_needs(folder, config, status)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from forkrun.cli.options import add_overrides
 from forkrun.cli.run import add_run_options, config_with, print_result
-from forkrun.errors import ConfigError
 from forkrun.parent.job import run_job
-from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.opening import opened
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -31,12 +30,11 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints a summary of the report unless quiet."""
-    folder = RunDirectory(options.run_directory.absolute())
-    if not folder.is_run_directory():
-        raise ConfigError(f"resume: {options.run_directory} is not a run directory")
-    options.config = str(folder.config)
+    with opened(options.run_directory, "resume") as (folder, _):
+        options.config = str(folder.config)
+        config = config_with(options)
     result = run_job(
-        config_with(options), folder.path, quiet=options.quiet, plots=options.plots,
+        config, folder.path, quiet=options.quiet, plots=options.plots,
         logs=options.logs,
     )  # fmt: skip
     return print_result(result, options.quiet, options.verbose)

@@ -13,7 +13,7 @@ from forkrun.batch.status import MISSING, JobStatus, State, read_status
 from forkrun.batch.status_text import status_lines
 from forkrun.errors import JobError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.nodes import open_nodes
+from forkrun.rundir.opening import find_nodes
 
 _FOLLOW_EVERY_S = 5.0
 
@@ -33,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0; with --follow that of a failed job if nodes are missing at the end."""
-    folder, ranges = open_nodes(options.run_directory, "status")
+    folder, ranges = find_nodes(options.run_directory, "status")
     while True:
         status = read_status(folder, ranges)
         _print(options, folder, status)

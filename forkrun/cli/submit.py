@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -11,15 +12,21 @@ from typing import TYPE_CHECKING
 from forkrun.api import default_run_directory
 from forkrun.base.quantities import parse_duration, plural, whole_number
 from forkrun.batch.extending import extend_nodes
-from forkrun.batch.preparing import Split, check_not_submitted, prepare_nodes, write_nodes
+from forkrun.batch.preparing import (
+    NodesJob,
+    Split,
+    check_can_submit,
+    prepare_nodes,
+    write_nodes,
+)
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.nodes import NodeRanges, open_nodes
-from forkrun.rundir.start import check_owner
+from forkrun.rundir.nodes import NodeRanges
+from forkrun.rundir.opening import opened_nodes, opened_to_begin
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -72,46 +79,65 @@ def run(options: argparse.Namespace) -> int:
     folder = RunDirectory((options.output or default_run_directory(config)).absolute())
     if options.extend:
         return _extend(options, config, folder.path)
-    check_not_submitted(folder)
+    check_can_submit(folder)
     with naming(options.config):
         planned = prepare_nodes(config, _split(options, config))
-    write_nodes(folder, planned)
-    ranges = planned.ranges
+    with opened_to_begin(folder) as lock, lock.kept_by_thread():
+        write_nodes(folder, planned)
+        _submit(options, folder, planned, on)
+    return 0
+
+
+def _submit(
+    options: argparse.Namespace, folder: RunDirectory, planned: NodesJob, on: BatchSystem
+) -> None:
+    """All nodes, under the lock: nobody else submits them as well."""
+    ranges, run = planned.ranges, shlex.quote(str(folder.path))
     _say(options, f"{folder.path}: {sum(ranges.n_events):,} events for {_nodes(len(ranges))}")
     if options.dry_run:
         for place in dry_submission(folder, planned.job.config, on):
             _say(options, f"\n{place}:\n{place.read_text()}")
-        _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
-        return 0
-    needs = first_needs(config, range(len(ranges)))
+        _say(options, f"nothing was submitted: forkrun resubmit {run} does it")
+        return
+    needs = first_needs(planned.job.config, range(len(ranges)))
     for said in submit_nodes(folder, planned.job.config, on, needs):
         _say(options, said)
-    _say(options, f"how it is: forkrun status {folder.path}")
-    return 0
+    _say(options, f"how it is: forkrun status {run}")
 
 
 def _extend(options: argparse.Namespace, given: JobConfig, path: Path) -> int:
     """Adds new files; only they are processed."""
-    folder, ranges = open_nodes(path, "submit --extend")
-    check_owner(folder.path)
     is_split = options.nodes or options.events_per_node or options.time_per_node
     split = _split(options, given) if is_split else None
-    with naming(options.config):
-        config, new = extend_nodes(folder, ranges, given, split)
-    if not new:
-        _say(options, f"{folder.path}: there are no new files")
-        return 0
+    with opened_nodes(path, "submit --extend") as (folder, ranges, lock):
+        with naming(options.config):
+            config, new = extend_nodes(folder, ranges, given, split)
+        if new:
+            with lock.kept_by_thread():
+                _submit_more(options, folder, config, given, new)
+        else:
+            _say(options, f"{folder.path}: there are no new files")
+    return 0
+
+
+def _submit_more(
+    options: argparse.Namespace,
+    folder: RunDirectory,
+    config: JobConfig,
+    given: JobConfig,
+    new: range,
+) -> None:
     n_events = sum(NodeRanges.read(folder).n_events[new.start :])
     _say(options, f"{folder.path}: {n_events:,} more events for {_nodes(len(new))}")
     if options.dry_run:
-        _say(options, f"nothing was submitted: forkrun resubmit {folder.path} does it")
-        return 0
+        run = shlex.quote(str(folder.path))
+        _say(options, f"nothing was submitted: forkrun resubmit {run} does it")
+        return
     on = given.batch.on or BatchSystem.LOCAL
     batch = config.batch.model_copy(update={"merge": given.batch.merge})
     config = note_on(config.model_copy(update={"batch": batch}), on)
     for said in submit_nodes(folder, config, on, first_needs(config, new)):
         _say(options, said)
-    return 0
 
 
 def _nodes(n: int) -> str:

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.regular_file import read_regular
+
 _WITH_ROOT = ("run", "resume", "node", "check")
 """Commands that use it in this process, if the job has outputs of input that is not plain."""
 
@@ -24,10 +26,12 @@ def need_of_root(arguments: Sequence[str]) -> Callable[[], bool] | None:
 def _configuration(argument: str) -> Path | None:
     """The configuration of a job, or of a run directory, if it has outputs."""
     path = Path(argument)
-    if path.suffix not in (".toml", ".json"):
-        path /= "config.json"
     try:
-        text = path.read_text(errors="replace")
+        if path.suffix in (".toml", ".json"):
+            path = path.resolve()
+        else:
+            path /= "config.json"
+        text = read_regular(path).decode(errors="replace")
     except (OSError, ValueError):
         return None
     return path if "outputs" in text and '"outputs": []' not in text else None

@@ -37,6 +37,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
+from forkrun.rundir.opening import check_can_begin, opened_to_begin
 from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.resume import check_part_of, check_same_job, is_worth_keeping, valid_commits
 from forkrun.rundir.start import (
@@ -70,7 +71,7 @@ def run_job(
     says what went wrong; then nothing is under a final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
-    check_place(folder)
+    check_can_begin(folder)
     chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
@@ -79,9 +80,8 @@ def run_job(
     config = job.config
     if whole is not None:
         check_part_of(whole, job.fingerprint)
-    with output_errors(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
-    with RunLock.held(folder.lock) as lock, output_errors(folder.path), _keeping(lock, config):
+    with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
+        check_place(folder)
         goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
         if goes_on:
             check_same_job(folder, job.fingerprint)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from forkrun.base.durable import write_json
 from forkrun.base.progress import make_progress
+from forkrun.base.regular_file import read_regular
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
@@ -144,7 +145,7 @@ def end_merge(
     folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
 ) -> None:
     """Finishes a merge that has written its summary; may be done twice."""
-    summary = json.loads(_summary(folder, is_whole).read_bytes())
+    summary = json.loads(read_regular(_summary(folder, is_whole)))
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     not_finite = summary.get("not_finite", {})
     timeline.record("merge_end", pid=os.getpid(), outputs=outputs, not_finite=not_finite)

@@ -9,6 +9,7 @@ from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.cutflow_table import Cuts
 from forkrun.parent.histograms import Histograms
@@ -103,7 +104,7 @@ class Result:
 def _read(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is none: the outputs are what a job is for."""
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(path))
     except (FileNotFoundError, ValueError):
         return {}
     except OSError as error:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError, JobError
 from forkrun.rundir.accumulators import Total, add, decode, encode
 
@@ -29,7 +30,7 @@ def read_part(file: Path) -> Totals:
     """What was given to `encode_part`. Raises InputError that names the file."""
     totals: Totals = {}
     try:
-        for module, name, data in json.loads(file.read_bytes()):
+        for module, name, data in json.loads(read_regular(file)):
             totals.setdefault(module, {})[name] = decode(data)
     except OSError as error:
         raise InputError(f"{file}: cannot read these accumulators: {error.strerror}") from None

@@ -10,6 +10,8 @@ from forkrun.errors import InputError
 
 _RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
+_BATCH_FOLDERS = ("parts", "ends", "logs", "merge")
+_RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
@@ -148,6 +150,11 @@ class RunDirectory:
     def output_part(self, number: int) -> Path:
         """Folder of a part of the outputs."""
         return self.batch / "merge" / f"{number:04d}"
+
+    @property
+    def nodes(self) -> Path:
+        """Folder of the run directories of nodes."""
+        return self.path / "nodes"
 
     @staticmethod
     def name_of_node(number: int) -> str:
@@ -312,6 +319,12 @@ class RunDirectory:
     def folders(self) -> tuple[str, ...]:
         """Names of the folders that a run begins with."""
         return _FOLDERS
+
+    @property
+    def record_folders(self) -> list[Path]:
+        """Folders that hold what was asked for and what was done."""
+        batch = [self.batch / name for name in _BATCH_FOLDERS]
+        return [self.path / name for name in _RECORD_FOLDERS] + batch
 
     @property
     def results(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.rundir.histogram_sums import (
     HistogramAxis,
@@ -72,7 +73,7 @@ def _describe(module: str, name: str, histogram: HistogramSums) -> str:
 def read_parts(file: Path) -> list[Named]:
     """What was given to `encode`. Raises InputError that names the file."""
     try:
-        return list(_decode(file.read_bytes()))
+        return list(_decode(read_regular(file)))
     except OSError as error:
         raise InputError(f"{file}: cannot read these histograms: {error.strerror}") from None
     except (ValueError, TypeError, RecursionError, OverflowError) as error:

@@ -16,6 +16,7 @@ from typing import Any
 from forkrun.base.dataclass import dataclass, from_fields
 from forkrun.base.durable import open_to_append, output_errors, write_all
 from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
+from forkrun.base.regular_file import open_folder, open_regular, read_regular
 
 _AS_JSON = json.JSONEncoder(separators=(",", ":"), default=vars)
 _CHECK = ',"crc32":"{:08x}"}}'
@@ -235,12 +236,16 @@ class StoredLedgers:
     def read(cls, folder: Path, damaged: list[str]) -> StoredLedgers:
         """What is written while this reads may be missing. `damaged` gets a text for each line of
         revoked commits that is none."""
-        names = _names(folder)
-        revoked = read_revoked(folder, damaged) if _REVOKED in names else set()
-        data = {}
-        for name in _ledgers_among(names):
-            with open(f"{folder}/{name}", "rb", buffering=0) as file:  # there may be thousands
-                data[name] = file.readall()
+        try:
+            place = open_folder(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return cls(folder.name, {}, set())
+        try:
+            names = os.listdir(place)
+            revoked = read_revoked(folder, damaged) if _REVOKED in names else set()
+            data = {n: read_regular(f"{folder}/{n}", place) for n in _ledgers_among(names)}
+        finally:
+            os.close(place)
         return cls(folder.name, data, revoked)
 
     def commits(self, damaged: list[str], at: Place | None = None) -> list[Commit]:
@@ -268,7 +273,7 @@ def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
     """Commits in a ledger behind a number of bytes, and the number of bytes read now."""
-    with file.open("rb") as stream:
+    with os.fdopen(open_regular(file), "rb") as stream:
         stream.seek(n_bytes_read)
         lines = complete_lines(stream.read())
     n_bytes = sum(len(line) + 1 for line in lines)

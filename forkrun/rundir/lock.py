@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.durable import open_new, output_errors, read_json, temporary_name
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import LockedError, OutputError
 
 _STALE_S = 120.0
 _ATTEMPTS = 3
+_ASK_EVERY_S = 0.2
+_N_BEGIN = len('{"host": "')
+"""Bytes with which each lock begins, as far as they were written."""
 _TOUCH_EVERY_S = 20.0
 _OF_A_MACHINE = ("host", "boot", "processes")
 
@@ -37,10 +41,11 @@ class RunLock:
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: Path) -> Iterator[RunLock]:
-        """Holds the lock while the body runs. Raises OutputError if another parent is at work."""
+    def held(cls, path: Path, wait_s: float = 0.0) -> Iterator[RunLock]:
+        """Holds the lock while the body runs. Raises OutputError if another parent is at work, for
+        more than `wait_s`."""
         lock = cls(path)
-        lock._acquire()
+        lock._acquire_within(wait_s)
         try:
             yield lock
         finally:
@@ -82,9 +87,19 @@ class RunLock:
     def _is_mine(self) -> bool:
         """Raises OSError if the lock cannot be read for another reason than that it is gone."""
         try:
-            return bool(json.loads(self._path.read_bytes()) == self._holder)
+            return bool(json.loads(read_regular(self._path)) == self._holder)
         except (FileNotFoundError, ValueError):
             return False
+
+    def _acquire_within(self, wait_s: float) -> None:
+        until_s = time.monotonic() + wait_s
+        while True:
+            try:
+                return self._acquire()
+            except LockedError:
+                if time.monotonic() >= until_s:
+                    raise
+            time.sleep(_ASK_EVERY_S)
 
     def _acquire(self) -> None:
         with output_errors(self._path):
@@ -137,7 +152,7 @@ class RunLock:
     def _remove_if_dead(self) -> None:
         """Removes the lock of a dead parent by a rename, which only one of several processes can
         do. If it turns out to be another parent's lock, it is put back."""
-        holder = read_json(self._path)
+        holder = self._holder_of_it()
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
             raise LockedError(
@@ -151,6 +166,28 @@ class RunLock:
                 with contextlib.suppress(FileExistsError):
                     os.link(dead, self._path)
             dead.unlink()
+
+    def _holder_of_it(self) -> dict[str, Any]:
+        """Who holds it; empty if its holder was killed while it wrote it. Raises OutputError for a
+        file of this name that is no lock, which is somebody's."""
+        try:
+            data = read_regular(self._path)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._no_lock(error.strerror or "") from None
+        with contextlib.suppress(ValueError):
+            if isinstance(holder := json.loads(data), dict) and "pid" in holder:
+                return holder
+        if not self._content.startswith(data[:_N_BEGIN]) and data.strip(b"\0"):
+            raise self._no_lock("it is no lock")
+        return {}
+
+    def _no_lock(self, why: str) -> OutputError:
+        return OutputError(
+            f"{self._path}: {why}: forkrun would keep its lock under this name; remove it, or"
+            " choose another folder"
+        )
 
 
 def is_held(path: Path) -> bool:

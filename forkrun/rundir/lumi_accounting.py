@@ -12,6 +12,7 @@ import numpy as np
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, runs_and_lumis
+from forkrun.base.regular_file import read_regular
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
@@ -113,7 +114,7 @@ def write_lumi_accounting(
     """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
     `units`: of the job's plan; `commits`, and lumis `in_input`: if they are known."""
     if in_input is None:
-        columns = json.loads(folder.input_lumis.read_bytes())
+        columns = json.loads(read_regular(folder.input_lumis))
         names = ("run", "lumi", "n_events")
         in_input = _InInput(*(np.array(columns[name], dtype=np.int64) for name in names))
     accounting = account(in_input, read_commits(folder) if commits is None else commits, units)

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
-from forkrun.errors import ConfigError, OutputError
+from forkrun.base.regular_file import read_regular
+from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
 
@@ -58,7 +58,7 @@ class NodeRanges:
         """Raises OutputError if the directory is of another version, or damaged."""
         place = folder.node_ranges
         try:
-            data: dict[str, Any] = json.loads(place.read_bytes())
+            data: dict[str, Any] = json.loads(read_regular(place))
             version = data.get("version")
             if version != VERSION:
                 raise OutputError(
@@ -74,17 +74,8 @@ class NodeRanges:
 
 
 def is_on_nodes(folder: RunDirectory) -> bool:
-    """Whether the job was prepared for many nodes."""
-    return folder.batch.exists()
-
-
-def open_nodes(path: Path, command: str) -> tuple[RunDirectory, NodeRanges]:
-    """The run directory of a job that was submitted. Raises ConfigError if it is none, OutputError
-    if it is of another version."""
-    folder = RunDirectory(path.absolute())
-    if not is_on_nodes(folder) or not folder.fingerprint.exists():
-        raise ConfigError(f"{command}: {path} is not the run directory of a submitted job")
-    return folder, NodeRanges.read(folder)
+    """Whether the job was prepared for many nodes, wholly: the fingerprint is written last."""
+    return folder.batch.exists() and folder.fingerprint.exists()
 
 
 def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list[Commit]:

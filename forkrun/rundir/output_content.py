@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 
@@ -48,6 +49,6 @@ class OutputContents:
 def read_contents(folder: RunDirectory) -> OutputContents:
     """What the outputs of a run hold. Raises InputError."""
     try:
-        return OutputContents.from_json(json.loads(folder.output_contents.read_bytes()))
+        return OutputContents.from_json(json.loads(read_regular(folder.output_contents)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{folder.output_contents}: cannot be read: {error}") from None

@@ -1,7 +1,8 @@
 """What a run directory holds before a job works in it, and how one is begun.
 
 `config.json` is written first and the fingerprint last: a directory without a fingerprint was not
-begun, and nothing of it is kept. To be called under the lock, but for `check_place`.
+begun, and nothing of it is kept. To be called under the lock (`rundir.opening`), but for
+`check_names`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,15 +30,10 @@ _ABANDONED_S = 60.0
 _TRIES = 3
 
 
-def check_place(folder: RunDirectory) -> None:
-    """Raises OutputError unless a job may work here: a folder of this user that holds nothing else
-    than a run, or one that can be made."""
+def check_names(folder: RunDirectory) -> None:
+    """Raises OutputError unless this is a folder of this user in which no name is but those that
+    jobs make, or one that can be made. Others may be at work in it: it says nothing of files."""
     path = folder.path
-    if is_on_nodes(folder):
-        raise OutputError(
-            f"{path}: this job was submitted to many nodes; forkrun status {path} says how it is,"
-            " resubmit and collect bring it to its end. Choose another folder with -o"
-        )
     with output_errors(path):
         if not path.exists():
             return
@@ -44,27 +41,55 @@ def check_place(folder: RunDirectory) -> None:
             raise OutputError(f"{path}: this is a file; choose another folder with {option('-o')}")
         check_owner(path)
         strangers = sorted(_entries(folder) - folder.entries)
-    if strangers or not _is_ours(folder):
-        strange = ", ".join(strangers[:3]) or f"no {folder.config.name}"
+    if strangers:
+        raise _no_run_directory(folder, ", ".join(strangers[:3]))
+
+
+def check_place(folder: RunDirectory) -> None:
+    """Raises OutputError unless a job may work here: nothing else is there than a run that is not
+    one on many nodes."""
+    path = folder.path
+    check_names(folder)
+    if is_on_nodes(folder):
         raise OutputError(
-            f"{path}: this folder is no run directory, or holds something else as well"
-            f" ({strange}); choose another one with {option('-o')}"
+            f"{path}: this job was submitted to many nodes; forkrun status {shlex.quote(str(path))}"
+            " says how it is, resubmit and collect bring it to its end. Choose another folder with"
+            " -o"
         )
+    with output_errors(path):
+        if not _is_ours(folder):
+            raise _no_run_directory(folder, f"no {folder.config.name}")
+
+
+def _no_run_directory(folder: RunDirectory, why: str) -> OutputError:
+    return OutputError(
+        f"{folder.path}: this folder is no run directory, or holds something else as well"
+        f" ({why}); choose another one with {option('-o')}"
+    )
 
 
 def holds_run(folder: RunDirectory, force: bool) -> bool:
-    """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError if no
-    job may work here."""
-    check_place(folder)
+    """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError if a
+    folder of it is a symbolic link."""
     if force or not folder.fingerprint.exists():
         return False
-    links = [name for name in folder.folders if (folder.path / name).is_symlink()]
-    if links:
-        raise OutputError(
-            f"{folder.path / links[0]}: a symbolic link is not followed here; put the folder in its"
-            f" place, or start again with {option('--force')}"
-        )
+    check_links(folder, f", or start again with {option('--force')}")
     return True
+
+
+def check_links(folder: RunDirectory, remedy: str = "") -> None:
+    """Raises OutputError if a folder of a run's records is a symbolic link, which nothing is read,
+    written or removed through."""
+    for place in folder.record_folders:
+        check_no_link(place, remedy)
+
+
+def check_no_link(place: Path, remedy: str = "") -> None:
+    """Raises OutputError if this, which should be a folder, is a symbolic link."""
+    if place.is_symlink():
+        raise OutputError(
+            f"{place}: a symbolic link is not followed here; put the folder in its place{remedy}"
+        )
 
 
 def clear(folder: RunDirectory) -> None:
@@ -144,6 +169,18 @@ def check_owner(path: Path) -> None:
         raise OutputError(
             f"{path}: this folder belongs to {_name_of(owner)}; choose another one with"
             f" {option('-o')}"
+        )
+
+
+def check_owner_of_file(path: Path) -> None:
+    """Raises OutputError for a file that neither the owner of its folder nor root has put there:
+    what a run directory describes is run."""
+    with output_errors(path):
+        owner, of_folder = path.lstat().st_uid, path.parent.stat().st_uid
+    if owner not in (0, of_folder):
+        raise OutputError(
+            f"{path}: this file belongs to {_name_of(owner)}, the folder to {_name_of(of_folder)};"
+            " what it describes is not run"
         )
 
 

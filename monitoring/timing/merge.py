@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from forkrun.base.durable import write_json
+from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.timing.model import ModuleTiming, Stall, Timing
 from forkrun.monitoring.timing.trace import write_trace
@@ -37,7 +38,7 @@ def write_run_timing(
 ) -> Timing | None:
     """Merges the timings of a run whose children have ended, and writes them; None where nothing
     was recorded. `commits` : of its ledger."""
-    parts = [json.loads(file.read_bytes()) for file in RunDirectory(run).child_timings()]
+    parts = [json.loads(read_regular(file)) for file in RunDirectory(run).child_timings()]
     if not parts:
         return None
     timing = merge_timing(parts, commits, paths)
@@ -50,7 +51,7 @@ def read_timing(run: Path) -> Timing:
     """Reads the timing of a run directory. Raises InputError."""
     file = RunDirectory(run).timing
     try:
-        return Timing.from_json(json.loads(file.read_bytes()))
+        return Timing.from_json(json.loads(read_regular(file)))
     except FileNotFoundError:
         raise InputError(
             f"{run}: no times of modules there: the job ran with monitoring.timing = false, or has"

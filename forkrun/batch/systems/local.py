@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.durable import read_json, write_bytes
+from forkrun.base.durable import open_to_append, read_json, write_bytes
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
 from forkrun.batch.systems.system import Life
@@ -49,7 +49,7 @@ class Local:
         command = [sys.executable, "-m", "forkrun.batch.systems.local_queue"]
         arguments = [str(folder.path), str(submission.number)]
         log = folder.batch / f"queue-{submission.number}.log"
-        with log.open("ab") as said:
+        with os.fdopen(open_to_append(log), "ab") as said:
             queue = subprocess.Popen(
                 [*command, *arguments], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                 start_new_session=True, cwd=folder.path.parent,

@@ -12,7 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from forkrun.base.durable import write_bytes
+from forkrun.base.durable import open_to_append, write_bytes
 from forkrun.batch.course import Submission, read_submissions
 from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
 from forkrun.batch.systems.script import merge_script, node_script, part_script
@@ -77,7 +77,7 @@ class Queue:
 
     def _process(self, node: int) -> subprocess.Popen[bytes]:
         script = node_script(self._folder, self._submission)
-        with self._folder.batch_log(node).open("ab") as log:
+        with os.fdopen(open_to_append(self._folder.batch_log(node)), "ab") as log:
             return subprocess.Popen(
                 ["bash", str(script), str(node)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True,

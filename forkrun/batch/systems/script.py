@@ -67,6 +67,8 @@ not_set_up() {{
 cd {folder} || not_set_up $? "cd"
 {setup}exec {command} collect {run}{options} --quiet
 """
+_WAIT = " --wait 10m"
+"""For whoever submits, or looks at the run directory, when the last node ends."""
 
 
 def merge_script(folder: RunDirectory, submission: Submission) -> Path:
@@ -109,7 +111,7 @@ def _merge_text(
         directives=directives,
         first="part=${1:-$SLURM_ARRAY_TASK_ID}\n" if n_parts else "",
         log=f'{log}."$part"' if n_parts else log,
-        options=f' --part "$part/{n_parts}"' if n_parts else "",
+        options=f' --part "$part/{n_parts}"' if n_parts else _WAIT,
         not_set_up=BatchError.exit_code,
         folder=shlex.quote(str(folder.path.parent)),
         setup="".join(map(_checked, batch.setup)),

@@ -1,0 +1,71 @@
+"""Reads files that others may have put there: a pipe, a device or a link in the place of a file
+keeps nobody waiting, and is not taken for its content."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+MOST_BYTES = 4 << 30
+"""Of one record of a run: the plan of a job of 10⁸ units has less."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class NotRegularError(OSError):
+    """Something else is in the place of a file. `strerror`: what, and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def read_regular(path: Path | str, folder: int | None = None) -> bytes:
+    """Content of a regular file; `folder`: descriptor of the folder that it is in. Raises OSError,
+    also for a symbolic link, for what is no regular file and for one that is too large."""
+    descriptor = open_regular(path, folder)
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
+        return bytes(file.readall() or b"")
+
+
+def open_regular(path: Path | str, folder: int | None = None) -> int:
+    """Descriptor of a regular file, to read; raises as `read_regular`."""
+    descriptor = _opened(path, _READ, folder)
+    try:
+        state = os.fstat(descriptor)
+        if stat.S_ISDIR(state.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(state.st_mode):
+            raise NotRegularError(errno.EINVAL, "it is no regular file; remove it", str(path))
+        if state.st_size > MOST_BYTES:
+            what = f"it has {state.st_size:,} bytes, which none of a run's records has; remove it"
+            raise NotRegularError(errno.EFBIG, what, str(path))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_folder(path: Path | str) -> int:
+    """Descriptor of a folder. Raises OSError, also for a symbolic link."""
+    try:
+        return os.open(path, _FOLDER)
+    except NotADirectoryError:
+        if os.path.islink(path):
+            raise _link(path) from None
+        raise
+
+
+def _opened(path: Path | str, flags: int, folder: int | None) -> int:
+    try:
+        return os.open(path if folder is None else os.path.basename(path), flags, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _link(path) from None
+
+
+def _link(path: Path | str) -> NotRegularError:
+    what = "a symbolic link is not followed here; remove it"
+    return NotRegularError(errno.ELOOP, what, str(path))
