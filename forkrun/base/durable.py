@@ -109,20 +109,20 @@ def final_name(name: str) -> str:
     return _TEMPORARY.sub("", name)
 
 
-def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o644) -> None:
     """Writes all of the file's new content, or leaves what it was before."""
-    with published(path, durable=durable) as temporary, open_new(temporary) as file:
+    with published(path, durable=durable) as temporary, open_new(temporary, mode) as file:
         file.write(data)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Writes a text in UTF-8, as `write_bytes` does."""
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), mode=mode)
 
 
-def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+def write_json(path: Path, value: Any, indent: int | None = 1, *, mode: int = 0o644) -> None:
     """Writes JSON and an end of line, as `write_bytes`. `indent` None: compact and much faster."""
-    write_text(path, json.dumps(value, indent=indent) + "\n")
+    write_text(path, json.dumps(value, indent=indent) + "\n", mode=mode)
 
 
 def write_columns(path: Path, value: Any) -> None:
@@ -174,9 +174,9 @@ def json_object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def open_new(path: Path | str) -> Any:
+def open_new(path: Path | str, mode: int = 0o644) -> Any:
     """A binary file that did not exist. Raises FileExistsError, also for a symbolic link."""
-    return os.fdopen(os.open(path, _NEW, 0o644), "wb")
+    return os.fdopen(os.open(path, _NEW, mode), "wb")
 
 
 def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:

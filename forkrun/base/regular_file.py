@@ -47,6 +47,15 @@ def open_regular(path: Path | str, folder: int | None = None) -> int:
     return descriptor
 
 
+def is_regular(path: Path | str) -> bool:
+    """Whether it is a file that `read_regular` reads."""
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(state.st_mode) and state.st_size <= MOST_BYTES
+
+
 def open_folder(path: Path | str) -> int:
     """Descriptor of a folder. Raises OSError, also for a symbolic link."""
     try:

@@ -101,6 +101,13 @@ def text_problem(text: str) -> str | None:
     return None
 
 
+def printable(text: str) -> str:
+    """Without what a terminal would obey: names of files may hold escape sequences."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in text)
+
+
 def short(value: object, most: int = 100) -> str:
     """A value as Python writes it, cut to be readable."""
     text = repr(value)

@@ -92,7 +92,7 @@ def _words(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
     shown += ["…"] if len(missing) > _SHOWN else []
     return (
         f"{folder.path}: {len(missing)} of {n_nodes} nodes are not done ({'; '.join(shown)});"
-        f" forkrun status {folder.path} says why, forkrun resubmit {folder.path} submits"
+        f" forkrun status {folder.quoted} says why, forkrun resubmit {folder.quoted} submits"
         " them again, --partial merges what is there"
     )
 
@@ -119,7 +119,7 @@ def _merge(
                 tick_also=lock.keep,
             )  # fmt: skip
     except DamagedFilesError as error:
-        remedy = f"forkrun resubmit {folder.path} processes what is missing"
+        remedy = f"forkrun resubmit {folder.quoted} processes what is missing"
         raise DamagedFilesError(f"{error}\n{remedy}") from None
     _report(folder, lock, timeline, plan, commits, is_whole=is_whole)
 

@@ -131,7 +131,7 @@ class _Nodes:
         n_tries = n_tries + 1 if n_units == n_before else 1
         self._n_tries[number] = (n_tries, n_units)
         if n_tries > self._retries:
-            where = f"forkrun logs {self._folder.path}"
+            where = f"forkrun logs {self._folder.quoted}"
             raise JobError(f"node {number}: {problem}; {where} shows more")
 
     def n_events(self) -> int:

@@ -125,7 +125,7 @@ def _note_start(folder: RunDirectory, number: int, node: RunDirectory) -> None:
     if _is_stuck(course, n_units):
         raise JobError(
             f"node {number} was out of time {_NO_PROGRESS} times without a commit: give it more"
-            f" time: forkrun resubmit {folder.path} --set batch.time=…, with shorter units"
+            f" time: forkrun resubmit {folder.quoted} --set batch.time=…, with shorter units"
             " (forking.max_unit_events) if one takes that long"
         )
     job = os.environ.get("SLURM_JOB_ID", "")

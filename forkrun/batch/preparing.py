@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
 
 from forkrun.base.dataclass import dataclass
-from forkrun.base.durable import output_errors, write_bytes, write_json
+from forkrun.base.durable import output_errors, write_bytes
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
@@ -21,7 +20,7 @@ from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 from forkrun.rundir.opening import opened_to_begin
-from forkrun.rundir.start import check_names, check_place, clear
+from forkrun.rundir.start import check_names, check_place, clear, write_config
 
 _UNITS_OF_NODE = 256
 """Units of a node, about: 12 for each of 20 children. Lumis that are smaller are not joined."""
@@ -116,7 +115,7 @@ def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
     with output_errors(folder.path):
         check_not_begun(folder)
         clear(folder)
-        write_json(folder.config, planned.job.config.model_dump(mode="json"))
+        write_config(folder, planned.job.config)
         write_parts(folder, planned, range(len(planned.ranges)))
         planned.ranges.write(folder)
         describe_job(folder, planned.job)
@@ -136,7 +135,7 @@ def check_not_begun(folder: RunDirectory) -> None:
     if is_on_nodes(folder):
         raise OutputError(
             f"{folder.path}: this job has been submitted already; forkrun status"
-            f" {shlex.quote(str(folder.path))} says how it is, forkrun resubmit submits what is"
+            f" {folder.quoted} says how it is, forkrun resubmit submits what is"
             " missing"
         )
     check_place(folder)

@@ -103,7 +103,7 @@ class Publisher:
         for is_last in [False] * (_TRIES - 1) + [True]:
             try:
                 with published(self._shared.path / name) as temporary:
-                    shutil.copyfile(self._local.path / name, temporary)
+                    shutil.copy(self._local.path / name, temporary)
                     if part and _core.file_checksum(str(temporary)) != part.checksum:
                         raise OutputError(f"{name}: its copy from scratch has another checksum")
                 return

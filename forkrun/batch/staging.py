@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from forkrun.base.durable import read_json, write_json
+from forkrun.batch.command_lines import filled, variables, with_variables
 from forkrun.batch.site_formats import checksums, outputs
 from forkrun.errors import InputError, OutputError
 from forkrun.plan.part import Part
@@ -44,7 +45,7 @@ def stage_out(command: str, folder: RunDirectory) -> Iterator[str]:
         problem = _copied(command, values)
         if problem:
             raise OutputError(
-                f"{file}: batch.stage_out: {problem}; forkrun collect {folder.path} tries again"
+                f"{file}: batch.stage_out: {problem}; forkrun collect {folder.quoted} tries again"
             )
         noted[name] = {**sums, "command": command}
         write_json(folder.staged_out, noted)
@@ -56,22 +57,26 @@ def _copied(
 ) -> str:
     """What is wrong after some tries; "" if nothing is. `copy`, `n_bytes`: what has to be there
     then; 0 bytes: not known."""
-    line, problem = command, ""
-    for name, value in values.items():
-        line = line.replace(f"{{{name}}}", shlex.quote(value))
+    shown, problem = filled(command, values), ""
+    environment = {**os.environ, **variables(values)}
+    line = with_variables(command, values)
     for number in range(_TRIES):
         if number:
             time.sleep(_WAIT_S * number)
         done = subprocess.run(
-            ["bash", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, text=True
+            ["bash", "-c", line],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-            problem = f"exit code {done.returncode} of: {line}" + "".join(f": {s}" for s in said)
+            problem = f"exit code {done.returncode} of: {shown}" + "".join(f": {s}" for s in said)
         elif copy and not copy.exists():
-            problem = f"there is no {copy} after: {line}"
+            problem = f"there is no {copy} after: {shown}"
         elif copy and n_bytes and copy.stat().st_size != n_bytes:
-            problem = f"{copy.stat().st_size} bytes were copied, not {n_bytes}, by: {line}"
+            problem = f"{copy.stat().st_size} bytes were copied, not {n_bytes}, by: {shown}"
         else:
             return ""
     return f"{problem} ({_TRIES} times)"

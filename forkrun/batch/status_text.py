@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forkrun.base.quantities import bar, count, percent, plural
+from forkrun.base.user_text import printable
 from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import error_of_merge, logs_of, tail
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State, missing_words
@@ -55,11 +56,12 @@ def _failures(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
 
 def _failure(folder: RunDirectory, node: NodeStatus) -> Iterator[str]:
     code = "" if node.code is None else f", exit code {node.code}"
-    yield f"node {node.number} {node.state}{code}: {node.reason or 'its log says nothing'}"
+    reason = printable(node.reason) or "its log says nothing"
+    yield f"node {node.number} {node.state}{code}: {reason}"
     last = {n: s for s in read_submissions(folder) for n in s.nodes}
     for log in logs_of(folder, node.number, last.get(node.number)):
         yield f"  {log}:"
-        yield from (f"    {line}" for line in tail(log, _LINES))
+        yield from (f"    {printable(line)}" for line in tail(log, _LINES))
 
 
 def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
@@ -70,6 +72,6 @@ def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     elif status.count(State.DONE) == len(status.nodes):
         if said := error_of_merge(folder):
             yield f"the merge failed: {said}"
-        yield f"all nodes are done: forkrun collect {folder.path}"
+        yield f"all nodes are done: forkrun collect {folder.quoted}"
     elif status.count(*MISSING):
-        yield f"forkrun resubmit {folder.path} submits what is missing"
+        yield f"forkrun resubmit {folder.quoted} submits what is missing"

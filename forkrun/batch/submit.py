@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from forkrun.base.durable import output_errors, write_json, write_text
+from forkrun.base.durable import output_errors, write_text
 from forkrun.batch.course import (
     Submission,
     accepted_submissions,
@@ -50,7 +49,7 @@ def submit_nodes(
         except BatchError as error:
             note_refusal(folder, submission, str(error))
             raise BatchError(
-                f"{error}\nthe job is prepared; forkrun resubmit {folder.path} submits it, with"
+                f"{error}\nthe job is prepared; forkrun resubmit {folder.quoted} submits it, with"
                 " --set batch.KEY=VALUE where [batch] has to be another one"
             ) from None
     if submission and config.batch.merge:
@@ -93,8 +92,7 @@ def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submissio
             place.parent.mkdir(parents=True, exist_ok=True)
     files = system_of(submission.on).scripts(folder, submission, config.batch)
     for place, text in files.items():
-        write_text(place, text)
-        place.chmod(place.stat().st_mode | stat.S_IXUSR)
+        write_text(place, text, mode=0o700)  # lines of [batch] may hold secrets
     return list(files)
 
 
@@ -134,7 +132,7 @@ def missing_needs(
     return needs, (
         f"nodes {', '.join(str(node.number) for node in tired)} have had all their retries"
         f" (batch.retries = {config.batch.retries}): {tired[0].reason or 'no reason is known'};"
-        f" forkrun logs {folder.path} shows more; --nodes submits them all the same"
+        f" forkrun logs {folder.quoted} shows more; --nodes submits them all the same"
     )
 
 
@@ -186,11 +184,6 @@ def _lacks_time(folder: RunDirectory, node: NodeStatus) -> bool:
     course = read_course(folder, node.number)
     late = [n for n, code in enumerate(course.codes) if code == OutOfTimeError.exit_code]
     return bool(late) and course.n_units[late[-1]] == node.n_units
-
-
-def keep_config(folder: RunDirectory, config: JobConfig) -> None:
-    """Keeps what [batch] is now, for the next time."""
-    write_json(folder.config, config.model_dump(mode="json"))
 
 
 def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from forkrun.base.refusals import refusal
-from forkrun.base.user_text import text_problem
+from forkrun.base.user_text import printable, text_problem
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
 from forkrun.fork.need_of_root import need_of_root
@@ -101,5 +101,5 @@ def _report(error: ForkrunError) -> None:
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     if len(problems) > 1:
         problems = [f"{len(problems)} problems in the configuration:", *problems]
-    lines = [_cut(line) for line in "\n".join(problems).splitlines()]
+    lines = [printable(_cut(line)) for line in "\n".join(problems).splitlines()]
     print("forkrun: " + "\n  ".join(lines), file=sys.stderr)

@@ -109,8 +109,7 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
         with nullcontext() if config.forking.children else lock.kept_by_thread():
             merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
     except VerificationError as error:
-        run = shlex.quote(str(folder.path))
-        remedy = f"forkrun resume {run} processes what is missing, and merges"
+        remedy = f"forkrun resume {folder.quoted} processes what is missing, and merges"
         raise type(error)(f"{error}\n{remedy}") from None
     timeline.close()
 

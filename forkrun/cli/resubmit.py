@@ -8,11 +8,12 @@ from pathlib import Path
 from forkrun.base.quantities import plural
 from forkrun.base.user_text import short
 from forkrun.batch.status import read_status
-from forkrun.batch.submit import keep_config, missing_needs, named_needs, note_on, submit_nodes
+from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
 from forkrun.config import BatchSystem, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
 from forkrun.rundir.opening import opened_nodes
+from forkrun.rundir.start import write_config
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
             needs, problem = named_needs(folder, config, status, named), ""
         if settings or options.on:
             config = note_on(config, on)
-            keep_config(folder, config)
+            write_config(folder, config)  # for the next time
         said = list(submit_nodes(folder, config, on, needs))
     if not options.quiet:
         print(*said, sep="\n", end="\n" if said else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -92,7 +91,7 @@ def _submit(
     options: argparse.Namespace, folder: RunDirectory, planned: NodesJob, on: BatchSystem
 ) -> None:
     """All nodes, under the lock: nobody else submits them as well."""
-    ranges, run = planned.ranges, shlex.quote(str(folder.path))
+    ranges, run = planned.ranges, folder.quoted
     _say(options, f"{folder.path}: {sum(ranges.n_events):,} events for {_nodes(len(ranges))}")
     if options.dry_run:
         for place in dry_submission(folder, planned.job.config, on):
@@ -130,8 +129,7 @@ def _submit_more(
     n_events = sum(NodeRanges.read(folder).n_events[new.start :])
     _say(options, f"{folder.path}: {n_events:,} more events for {_nodes(len(new))}")
     if options.dry_run:
-        run = shlex.quote(str(folder.path))
-        _say(options, f"nothing was submitted: forkrun resubmit {run} does it")
+        _say(options, f"nothing was submitted: forkrun resubmit {folder.quoted} does it")
         return
     on = given.batch.on or BatchSystem.LOCAL
     batch = config.batch.model_copy(update={"merge": given.batch.merge})

@@ -47,6 +47,7 @@ from forkrun.rundir.start import (
     make_folders,
     remove_left_over,
     remove_results,
+    write_config,
 )
 
 _ROUNDS = 3
@@ -157,7 +158,7 @@ def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Com
 
 def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what describes the job, the fingerprint last: without it nothing was begun."""
-    write_json(folder.config, job.config.model_dump(mode="json"))
+    write_config(folder, job.config)
     make_folders(folder)
     write_columns(folder.input_lumis, vars(job.input_lumis))
     write_columns(folder.plan, job.plan.described())
@@ -237,7 +238,7 @@ def _report(
     except Exception as error:
         messages.say(
             f"the report could not be written: {error or type(error).__name__};"
-            f" forkrun report {folder.path} tries it again"
+            f" forkrun report {folder.quoted} tries it again"
         )
 
 

@@ -206,7 +206,7 @@ def _do_in_child(
     for last in (False, False, True):
         crew, failure = _do_once(folder, body, tick)
         if crew.signal_number:
-            what = f"stopped while merging; forkrun merge {folder.path} does it again"
+            what = f"stopped while merging; forkrun merge {folder.quoted} does it again"
             raise StoppedError(what, crew.signal_number)
         if not crew.failed:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 
 from forkrun import _core
@@ -86,9 +87,8 @@ def _repeating(death: Death, folder: RunDirectory, job: PreparedJob) -> str:
             " output='one-event')"
         )
     skipped = f"--skip-events {n} " if n else ""
-    return (
-        f"forkrun run {folder.config} --children 0 {skipped}--set threads.block_size=1 -o one-event"
-    )
+    config = shlex.quote(str(folder.config))
+    return f"forkrun run {config} --children 0 {skipped}--set threads.block_size=1 -o one-event"
 
 
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
@@ -101,10 +101,11 @@ def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
             " output='one-event')",
             "go on without it: job.configure(recovery={'on_bad_event': 'skip'}), and run again",
         ]
+    config = shlex.quote(str(folder.config))
     return [
         where,
-        f"try it alone: forkrun run {folder.config} --only {event.id} --children 0 -o ELSEWHERE",
-        f'go on without it: forkrun resume {folder.path} --set recovery.on_bad_event="skip"',
+        f"try it alone: forkrun run {config} --only {event.id} --children 0 -o ELSEWHERE",
+        f'go on without it: forkrun resume {folder.quoted} --set recovery.on_bad_event="skip"',
     ]
 
 

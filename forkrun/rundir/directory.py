@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from forkrun.base.dataclass import dataclass
@@ -24,6 +25,11 @@ class RunDirectory:
     """Names; `rundir.start` makes what they stand for."""
 
     path: Path
+
+    @property
+    def quoted(self) -> str:
+        """The path, for hints that users paste into a shell."""
+        return shlex.quote(str(self.path))
 
     # --- what the job is --------------------------------------------------------------------------
 

@@ -196,6 +196,22 @@ def is_held(path: Path) -> bool:
     return bool(holder) and _is_alive(holder, path)
 
 
+def process_of(path: Path) -> int | None:
+    """Process id of the holder of a lock that lives on this machine, and belongs to the user who
+    wrote the lock; None if there is none, so that nobody else's process is signalled."""
+    holder = read_json(path)
+    pid, here = holder.get("pid"), _this_process()
+    if not isinstance(pid, int) or any(holder.get(key) != here[key] for key in _OF_A_MACHINE):
+        return None
+    if (start := _start(pid)) is None or holder.get("start_ticks") != start:
+        return None
+    try:
+        owner = path.lstat().st_uid
+        return pid if owner == Path(f"/proc/{pid}").stat().st_uid else None
+    except OSError:
+        return None
+
+
 def _this_process() -> dict[str, Any]:
     pid = os.getpid()
     started = _start(pid)

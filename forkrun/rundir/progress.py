@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from forkrun._core import CommitCounter
 from forkrun.base.dataclass import dataclass
+from forkrun.base.regular_file import is_regular
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
@@ -31,7 +32,7 @@ def read_progress(folder: RunDirectory, since_s: float = 0.0) -> RunProgress:
     n_since, last_s = 0, 0.0
     revoked = read_revoked(folder.ledger, [])
     apart = {unit for unit, _ in revoked}
-    for file in ledger_files(folder.ledger):
+    for file in filter(is_regular, ledger_files(folder.ledger)):
         with suppress(InputError):
             n_events, start_s, end_s, others = counter.read(str(file), apart)
             n_events += _read_whole(others, revoked, counter)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
-import shlex
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,7 +20,9 @@ from forkrun.base.durable import (
     output_errors,
     read_json,
     remove,
+    write_json,
 )
+from forkrun.config import JobConfig
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
@@ -34,6 +35,11 @@ def check_names(folder: RunDirectory) -> None:
     """Raises OutputError unless this is a folder of this user in which no name is but those that
     jobs make, or one that can be made. Others may be at work in it: it says nothing of files."""
     path = folder.path
+    if any(not letter.isprintable() for letter in str(path)):
+        raise OutputError(
+            f"{str(path)!r}: a run directory's name has no line breaks or control characters:"
+            f" scripts and descriptions of jobs hold it; choose another one with {option('-o')}"
+        )
     with output_errors(path):
         if not path.exists():
             return
@@ -52,7 +58,7 @@ def check_place(folder: RunDirectory) -> None:
     check_names(folder)
     if is_on_nodes(folder):
         raise OutputError(
-            f"{path}: this job was submitted to many nodes; forkrun status {shlex.quote(str(path))}"
+            f"{path}: this job was submitted to many nodes; forkrun status {folder.quoted}"
             " says how it is, resubmit and collect bring it to its end. Choose another folder with"
             " -o"
         )
@@ -90,6 +96,15 @@ def check_no_link(place: Path, remedy: str = "") -> None:
         raise OutputError(
             f"{place}: a symbolic link is not followed here; put the folder in its place{remedy}"
         )
+
+
+def write_config(folder: RunDirectory, config: JobConfig) -> None:
+    """Writes the configuration; for its owner alone if commands of [batch] are in it, which may
+    hold secrets."""
+    batch = config.batch
+    commands = (batch.setup, batch.command, batch.stage_in, batch.stage_out, batch.directives)
+    mode = 0o600 if any(commands) else 0o644
+    write_json(folder.config, config.model_dump(mode="json"), mode=mode)
 
 
 def clear(folder: RunDirectory) -> None:

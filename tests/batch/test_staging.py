@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from forkrun.batch.command_lines import filled, variables, with_variables
 from tests.batch.jobs import Job, problem_of
-from tests.support.jobs import Ended, forkrun
+from tests.support.jobs import Ended, forkrun, write_job
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,55 @@ def test_commands_that_cannot_work_are_refused(
     ended = job.submit(tmp_path / "run", "--nodes", 2, "--set", setting)
     assert ended.code == 2
     assert problem in ended.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp {source} {target}",
+        "cp '{source}' '{target}'",
+        'cp "{source}" "{target}"',
+        "bash -c 'cp {source} {target}'",
+        'bash -c "cp {source} {target}"',
+        "(cp {source} {target})",
+        "test \"$(basename {source})\" = 'x;touch X;.root' && cp {source} {target}",
+        "echo \\'; cp {source} {target}",
+    ],
+)
+@pytest.mark.parametrize(
+    "source", ["plain.root", "{target};touch X;.root", "x;touch X;.root", "$(touch X) `touch X`",
+               "a 'b\" c", "'; touch X #"]
+)  # fmt: skip
+def test_a_name_of_a_file_is_never_a_command(tmp_path: Path, command: str, source: str) -> None:
+    """Where it may be read twice by shells, or is quoted by the user, it may not be found."""
+    (tmp_path / source).write_text("content")
+    values = {"source": source, "target": "copied"}
+    done = subprocess.run(
+        ["bash", "-c", with_variables(command, values)],
+        env={"PATH": "/usr/bin:/bin", **variables(values)}, cwd=tmp_path, capture_output=True,
+    )  # fmt: skip
+    assert not (tmp_path / "X").exists(), done.stderr
+    is_copied = (tmp_path / "copied").exists()
+    reads_once = command.startswith(("cp {", "(cp", "echo", "bash"))
+    assert is_copied == (done.returncode == 0)
+    assert is_copied or not reads_once
+    assert is_copied or source != "plain.root" or "basename" in command
+
+
+def test_all_places_of_a_command_are_filled_at_once() -> None:
+    values = {"source": "{target};touch X;.root", "target": "/scratch/1"}
+    assert filled("cp {source} {target}", values) == "cp '{target};touch X;.root' /scratch/1"
+
+
+def test_a_file_whose_name_holds_commands_is_copied(job: Job, tmp_path: Path) -> None:
+    strange = tmp_path / "{target};touch X;.root"
+    shutil.copy(job.folder / "a.root", strange)
+    described = json.loads(job.file.read_bytes())
+    described["source"]["files"] = [str(strange)]
+    described["batch"] = {"stage_in": "cp {source} {target}", "scratch": str(tmp_path)}
+    file, run = write_job(tmp_path, described), tmp_path / "run"
+    shape = ("--nodes", 1, "--on", "local", "--dry-run", "-q", "-o", run)
+    assert forkrun("submit", file, *shape, cwd=tmp_path).code == 0
+    ended = forkrun("node", run, 0, "--scratch", tmp_path, "-q", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert not (tmp_path / "X").exists()

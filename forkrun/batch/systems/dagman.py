@@ -81,7 +81,7 @@ def submit_merge(folder: RunDirectory, submission: Submission, constraint: str) 
 def _without(folder: RunDirectory, why: str) -> str:
     return (
         f"{why}\nthe nodes are submitted, the merge is not: when they are done,"
-        f" forkrun collect {folder.path}"
+        f" forkrun collect {folder.quoted}"
     )
 
 

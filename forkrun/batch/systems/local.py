@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -10,16 +12,16 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from forkrun.base.durable import open_to_append, read_json, write_bytes
+from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
 from forkrun.batch.systems.system import Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.lock import is_held
+from forkrun.rundir.lock import is_held, process_of
 
 _BEGINS_S = 30.0
 """Time in which the queue's process has to begin."""
@@ -88,22 +90,16 @@ class Local:
         for submission in submissions:
             own = sorted(set(nodes) & set(submission.nodes))
             if is_held(lock_file(folder, submission.number)):
-                text = " ".join(map(str, own)).encode()
-                write_bytes(kill_file(folder, submission.number), text)
-            else:
+                write_bytes(new_order(folder, submission.number), json.dumps(own).encode())
+            if not is_held(lock_file(folder, submission.number)):
                 _end_without_queue(folder, own)
 
 
 def _end_without_queue(folder: RunDirectory, nodes: Sequence[int]) -> None:
     for node in nodes:
-        lock = folder.node(node).lock
-        if is_held(lock) and isinstance(pid := _holder(lock).get("pid"), int):
+        if pid := process_of(folder.node(node).lock):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGTERM)
-
-
-def _holder(lock: Path) -> dict[str, Any]:
-    return read_json(lock)
 
 
 def lock_file(folder: RunDirectory, number: int) -> Path:
@@ -116,9 +112,20 @@ def state_file(folder: RunDirectory, number: int) -> Path:
     return folder.batch / f"queue-{number}.json"
 
 
-def kill_file(folder: RunDirectory, number: int) -> Path:
-    """Nodes that a queue is to end."""
-    return folder.batch / f"queue-{number}.kill"
+def new_order(folder: RunDirectory, number: int) -> Path:
+    """A file of its own for each order to end nodes of a queue: none replaces another."""
+    return folder.batch / f"queue-{number}.kill-{secrets.token_hex(8)}"
+
+
+def take_orders(folder: RunDirectory, number: int) -> list[int]:
+    """Nodes that a queue is to end, of all orders that are there; these are removed."""
+    nodes: list[int] = []
+    for place in folder.batch.glob(f"queue-{number}.kill-*"):
+        if place.suffix != ".part":
+            with suppress(OSError, ValueError):
+                nodes += [int(node) for node in json.loads(read_regular(place))]
+            place.unlink(missing_ok=True)
+    return nodes
 
 
 def at_once_file(folder: RunDirectory, number: int) -> Path:

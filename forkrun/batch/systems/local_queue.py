@@ -14,7 +14,7 @@ from pathlib import Path
 
 from forkrun.base.durable import open_to_append, write_bytes
 from forkrun.batch.course import Submission, read_submissions
-from forkrun.batch.systems.local import at_once_file, kill_file, lock_file, state_file
+from forkrun.batch.systems.local import at_once_file, lock_file, state_file, take_orders
 from forkrun.batch.systems.script import merge_script, node_script, part_script
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -97,13 +97,9 @@ class Queue:
         for node, at_s in self._kill_at_s.items():
             if time.monotonic() > at_s:
                 self._signal(node, signal.SIGKILL)
-        place = kill_file(self._folder, self._submission.number)
-        if not place.exists():
-            return 0
-        nodes = [int(word) for word in place.read_text().split()]
-        place.unlink()
+        nodes = take_orders(self._folder, self._submission.number)
         self._end_nodes(nodes)
-        return 1
+        return len(nodes)
 
     def _end_nodes(self, nodes: list[int]) -> None:
         self._waiting = [node for node in self._waiting if node not in nodes]

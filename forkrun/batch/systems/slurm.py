@@ -141,7 +141,7 @@ def _script(folder: RunDirectory, submission: Submission) -> Path:
 
 
 def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
-    logs = str(folder.batch_log(0).parent / "slurm-%A_%a.log")
+    logs = str(folder.batch_log(0).parent).replace("%", "%%") + "/slurm-%A_%a.log"
     running = f"%{batch.at_once}" if batch.at_once else ""
     yield f"--job-name={submission.name}"
     yield f"--array=0-{len(submission.nodes) - 1}{running}"
