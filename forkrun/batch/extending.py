@@ -14,7 +14,7 @@ from forkrun.config import JobConfig, read_config, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, input_files
 from forkrun.index.digests import friend_name
-from forkrun.parent.job import describe_job
+from forkrun.parent.job import describe_job, read_found
 from forkrun.parent.preparation import JobInput, PlannedJob, index_input, plan_of
 from forkrun.plan import Plan
 from forkrun.plan.extend import extended, first_units
@@ -24,6 +24,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import differences
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.resume import check_extends
+from forkrun.schedule.found_out import FoundOut
 
 _MAY_CHANGE = {
     "forking",
@@ -51,7 +52,8 @@ def extend_nodes(
     new = [file for file in input_files(given.source) if file not in plan.files]
     if not new:
         return config, range(0)
-    job = _extended(_with_friends(config, given), plan, new, ranges, split)
+    known = read_found(folder)
+    job = _extended(_with_friends(config, given), plan, new, ranges, split, known)
     before = read_json(folder.fingerprint)
     check_extends(before, job.job.fingerprint)
     _check_friends(job.index[: len(plan.files)], before)
@@ -118,7 +120,12 @@ def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> Non
 
 
 def _extended(
-    config: JobConfig, plan: Plan, new: Sequence[str], ranges: NodeRanges, split: Split | None
+    config: JobConfig,
+    plan: Plan,
+    new: Sequence[str],
+    ranges: NodeRanges,
+    split: Split | None,
+    known: FoundOut,
 ) -> NodesJob:
     """`config`: with the files that the job has."""
     more_config, whole_config = (_with_files(config, files) for files in (new, [*plan.files, *new]))
@@ -132,7 +139,7 @@ def _extended(
             " events would come elsewhere; submit the whole input to another folder"
         )
     planned = replace(whole, plan=joined)
-    job = planned.prepared(planned.conditions())
+    job = planned.prepared(planned.conditions(), known)
     n_before = len(plan.units)
     n_nodes = (split or _as_before(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]

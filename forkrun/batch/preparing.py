@@ -12,7 +12,7 @@ from forkrun.base.durable import output_errors, write_bytes
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
-from forkrun.parent.job import describe_job
+from forkrun.parent.job import describe_job, write_found
 from forkrun.parent.preparation import JobInput, PreparedJob, index_input, prepare
 from forkrun.plan import select_events
 from forkrun.plan.guided import LEAST
@@ -118,6 +118,7 @@ def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
         write_config(folder, planned.job.config)
         write_parts(folder, planned, range(len(planned.ranges)))
         planned.ranges.write(folder)
+        write_found(folder, planned.job)
         describe_job(folder, planned.job)
 
 

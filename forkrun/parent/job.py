@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
+from forkrun.base.regular_file import read_regular
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
@@ -49,6 +51,7 @@ from forkrun.rundir.start import (
     remove_results,
     write_config,
 )
+from forkrun.schedule.found_out import FoundOut
 
 _ROUNDS = 3
 """Times that units whose files turn out damaged are done again."""
@@ -77,7 +80,7 @@ def run_job(
     if config.forking.children:
         check_safe_to_fork()
     expect_objects(config.memory)
-    job = prepare(config, quiet, part)
+    job = prepare(config, quiet, part, known=read_found(whole) if whole else None)
     config = job.config
     if whole is not None:
         check_part_of(whole, job.fingerprint)
@@ -167,6 +170,20 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     contents = OutputContents(job.schedule.outputs, job.clusters)
     write_json(folder.output_contents, contents.to_json(), indent=None)
     write_json(folder.fingerprint, job.fingerprint)
+
+
+def write_found(folder: RunDirectory, job: PreparedJob) -> None:
+    """Writes what was found out of modules, for the nodes of a job."""
+    write_json(folder.found_out, job.schedule.found.to_json(), indent=None)
+
+
+def read_found(folder: RunDirectory) -> FoundOut:
+    """What was found out when the job was submitted. Raises OutputError."""
+    try:
+        return FoundOut.from_json(json.loads(read_regular(folder.found_out)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = f"cannot be read: {error}; submit to another folder"
+        raise OutputError(f"{folder.found_out}: {what}") from None
 
 
 def _report_redone(messages: Messages, problems: Sequence[str]) -> None:

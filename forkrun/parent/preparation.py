@@ -31,6 +31,7 @@ from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
+from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.job import Job
 from forkrun.schedule.job_schedule import in_flight
 from forkrun.schedule.plugins import plugin_paths
@@ -71,12 +72,13 @@ def prepare(
     quiet: bool = True,
     part: Part | None = None,
     index: Sequence[FileIndex] | None = None,
+    known: FoundOut | None = None,
 ) -> PreparedJob:
-    """Prepares a job, or a part of its plan. `index`: of its input, where it is known. Raises
-    ConfigError or InputError with all problems. Starts no thread."""
+    """Prepares a job, or a part of its plan. `index`: of its input, `known`: of its modules, where
+    they are known. Raises ConfigError or InputError with all problems. Starts no thread."""
     start_s = time.time()
     planned = PlannedJob.of(config, index, start_s, part)
-    return planned.prepared(planned.conditions(quiet))
+    return planned.prepared(planned.conditions(quiet), known)
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,11 @@ class PlannedJob:
             return part
         return part._replace(path=self.copies[part.path], identity=(*part.identity[:2], 0))
 
-    def prepared(self, conditions: Conditions) -> PreparedJob:
-        """Loads the modules and compiles the schedule. Raises ConfigError or InputError."""
+    def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
+        """Loads the modules and compiles the schedule. `known`: what was found out of modules.
+        Raises ConfigError or InputError."""
         config, plan, index = self.config, self.plan, self.index
-        schedule = build_schedule(config, self._as_read(), conditions, plan.units)
+        schedule = build_schedule(config, self._as_read(), conditions, plan.units, known)
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,

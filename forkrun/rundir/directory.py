@@ -126,6 +126,11 @@ class RunDirectory:
         return self.batch / "parts" / f"{number:04d}.json"
 
     @property
+    def found_out(self) -> Path:
+        """What was found out of modules when the job was submitted."""
+        return self.batch / "found.json"
+
+    @property
     def submissions(self) -> Path:
         """What was submitted, a line each."""
         return self.batch / "submitted.jsonl"

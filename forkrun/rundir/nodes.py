@@ -21,7 +21,7 @@ from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
 
-VERSION = 2
+VERSION = 3
 """Of what is in the folder batch/ and how units are counted."""
 
 _READ_AT_ONCE = 100

@@ -20,6 +20,7 @@ from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import disagreements
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
+from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job_modules import (
     Added,
@@ -42,15 +43,19 @@ if TYPE_CHECKING:
 
 
 def build_schedule(
-    config: JobConfig, index: Sequence[FileIndex], conditions: Conditions, units: Units
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    conditions: Conditions,
+    units: Units,
+    known: FoundOut | None = None,
 ) -> JobSchedule:
     """Constructs all modules and checks them against each other and against the input; finds out
-    what those read that do not declare it, with the first of `units`. Raises ConfigError with every
-    problem; InputError if files disagree about branches that are used."""
+    what those read that do not declare it, with the first of `units`, if it is not `known`. Raises
+    ConfigError with every problem; InputError if files disagree about branches that are used."""
     branches = InputBranches.of(index, config.source.branches)
     types = dict(branches.columns)
     problems = load_plugins(config)
-    wired = wire_modules(config, index, conditions, units, branches, not problems)
+    wired = wire_modules(config, index, conditions, units, branches, not problems, known)
     problems += wired.problems
     first = [(wired.versions.first(name), kind) for name, kind in types.items()]
     builder = _core.ScheduleBuilder(first, config.job.seed, conditions.core)
@@ -76,7 +81,7 @@ def build_schedule(
         conditions, outputs, columns_of, cutflow, varied,
         bool(added.modules) and may_read_ahead(config),
         find_warnings(Described(config, wired.modules, columns_of, outputs, branches.branches)),
-        config.outputs,
+        config.outputs, wired.found,
     )  # fmt: skip
 
 
@@ -145,7 +150,7 @@ def _describe(
         module.keep_apart(label, wired.datasets, int(plain_name(label) in varied))
     if wired.modules:
         both = [*added.modules.values(), *added.again]
-        _describe_columns(config, both, columns, wired.n_tried)
+        _describe_columns(config, both, columns, wired.found.n_tried)
 
 
 def _compile(

@@ -14,6 +14,7 @@ from forkrun.merge.histograms import Named, histograms_of_core
 from forkrun.rundir.accumulators import Total, total_of_core
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
+from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.page_watch import WatchedProcessor
 from forkrun.schedule.varied_histograms import with_variations
 
@@ -27,7 +28,8 @@ class JobSchedule:
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
     holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on
     a thread more; `warnings`: what is hardly meant; `each_output`: as configured, those of
-    variations with them; `watch`: finds out which pages become private in children."""
+    variations with them; `found`: what modules do not declare; `watch`: finds out which pages
+    become private in children."""
 
     core: _core.Schedule
     source: _core.TreeSource
@@ -41,6 +43,7 @@ class JobSchedule:
     reads_ahead: bool = False
     warnings: Sequence[str] = ()
     each_output: Sequence[OutputConfig] = ()
+    found: FoundOut = FoundOut({})
     watch: _core.PageWatch | None = None
 
     def make_processor(

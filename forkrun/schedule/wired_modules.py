@@ -14,6 +14,7 @@ from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.schedule.datasets import find_datasets
+from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job_modules import (
     complete_replaced,
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class WiredModules:
     """`modules`: those in Python that could be constructed, by label; `wirings`: of these and of
-    those in C++, as far as versions need them; `n_tried`: events with which it was found out what
-    modules read, None if nothing had to be; `problems`: of modules."""
+    those in C++, as far as versions need them; `found`: what modules did not declare; `problems`:
+    of modules."""
 
     modules: Mapping[str, PythonModule]
     versions: Versions
     wirings: Mapping[str, Wiring]
     variations: Variations
     datasets: Datasets | None
-    n_tried: int | None
+    found: FoundOut
     problems: Sequence[str]
 
 
@@ -52,10 +53,15 @@ def wire_modules(
     units: Units,
     branches: InputBranches,
     can_call: bool,
+    known: FoundOut | None = None,
 ) -> WiredModules:
     """`branches`: of the input; `can_call`: modules may be called to find out what they
-    read. Raises ConfigError for columns that are replaced and not there."""
+    read; `known`: what was found out before. Raises ConfigError for columns that are replaced and
+    not there."""
     modules, problems = load_modules(config, conditions)
+    undeclared = [label for label, module in modules.items() if not module.is_declared]
+    if known:
+        known.tell(modules)
     types = dict(branches.columns)
     datasets = find_datasets(config, [file.path for file in index])
     for module in modules.values():
@@ -63,17 +69,20 @@ def wire_modules(
     versions = versions_of(config, modules)
     is_needed = versions.is_needed or not all(m.is_declared for m in modules.values())
     in_cpp = cpp_wirings(config, conditions) if is_needed else {}
-    n_tried = None
+    n_tried = known.n_tried if known else None
+    found = FoundOut({})
     if can_call and not problems:
         elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
-        n_tried = _find_reads(
+        n_now = _find_reads(
             config, index, conditions, units, modules, versions, elsewhere, branches
         )
+        n_tried = n_tried if n_now is None else n_now
+        found = FoundOut.of(modules, undeclared, n_tried)
         if wrong := complete_replaced(versions, types, modules):
             raise ConfigError(wrong)
     wirings = wirings_of(config, modules, in_cpp)
     variations = Variations(versions, wirings, config.paths)
-    return WiredModules(modules, versions, wirings, variations, datasets, n_tried, problems)
+    return WiredModules(modules, versions, wirings, variations, datasets, found, problems)
 
 
 def _find_reads(

@@ -1,0 +1,52 @@
+"""What was found out of modules by calling them, so that nodes of a job need not call them again
+with other events, which might say something else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forkrun.base.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from forkrun.modules.python_module import PythonModule
+
+
+@dataclass(frozen=True)
+class FoundOut:
+    """`modules`: by label of each module that does not declare both, the columns that it reads and
+    the types of those that it makes; `n_tried`: events that it took, None if nothing had to be
+    tried."""
+
+    modules: Mapping[str, tuple[list[str], dict[str, str]]]
+    n_tried: int | None = None
+
+    @classmethod
+    def of(
+        cls, modules: Mapping[str, PythonModule], undeclared: Collection[str], n_tried: int | None
+    ) -> FoundOut:
+        """Of modules that are complete now."""
+        found = {
+            label: (list(modules[label].consumes), dict(modules[label].produces))
+            for label in undeclared
+            if modules[label].is_declared
+        }
+        return cls(found, n_tried)
+
+    def tell(self, modules: Mapping[str, PythonModule]) -> None:
+        """Completes those that were found out. What they declare stays."""
+        for label, (reads, produces) in self.modules.items():
+            if label in modules and not modules[label].is_declared:
+                modules[label].found_out(reads, produces)
+
+    def to_json(self) -> dict[str, Any]:
+        return vars(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FoundOut:
+        """Inverse of `to_json`. Raises LookupError, TypeError or ValueError."""
+        found = {
+            str(label): ([str(name) for name in reads], {str(n): str(t) for n, t in makes.items()})
+            for label, (reads, makes) in data["modules"].items()
+        }
+        return cls(found, data["n_tried"])
