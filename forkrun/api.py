@@ -12,6 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.arguments import check_flags, check_path, refused
 from forkrun.base.caller import describing, handed_over
 from forkrun.base.dataclass import dataclass
 from forkrun.base.notebook import in_notebook, run_shown
@@ -20,7 +21,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
-from forkrun.errors import EVENTS_LEFT_OUT, JobError
+from forkrun.errors import EVENTS_LEFT_OUT, ConfigError, JobError
 from forkrun.fork.failure import read_failure
 from forkrun.merge import merge_files
 from forkrun.modules.program.given import Given, giving
@@ -49,7 +50,7 @@ class LoadedJob:
 
     def run(
         self,
-        children: int | None = None,
+        children: int | str | None = None,
         *,
         threads: int | None = None,
         output: str | Path | None = None,
@@ -65,8 +66,16 @@ class LoadedJob:
         the job runs, in so many parts as `nodes` says, else as it has workers; they have to see the
         run directory. Raises the same errors as the command stops with."""
         __tracebackhide__ = True  # in notebooks
+        call = "job.run(…)"
+        check_flags(call, force=force, quiet=quiet, plots=plots is None or plots)
+        if not _is_count(children) and not (isinstance(children, str) and children == AUTO):
+            raise refused(call, "children", f'a number or "{AUTO}"', children)
+        if not _is_count(threads):
+            raise refused(call, "threads", "a number", threads)
+        folder = None if output is None else check_path(call, "output", output)
+        _check_cluster(call, cluster, nodes, force or plots is not None)
         config = self._with(children, threads)
-        folder = Path(output) if output is not None else default_run_directory(config)
+        folder = folder or default_run_directory(config)
         if cluster is not None:
             from forkrun.batch.dask_nodes import run_on_cluster  # for few users
 
@@ -86,6 +95,7 @@ class LoadedJob:
         the job can run. Raises every problem it finds, at once. `strict`: warnings are problems;
         `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
+        check_flags("job.check(…)", strict=strict, blocks=blocks)
         arguments = ["--strict"] * strict + ["--blocks"] * blocks
         config = validate(self._raw(), "Job.check")
         _do_in_clean_parent(self.file, config, self.given, "check", arguments)
@@ -100,7 +110,7 @@ class LoadedJob:
             )
         return raw
 
-    def _with(self, children: int | None, threads: int | None) -> JobConfig:
+    def _with(self, children: int | str | None, threads: int | None) -> JobConfig:
         raw = self._raw()
         if children is not None:
             raw["forking"]["children"] = children
@@ -119,7 +129,8 @@ def load(file: str | Path, **sections: Any) -> LoadedJob:
     `load("x.toml", source={"files": ["a.root"]})`; paths in them are relative to the file's folder,
     as in the file. Raises ConfigError with every problem."""
     show_errors_plainly()
-    anchored = anchor_all(sections, Path(file).resolve().parent)
+    path = check_path("forkrun.load(…)", "file", file)
+    anchored = anchor_all(sections, path.resolve().parent)
     return LoadedJob(read_config(file, _settings(anchored)), file=str(file))
 
 
@@ -136,6 +147,22 @@ def _settings(sections: dict[str, Any]) -> Sequence[tuple[str, Any]]:
 def default_run_directory(config: JobConfig) -> Path:
     """NAME-run in the current directory."""
     return Path(f"{config.job.name}-run")
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _check_cluster(call: str, cluster: Any, nodes: Any, has_others: bool) -> None:
+    """Raises ConfigError. `has_others`: keywords that a job on a cluster does not have."""
+    if cluster is None and nodes is not None:
+        raise ConfigError(f"{call}: nodes are those of a cluster: cluster=distributed.Client(…)")
+    if cluster is not None and not hasattr(cluster, "scheduler_info"):
+        raise refused(call, "cluster", "a distributed.Client", cluster)
+    if not _is_count(nodes) or (nodes is not None and nodes < 1):
+        raise refused(call, "nodes", "a number from 1", nodes)
+    if cluster is not None and has_others:
+        raise ConfigError(f"{call}: force and plots are for jobs on this machine, not on a cluster")
 
 
 def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:

@@ -6,6 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.base.arguments import (
+    check_flags,
+    check_path,
+    check_text,
+    listed_files,
+    listed_names,
+)
 from forkrun.base.durable import published
 from forkrun.errors import ConfigError, InputError, OutputError
 
@@ -13,12 +20,13 @@ Joined = tuple[dict[str, int], list[str]]
 """Entries by tree, and lines about baskets and about objects that were not merged."""
 Join = Callable[[Callable[[int], None] | None], Joined]
 """Joins the files; gets what takes the number of inputs done."""
+_CALL = "merge_files(…)"
 
 
 def merge_files(
-    inputs: Sequence[str | Path],
+    inputs: str | Path | Sequence[str | Path],
     output: str | Path,
-    trees: Sequence[str] | None = None,
+    trees: str | Sequence[str] | None = None,
     compression: str | None = None,
     force: bool = False,
     progress: Callable[[int], None] | None = None,
@@ -38,19 +46,23 @@ def merge_files(
     each tree and about each object that was not merged. `contained`: makes the join in a process
     that may die of a damaged file. Raises InputError if a file is damaged or does not fit the
     others, OutputError."""
-    if recluster not in ("auto", "always", "never"):
+    if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" is none of auto, always and never')
-    final = Path(output)
-    _check(inputs, final, force)
+    files = listed_files(_CALL, "inputs", inputs)
+    names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
+    if compression is not None:
+        check_text(_CALL, "compression", compression)
+    check_flags(_CALL, force=force, keep_first=keep_first, verify=verify)
+    final = check_path(_CALL, "output", output)
+    _check(files, final, force)
     with published(final) as temporary:
-        files = [str(file) for file in inputs]
 
         def join(progress: Callable[[int], None] | None) -> Joined:
             lines: list[str] = []
             entries = _core.merge_trees(
                 files,
                 str(temporary),
-                trees,
+                names,
                 compression,
                 progress,
                 keep_first,
@@ -64,7 +76,7 @@ def merge_files(
         if note:
             for line in lines:
                 note(line)
-        for tree in trees or ():
+        for tree in names or ():
             if tree not in entries:
                 raise InputError(_no_tree(tree, entries))
     return entries
@@ -76,7 +88,7 @@ def _no_tree(tree: str, entries: Iterable[str]) -> str:
     return f'no input has a tree "{tree}"' + suggestion(tree, entries)
 
 
-def _check(inputs: Sequence[str | Path], output: Path, force: bool) -> None:
+def _check(inputs: Sequence[str], output: Path, force: bool) -> None:
     if not inputs:
         raise ConfigError("merge: name at least one input file")
     if any(Path(file).resolve() == output.resolve() for file in inputs):

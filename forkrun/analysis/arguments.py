@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import io
 import math
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from forkrun.errors import ConfigError
+from forkrun.base.arguments import refused
 
-_MOST_SHOWN = 60
 AXIS = "(bins, low, high), an axis of hist, or a dict as in [[modules.axes]]"
-
-
-def refused(call: str, argument: str, allowed: str, value: Any) -> ConfigError:
-    """Says what an argument takes, and what it got. `call`: as in the program."""
-    text = repr(value)
-    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-    return ConfigError(f"{call}: {argument} takes {allowed}, not {shown} ({type(value).__name__})")
 
 
 def is_function(value: Any) -> bool:
@@ -60,13 +50,6 @@ def check_weight(call: str, value: Any) -> Any:
     raise refused(call, "weight", "an expression, a function or a finite number", value)
 
 
-def check_text(call: str, argument: str, value: Any) -> str:
-    """A name. Raises ConfigError."""
-    if not isinstance(value, str):
-        raise refused(call, argument, "a text", value)
-    return value
-
-
 def check_axes(call: str, axes: Sequence[Any]) -> None:
     """Raises ConfigError for what is no axis at all; what is wrong with one is said later."""
     for number, axis in enumerate(axes):
@@ -76,32 +59,9 @@ def check_axes(call: str, axes: Sequence[Any]) -> None:
 
 def is_axis(value: Any) -> bool:
     """Whether it describes an axis, if not a good one."""
-    return isinstance(value, Mapping | tuple | list) or hasattr(value, "traits")
-
-
-def check_columns(call: str, argument: str, value: Any) -> list[str]:
-    """One name of a column or several. Raises ConfigError."""
-    names = [value] if isinstance(value, str) else value
-    is_list = isinstance(names, Sequence) and not isinstance(names, bytes)
-    if not is_list or not names or not all(isinstance(name, str) for name in names):
-        raise refused(call, argument, "the name of a column, or a list of names", value)
-    return list(names)
-
-
-def listed_files(call: str, argument: str, value: Any) -> list[str]:
-    """Paths, globs and URLs of one or of several. Raises ConfigError."""
-    allowed = "a path, glob or URL, or several in their order"
-    several = [value] if isinstance(value, str | os.PathLike) else value
-    is_unordered = isinstance(several, bytes | io.IOBase | set | frozenset | Mapping)
-    if is_unordered or not isinstance(several, Iterable):
-        raise refused(call, argument, allowed, value)
-    files = []
-    for each in several:
-        path = os.fspath(each) if isinstance(each, str | os.PathLike) else None
-        if not isinstance(path, str):
-            raise refused(call, argument, allowed, each)
-        files.append(str(path))
-    return files
+    if isinstance(value, tuple | list):
+        return all(isinstance(number, Real) for number in value)
+    return isinstance(value, Mapping) or hasattr(value, "traits")
 
 
 def name_of(what: Any) -> str:

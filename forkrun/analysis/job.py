@@ -11,6 +11,7 @@ from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.toml import to_toml
 from forkrun.api import LoadedJob
+from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
@@ -20,18 +21,24 @@ from forkrun.parent.result import Result
 Files = str | Path | Sequence[str | Path]
 
 
-def _listed(files: Any) -> list[str]:
-    given = [files] if isinstance(files, str | Path) else list(files)
-    return [str(file) for file in given]
+_CALL = "forkrun.Job(…)"
+_FRIEND = 'a dict {"files": …, "tree": …, "prefix": …}, or several'
 
 
-def _friend(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {**given, "files": _listed(given["files"])} if "files" in given else dict(given)
+def _friends(given: Any) -> list[dict[str, Any]]:
+    friends = [given] if isinstance(given, Mapping) else given
+    if not isinstance(friends, list | tuple) or not all(isinstance(f, Mapping) for f in friends):
+        raise refused(_CALL, "friends", _FRIEND, given)
+    return [
+        {**f, "files": listed_files(_CALL, "friends", f["files"])} if "files" in f else dict(f)
+        for f in friends
+    ]
 
 
-def _dataset(name: str, given: Any) -> dict[str, Any]:
+def _dataset(name: Any, given: Any) -> dict[str, Any]:
     described = dict(given) if isinstance(given, Mapping) else {"files": given}
-    return {"name": name, **described, "files": _listed(described.get("files", ()))}
+    files = listed_files(_CALL, f'files of "{name}"', described.get("files", ()))
+    return {"name": check_text(_CALL, "the name of a dataset", name), **described, "files": files}
 
 
 class Job(JobPath):
@@ -57,18 +64,19 @@ class Job(JobPath):
         **sections: Any,
     ) -> None:
         show_errors_plainly()
+        check_text(_CALL, "tree", tree)
+        check_text(_CALL, "name", name)
         super().__init__(MAIN, {}, [])
         self._paths: dict[str, JobPath] = {MAIN: self}
         self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
         if isinstance(files, Mapping):
             self._sections["datasets"] = [_dataset(*each) for each in files.items()]
-        elif isinstance(files, str | Path) and Path(files).suffix == ".json":
+        elif isinstance(files, str | os.PathLike) and str(files).endswith(".json"):
             self._sections["datasets"] = str(files)
         else:
-            self._sections["source"]["files"] = _listed(files)
-        if friends:
-            each = [friends] if isinstance(friends, Mapping) else friends
-            self._sections["source"]["friends"] = [_friend(friend) for friend in each]
+            self._sections["source"]["files"] = listed_files(_CALL, "files", files)
+        if not isinstance(friends, tuple) or friends:
+            self._sections["source"]["friends"] = _friends(friends)
         self.configure(**sections)
 
     def configure(self, **sections: Any) -> Self:
@@ -81,7 +89,7 @@ class Job(JobPath):
 
     def path(self, name: str) -> JobPath:
         """A path of its own, which begins with all events; the same one for the same name."""
-        if name not in self._paths:
+        if check_text("job.path(…)", "name", name) not in self._paths:
             self._paths[name] = JobPath(name, self._steps, self._outputs)
         return self._paths[name]
 
@@ -92,7 +100,7 @@ class Job(JobPath):
 
     def run(
         self,
-        children: int | None = None,
+        children: int | str | None = None,
         *,
         threads: int | None = None,
         output: str | Path | None = None,

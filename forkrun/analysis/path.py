@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self, TypeVar
 
 from forkrun.analysis.arguments import (
     check_axes,
-    check_columns,
     check_module,
-    check_text,
     check_weight,
     check_what,
     is_axis,
+    is_function,
     name_of,
 )
 from forkrun.analysis.step import Step
+from forkrun.base.arguments import check_text, check_texts, listed_names, plain_value
 from forkrun.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +47,7 @@ class JobPath:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
         event block, which gives (n_events,) bool. As a decorator with and without `params`, which
         the function gets as keywords. Gives the path for an expression, else the function."""
+        check_texts("job.filter(…)", label=label)
         if what is None:
             return functools.partial(self.filter, label=label, **params)
         check_what(_call("filter", label), what, base="Filter")
@@ -55,26 +57,28 @@ class JobPath:
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Makes a column. `what`: an expression, or a function of the event block that gives its
         values. As a decorator: the column has the function's name."""
-        if name is None or (callable(name) and what is None):
+        if name is None or (is_function(name) and what is None):
             if name is None:
                 return functools.partial(self.define, **params)
             name, what = _name(name), name
+        check_text("job.define(…)", "name", name)
         if what is None:
             raise ConfigError(f'job.define("{name}", …): what is it? an expression or a function')
-        check_what(_call("define", check_text("job.define(…)", "name", name)), what)
+        check_what(_call("define", name), what)
         return self._add(Step("producer", name, what, params))
 
     def redefine(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Replaces a column: all that is added to the job from here on sees the new one, and
         `NAME@input` is the old one. As `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a
         decorator of a function with the column's name."""
-        if name is None or (callable(name) and what is None):
+        if name is None or (is_function(name) and what is None):
             if name is None:
                 return functools.partial(self.redefine, **params)
             name, what = _name(name), name
+        check_text("job.redefine(…)", "name", name)
         if what is None:
             raise ConfigError(f'job.redefine("{name}", …): what is it? an expression or a function')
-        check_what(_call("redefine", check_text("job.redefine(…)", "name", name)), what)
+        check_what(_call("redefine", name), what)
         label = self._version(f"new_{name}")
         return self._add(Step("producer", label, what, {**params, "replaces": [name]}))
 
@@ -83,7 +87,7 @@ class JobPath:
         down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
         event block; of several columns a function that gives a dict. What is added from here on,
         and depends on them, runs again for each, and histograms get an axis `variation`."""
-        columns = check_columns("job.vary(…)", "column", column)
+        columns = listed_names("job.vary(…)", "column", "column", column)
         call = _call("vary", columns[0])
         check_text(call, "variation", variation)
         if not directions:
@@ -102,6 +106,7 @@ class JobPath:
         derived from forkrun.Producer. As a decorator with and without `params`. It may have
         `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, which it tells apart by
         `block.variation`."""
+        check_texts("job.producer(…)", label=label)
         if what is None:
             return functools.partial(self.producer, label=label, **params)
         check_module(_call("producer", label), what, "Producer")
@@ -111,6 +116,7 @@ class JobPath:
         """Fills histograms: a function of the event block, or a class derived from
         forkrun.Analyzer. As a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and
         gives it to the function as its parameter `pt`; other keywords are parameters as well."""
+        check_texts("job.analyzer(…)", label=label)
         if what is None:
             return functools.partial(self.analyzer, label=label, **given)
         check_module(_call("analyzer", label), what, "Analyzer")
@@ -126,6 +132,7 @@ class JobPath:
         number: one per event, or one per value.
         As a decorator of a function: `@job.hist((50, 0, 200))`. In the file it is hist_NAME/NAME;
         of other paths than the job's own PATH_NAME/NAME."""
+        check_texts("job.hist(…)", name=name)
         weight = check_weight(_call("hist", name or what), weight)
         if is_axis(what):
             check_axes(_call("hist", name), [what, *axes])
@@ -149,14 +156,13 @@ class JobPath:
         return self
 
     def _add(self, step: Step, on_path: bool = False) -> Any:
-        check_text(_call(step.kind, None), "label", step.label)
         if step.label in self._steps:
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
                 f'"{step.label}" is there twice: {self._steps[step.label].place} and {step.place};'
                 f' give one another name: {key}="…"'
             )
-        self._steps[step.label] = step
+        self._steps[step.label] = _with_plain_params(step)
         if on_path:
             self._labels.append(step.label)
         return self if isinstance(step.what, str) else step.what
@@ -179,6 +185,14 @@ def _name(what: Any) -> str:
     if not name.isidentifier():
         raise ConfigError(f'{what!r} has no name; give it one: name="…" or label="…"')
     return name
+
+
+def _with_plain_params(step: Step) -> Step:
+    """Raises ConfigError for what a configuration cannot hold."""
+    kind = {"histogram": "hist"}.get(step.kind, step.kind)
+    call = _call(kind, step.label)
+    params = {key: plain_value(call, key, value) for key, value in step.params.items()}
+    return replace(step, params=params)
 
 
 def _call(method: str, name: Any) -> str:

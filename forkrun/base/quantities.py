@@ -72,6 +72,8 @@ def bar(fraction: float, width: int) -> str:
 
 def parse_size(value: object) -> object:
     """`"2 GB"`, `"500 MiB"` or a number of bytes → bytes. Raises ValueError."""
+    if isinstance(value, bool):
+        raise ValueError(_SIZE_FORM)
     if not isinstance(value, str):
         return value
     match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", value)
@@ -82,6 +84,8 @@ def parse_size(value: object) -> object:
 
 def parse_duration(value: object) -> object:
     """`"90 s"`, `"1h30m"`, `"HH:MM:SS"` or a number of seconds → seconds. Raises ValueError."""
+    if isinstance(value, bool):
+        raise ValueError(_TIME_FORM)
     if not isinstance(value, str):
         return value
     text = value.replace(" ", "")

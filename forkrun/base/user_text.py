@@ -155,3 +155,14 @@ def _place_of_excess(text: str) -> str:
             line = text.count("\n", 0, match.start()) + 1
             return f"line {line}: nested more than {MOST_NESTED} times; make it flatter"
     return "nested too deeply"
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """What dicts, lists and tuples hold at last, in order; the value itself if it is none."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.nested import leaves
+from forkrun.base.user_text import leaves
 from forkrun.conditions.binned_table import BinnedTable
 from forkrun.conditions.read_only import ReadOnlyConditionError
 

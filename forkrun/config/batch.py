@@ -8,7 +8,17 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from forkrun.config.section import Count, Duration, Flag, Positive, Section, Size, Texts, at_most
+from forkrun.config.section import (
+    Count,
+    Duration,
+    Flag,
+    Number,
+    Positive,
+    Section,
+    Size,
+    Texts,
+    at_most,
+)
 
 
 class BatchSystem(StrEnum):
@@ -38,7 +48,7 @@ def _with(*names: str) -> Callable[[str], str]:
 Word = Annotated[str, Field(pattern=r"^[^\s\"'\\]+$")]
 ShellText = Annotated[str, Field(pattern=r"^[^\"`\\\n]+$")]
 Lines = Annotated[Texts, AfterValidator(_one_line_each)]
-Factor = Annotated[float, Field(ge=1), at_most(100, "a hundred times what was asked for")]
+Factor = Annotated[Number, Field(ge=1), at_most(100, "a hundred times what was asked for")]
 
 
 class BatchConfig(Section):

@@ -11,10 +11,10 @@ from pydantic import Field
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import parse_json
 from forkrun.config.anchor import anchored
-from forkrun.config.section import Flag, Label, Section, Texts
+from forkrun.config.section import Flag, Label, Number, Section, Texts
 from forkrun.errors import ConfigError
 
-CrossSection = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+CrossSection = Annotated[Number, Field(gt=0, allow_inf_nan=False)]
 _CROSS_SECTIONS = ("cross_section", "xsec", "crossSection", "xs")
 _IS_DATA = ("is_data", "isData")
 

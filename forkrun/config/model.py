@@ -19,6 +19,7 @@ from forkrun.config.section import (
     Duration,
     Flag,
     Label,
+    Number,
     Positive,
     Section,
     Size,
@@ -279,9 +280,9 @@ class MonitoringConfig(Section):
     """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
     trace_calls: Annotated[Positive, _CALLS] = 200_000
     """Calls that each child keeps at most."""
-    sampling_interval_s: Annotated[float, Field(ge=0.01), _INTERVAL] = 0.1
+    sampling_interval_s: Annotated[Number, Field(ge=0.01), _INTERVAL] = 0.1
     """Between looks at the memory of all processes, at least."""
-    sampling_cost: Annotated[float, Field(gt=0, le=1)] = 0.006
+    sampling_cost: Annotated[Number, Field(gt=0, le=1)] = 0.006
     """CPU time that sampling may take, as a fraction of one CPU."""
     exact_pss: Flag = False
     """Sample all processes at once, and read PSS whatever time that takes: for measurements."""

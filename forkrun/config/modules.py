@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from forkrun.config.section import Flag, Label, Positive, Section, Texts, at_most
+from forkrun.base.user_text import leaves
+from forkrun.config.section import Flag, Label, Number, Positive, Section, Texts, at_most
 
 MOST_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 ModuleType = Annotated[
@@ -27,11 +29,11 @@ class AxisConfig(Section):
     categories."""
 
     bins: Positive | None = None
-    low: float | None = None
-    high: float | None = None
+    low: Number | None = None
+    high: Number | None = None
     log: Flag = False
     """Bins of equal width in the logarithm."""
-    edges: tuple[float, ...] = ()
+    edges: tuple[Number, ...] = ()
     start: int | None = None
     stop: int | None = None
     """Integers from start to stop - 1."""
@@ -80,7 +82,7 @@ class ModuleConfig(Section):
     """Of a histogram; not given: the label."""
     axes: tuple[AxisConfig, ...] = ()
     """Of a histogram."""
-    weight: str | Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = None
+    weight: str | Annotated[Number, Field(allow_inf_nan=False)] | None = None
     """Of a histogram: an expression or a number."""
     consumes: tuple[str, ...] | None = None
     """Columns that a function reads; not given: found out with the first events."""
@@ -98,6 +100,14 @@ class ModuleConfig(Section):
     """By `FILE.py:NAME`, digests of what a running program has in its modules and this one uses."""
     place: tuple[str, int] | None = None
     """File and line of a program that adds it to its job."""
+
+    @model_validator(mode="after")
+    def _has_params_to_keep(self) -> Self:
+        """The configuration of a run directory is JSON."""
+        for name, value in self.params.items():
+            if not all(math.isfinite(x) for x in leaves([value]) if isinstance(x, float)):
+                raise ValueError(f"params: {name} has a number that is not finite; leave it out")
+        return self
 
     @model_validator(mode="after")
     def _is_of_its_kind(self) -> Self:

@@ -34,6 +34,8 @@ Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
 Duration = Annotated[
     float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
 ]
+Number = Annotated[float, Field(strict=True)]
+"""Also an integer, but neither true nor a text."""
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
 # Labels become names of files and of folders in ROOT files.

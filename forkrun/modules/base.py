@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forkrun.base.arguments import check_flags, check_text
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.modules.block import EventBlock
 from forkrun.rundir.accumulators import add, total_of
@@ -77,6 +78,8 @@ class Analyzer(Module):
         more than three axes). Raises ValueError if it cannot be written to a ROOT file."""
         from forkrun.modules.histograms.booking import BookedHistogram
 
+        check_text("self.book(…)", "name", name)
+        check_flags(f'self.book("{name}", …)', sparse=sparse)
         booked: dict[str, BookedHistogram] = self.__dict__.setdefault("_booked", {})
         if name in booked:
             raise ValueError(f"a histogram {name!r} is booked already")
@@ -90,6 +93,7 @@ class Analyzer(Module):
         objects merged by their `merge(other)` (they also have `to_json()`, and the class method
         `from_json(state)`). In `result.accumulators` and output/accumulators.json. Raises TypeError
         for anything else."""
+        check_text("self.accumulate(…)", "name", name)
         if is_awkward(value):
             value = ak.to_numpy(ak.flatten(value, axis=None), allow_missing=False)
         add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from forkrun.base.nested import leaves
+from forkrun.base.user_text import leaves
 
 
 def names_in(function: Any, seen: frozenset[int] = frozenset()) -> Iterator[str]:

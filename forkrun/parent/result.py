@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.arguments import check_path
 from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
@@ -85,16 +86,18 @@ class Result:
         return f"{self.run_directory}: {job['outcome']}, {n_events}{more}"
 
     @classmethod
-    def read(cls, run_directory: Path) -> Result:
-        """Reads the result of a finished run. Raises InputError."""
-        folder = RunDirectory(run_directory)
+    def read(cls, run_directory: str | Path) -> Result:
+        """Reads the result of a finished run. Raises InputError if that is no run directory."""
+        folder = RunDirectory(check_path("Result.read(…)", "run_directory", run_directory))
+        if not folder.config.exists():
+            raise InputError(f"{folder.path}: no job has run here: it has no {folder.config.name}")
         config = _read(folder.config)
         files = {
             output["label"]: folder.merged(output["label"], output.get("per_lumi", False))
             for output in config.get("outputs", [])
         }
         return cls(
-            run_directory,
+            folder.path,
             {label: file for label, file in files.items() if file.exists()},
             folder.histograms if folder.histograms.exists() else None,
             _read(folder.report_json),

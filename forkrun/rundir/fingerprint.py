@@ -13,7 +13,7 @@ from typing import Any
 
 import forkrun
 from forkrun import _core
-from forkrun.base.nested import leaves
+from forkrun.base.user_text import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.errors import InputError

@@ -38,6 +38,8 @@ def describe_axis(axis: Any) -> dict[str, Any]:
     if isinstance(axis, Mapping):
         return dict(axis)
     if isinstance(axis, tuple | list):
+        if len(axis) != 3 or int(axis[0]) != axis[0]:
+            raise TypeError(f"an axis is (bins, low, high), and {axis!r} is none")
         bins, low, high = axis
         return {"bins": int(bins), "low": float(low), "high": float(high)}
     words = {key: text for key in _NAMES if (text := getattr(axis, key, ""))}

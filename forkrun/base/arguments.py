@@ -1,0 +1,94 @@
+"""Arguments of the public calls: what each takes is said where something else is given."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from forkrun.errors import ConfigError
+
+_MOST_SHOWN = 60
+
+
+def refused(call: str, argument: str, allowed: str, value: Any) -> ConfigError:
+    """Says what an argument takes, and what it got. `call`: as in the program."""
+    text = repr(value)
+    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return ConfigError(f"{call}: {argument} takes {allowed}, not {shown} ({type(value).__name__})")
+
+
+def check_text(call: str, argument: str, value: Any) -> str:
+    """A name. Raises ConfigError."""
+    if not isinstance(value, str):
+        raise refused(call, argument, "a text", value)
+    return value
+
+
+def check_texts(call: str, **texts: Any) -> None:
+    """Names that may be left out. Raises ConfigError."""
+    for argument, value in texts.items():
+        if value is not None:
+            check_text(call, argument, value)
+
+
+def check_flags(call: str, **flags: Any) -> None:
+    """Raises ConfigError for what is neither True nor False; None only where it is the default."""
+    for argument, value in flags.items():
+        if not isinstance(value, bool):
+            raise refused(call, argument, "True or False", value)
+
+
+def check_path(call: str, argument: str, value: Any) -> Path:
+    """The path. Raises ConfigError."""
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path:
+        raise refused(call, argument, "a path", value)
+    return Path(path)
+
+
+def listed_names(call: str, argument: str, what: str, value: Any) -> list[str]:
+    """One name or several. `what`: they are of. Raises ConfigError."""
+    names = [value] if isinstance(value, str) else value
+    is_list = isinstance(names, Sequence) and not isinstance(names, bytes)
+    if not is_list or not names or not all(isinstance(name, str) for name in names):
+        raise refused(call, argument, f"the name of a {what}, or a list of names", value)
+    return list(names)
+
+
+def listed_files(call: str, argument: str, value: Any) -> list[str]:
+    """Paths, globs and URLs of one or of several. Raises ConfigError."""
+    allowed = "a path, glob or URL, or several in their order"
+    several = [value] if isinstance(value, str | os.PathLike) else value
+    is_unordered = isinstance(several, bytes | io.IOBase | set | frozenset | Mapping)
+    if is_unordered or not isinstance(several, Iterable):
+        raise refused(call, argument, allowed, value)
+    files = []
+    for each in several:
+        path = os.fspath(each) if isinstance(each, str | os.PathLike) else None
+        if not isinstance(path, str):
+            raise refused(call, argument, allowed, each)
+        files.append(str(path))
+    return files
+
+
+def plain_value(call: str, argument: str, value: Any) -> Any:
+    """A parameter as a configuration has it: numbers and arrays of NumPy are Python's, paths texts,
+    tuples lists. Raises ConfigError for what a configuration cannot hold."""
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if value is None or is_number or isinstance(value, str | date | time):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain_value(call, argument, each) for each in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: plain_value(call, argument, each) for key, each in value.items()}
+    allowed = "finite numbers, texts, None, and lists and dicts of them with texts as keys"
+    raise refused(call, argument, allowed, value)
