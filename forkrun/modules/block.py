@@ -38,7 +38,8 @@ class EventBlock:
     and are read-only; they stay valid as long as they are held. Columns can only be asked for while
     the module is called. `block.Muon`: the objects of a collection, as records, which are Lorentz
     vectors; `block.nMuon` is `block["nMuon"]`; `block[mask]`: the events for which the mask,
-    (n_events,) bool, is true."""
+    (n_events,) bool, is true. What the block has itself goes before columns and collections:
+    `block.variation` is that of the call, and `block["variation"]` a column of this name."""
 
     def __init__(
         self,
@@ -213,13 +214,20 @@ class SelectedEvents:
         return SelectedEvents(self._block, mask)
 
     def __getattr__(self, name: str) -> Any:
-        """Objects of a collection, a column, or `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
+        """A column or objects of a collection; `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in ("run", "lumi", "iov"):
+            return getattr(self._block, name)
+        if name in ("runs", "lumis", "events"):
+            return self._left(getattr(self._block, name))
         if name == "lumi_ranges":
             raise NoSuchNameError("lumi_ranges are of all events: block.lumi_ranges")
-        value = getattr(self._block, name)
-        return value if isinstance(value, int) else self._left(value)
+        return self[name] if name in self.column_types else self.objects(name)
+
+    def objects(self, name: str) -> ak.Array:
+        """The objects of a collection, whatever its name."""
+        return self._left(self._block.objects(name))
 
     @property
     def n_events(self) -> int:

@@ -1,8 +1,9 @@
 """Expressions of columns and objects, such as "nMuon >= 2 && max(Jet_pt) > 30".
 
-They are Python's own, read by its `ast`, with the operators of C++ as well; names are columns,
-collections and a list of functions. Comparisons and `and`, `or`, `not` are made of arrays, event by
-event, as ROOT's are, and so are indices: `Jet_pt[0]` is the first of each event."""
+They are Python's own, read by its `ast`, with the operators of C++ as well, which compute as there;
+names are columns and collections, what is called is one of a list of functions and methods.
+Comparisons and `and`, `or`, `not` are made of arrays, event by event, as ROOT's are, and so are
+indices: `Jet_pt[0]` is the first of each event."""
 
 from __future__ import annotations
 
@@ -17,10 +18,21 @@ import numpy as np
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import AT_EXPRESSION
-from forkrun.modules.expression_functions import CONSTANTS, FUNCTIONS, combined, element
+from forkrun.modules.cpp_arithmetic import OPERATORS
+from forkrun.modules.expression_functions import (
+    CONSTANTS,
+    FUNCTIONS,
+    KEYWORDS,
+    METHODS,
+    combined,
+    element,
+    field_of,
+    method_of,
+)
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
-_OPERATORS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "))
+_OPERATORS = ((r"~", " -~- "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "))
+"""`!` binds as `~` does, and not as `not`; what was `~` itself is told by the signs around it."""
 _NAMES_OF_ROOT = (
     (r"\bTMath::Pi\(\)", "pi"),
     (r"\bLength\$(?=\()", "num"),
@@ -41,11 +53,18 @@ _NODES = (
     ast.Subscript, ast.Slice, ast.Tuple, ast.IfExp, ast.Name, ast.Load, ast.Constant, ast.keyword,
     ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
+_OF_EVENTS = {"run": "runs", "luminosityBlock": "lumis", "event": "events"}
+"""Of every event, also where columns have other names, or there are none."""
+_CALLED = "()"
+"""Behind the name of what is called: a column may have the same."""
 _OWN = {
+    **{f"_{name}": operation for name, operation in OPERATORS.items()},
     "_and": partial(combined, np.logical_and),
     "_or": partial(combined, np.logical_or),
     "_element": element,
     "_slice": slice,
+    "_field": field_of,
+    "_method": method_of,
 }
 
 
@@ -56,7 +75,7 @@ class Expression:
     def __init__(self, text: str, place: tuple[str, int] | None = None) -> None:
         self.text = text
         self.code = _compile(text, place)
-        whole = set(self.code.co_names) - _OWN.keys()
+        whole = {n.removesuffix(_CALLED) for n in self.code.co_names if n not in _OWN}
         self.names = tuple(sorted(whole.union(*(name.split(".") for name in whole))))
 
     def __call__(self, block: Any) -> Any:
@@ -68,7 +87,8 @@ class Expression:
 
 
 class _Names(Mapping[str, Any]):
-    """What names stand for: functions first, then columns and collections."""
+    """What names stand for: a column, whatever its name, then a collection or a constant; in calls
+    a function."""
 
     def __init__(self, block: Any) -> None:
         self._block = block
@@ -76,10 +96,10 @@ class _Names(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name in _OWN:
             raise KeyError(name)
-        if name in FUNCTIONS or name in CONSTANTS:
-            return FUNCTIONS[name] if name in FUNCTIONS else CONSTANTS[name]
+        if name.endswith(_CALLED):
+            return FUNCTIONS[name.removesuffix(_CALLED)]
         try:
-            return self._block[name] if "@" in name else self._attribute(name)
+            return self._block[name] if "@" in name else self._column(name)
         except NoSuchColumnError as error:  # a KeyError, of which Python makes a NameError here
             raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
@@ -87,17 +107,24 @@ class _Names(Mapping[str, Any]):
             hint = close if "did you mean" in close and "did you mean" not in str(error) else ""
             raise NoSuchNameError(f"{error}{hint}") from None
 
-    def _attribute(self, name: str) -> Any:
+    def _column(self, name: str) -> Any:
         """`Muon.pt` is a field of objects; `AnalysisMuonsAuxDyn.pt` may be a column."""
+        if name in self._block.column_types:
+            return self._block[name]
         first, *fields = name.split(".")
-        if fields and name in _columns_of(self._block):
-            return getattr(self._block, name)
-        try:
-            value = getattr(self._block, first)
-        except NoSuchNameError:
-            value, fields = getattr(self._block, name), []  # says what there is instead
+        if fields and first in self._block.column_types:
+            value = self._block[first]
+        elif name in CONSTANTS:
+            return CONSTANTS[name]
+        elif name in _OF_EVENTS:
+            return getattr(self._block, _OF_EVENTS[name])
+        else:
+            try:
+                value = self._block.objects(first)
+            except NoSuchNameError:
+                value, fields = self._block.objects(name), []  # says what there is instead
         for field in fields:
-            value = getattr(value, field)
+            value = field_of(value, field)
         return value
 
     def __iter__(self) -> Any:
@@ -105,11 +132,6 @@ class _Names(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(FUNCTIONS)
-
-
-def _columns_of(block: Any) -> Mapping[str, str]:
-    known: Mapping[str, str] = getattr(block, "column_types", {})
-    return known
 
 
 def _compile(text: str, place: tuple[str, int] | None) -> CodeType:
@@ -152,8 +174,24 @@ def _check(node: ast.AST, text: str) -> None:
         raise ValueError(f"{text!r}: {name!r} has no place in an expression")
     if isinstance(node, ast.MatMult):
         raise ValueError(f"{text!r}: `@` stands for a column before it was replaced: Jet_pt@input")
+    if isinstance(node, ast.Call):
+        _check_call(node, text)
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float):
         raise ValueError(f"{text!r}: {node.value!r} is neither a number nor a column")
+
+
+def _check_call(node: ast.Call, text: str) -> None:
+    """Functions and methods of the lists, with the keywords that each has."""
+    known: tuple[str, ...] = tuple(FUNCTIONS)
+    name, what = getattr(node.func, "id", ""), "function of expressions"
+    if isinstance(node.func, ast.Attribute):
+        name, what, known = node.func.attr, "method of objects", (*METHODS, "size")
+    if name not in known and not name.startswith("_"):
+        shown = name or ast.unparse(node.func)
+        raise ValueError(f"{text!r}: {shown} is no {what}{suggestion(shown, known)}")
+    for keyword in node.keywords:
+        if keyword.arg not in KEYWORDS.get(name, ()):
+            raise ValueError(f"{text!r}: {name}() has no keyword {keyword.arg or '**'}")
 
 
 def _check_precedence(node: ast.AST, python: str, text: str) -> None:
@@ -179,13 +217,20 @@ class _ByEvent(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if dotted := _dotted(node):
             return _name(dotted)
-        return self.generic_visit(node)
+        return _call("_field", [self.visit(node.value), ast.Constant(node.attr)])
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`Jet_pt.size()` as C++ has it; names of functions are no columns."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and not node.args:
-            node = _call("num", [node.func.value])
-        return self.generic_visit(node)
+        given = [self.visit(argument) for argument in node.args]
+        if isinstance(node.func, ast.Name):
+            function: ast.expr = ast.Name(f"{node.func.id}{_CALLED}", ast.Load())
+        else:
+            assert isinstance(node.func, ast.Attribute)
+            of, name = self.visit(node.func.value), node.func.attr
+            if name == "size":
+                return _call(f"num{_CALLED}", [of, *given])
+            function = _call("_method", [of, ast.Constant(name)])
+        return ast.Call(function, given, [self.visit(keyword) for keyword in node.keywords])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
@@ -202,26 +247,40 @@ class _ByEvent(ast.NodeTransformer):
         name = "_and" if isinstance(node.op, ast.And) else "_or"
         return _call(name, node.values)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        return _call(f"_{type(node.op).__name__}", [self.visit(node.left), self.visit(node.right)])
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
+        if (bits := _inverted_bits(node)) is not None:
+            return _call("_Bits", [self.visit(bits)])
+        is_number = isinstance(node.operand, ast.Constant) and type(node.operand.value) is not bool
+        if is_number and isinstance(node.op, ast.USub):
+            return ast.Constant(-node.operand.value)  # type: ignore[attr-defined]
+        value = self.visit(node.operand)
         if isinstance(node.op, ast.Not | ast.Invert):
-            return ast.Compare(node.operand, [ast.Eq()], [ast.Constant(0)])
-        return node
+            return ast.Compare(value, [ast.Eq()], [ast.Constant(0)])
+        return _call(f"_{type(node.op).__name__}", [value])
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) == 1:
-            return node
         values = [node.left, *node.comparators]
         parts = [
-            ast.Compare(left, [operator], [right])
+            _call(f"_{type(operator).__name__}", [left, right])
             for left, operator, right in zip(values, node.ops, values[1:], strict=False)
         ]
-        return _call("_and", list(parts))
+        return parts[0] if len(parts) == 1 else _call("_and", list(parts))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
-        return _call("where", [node.test, node.body, node.orelse])
+        return _call(f"where{_CALLED}", [node.test, node.body, node.orelse])
+
+
+def _inverted_bits(node: ast.UnaryOp) -> ast.expr | None:
+    """The operand of what was `~` in the expression, and is `-~-` here."""
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.UnaryOp(ast.Invert(), ast.UnaryOp(ast.USub(), operand))):
+            return operand
+    return None
 
 
 def _dotted(node: ast.AST) -> str:

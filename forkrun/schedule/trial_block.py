@@ -12,7 +12,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.base.column_types import ColumnType
 from forkrun.modules.columns import Plain
-from forkrun.modules.objects.collections import Collection, Columns
+from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.schedule.first_events import FirstEvents
 
@@ -76,7 +76,8 @@ class NotingColumns:
         from forkrun.modules.objects.records import make_virtual
 
         collection = self.known.collection(name)
-        assert collection is not None
+        if collection is None:
+            raise NoSuchNameError(self.no_attribute(name))
         types = {
             field: ColumnType.of(self.known.types[column])
             for field, column in collection.columns.items()

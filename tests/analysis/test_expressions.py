@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import awkward as ak
@@ -11,21 +10,49 @@ import numpy as np
 import pytest
 
 import forkrun
+from forkrun import _core
 from forkrun.modules.expressions import Expression
+from forkrun.modules.objects.collections import NoSuchNameError
 from tests.analysis.objects_file import N_MUONS, write_objects
 
-BLOCK = SimpleNamespace(
-    nMuon=np.array([2, 0, 3]),
-    MET_pt=np.array([10.0, 20.0, 30.0]),
-    flag=np.array([True, False, True]),
-    Jet_pt=ak.Array([[50.0, 20.0], [], [70.0]]),
-    Jet=ak.zip({"pt": ak.Array([[50.0, 20.0], [], [70.0]])}),
-    hits=ak.Array([[[1, 2], [3]], [], [[]]]),
-    xyz=np.arange(9).reshape(3, 3),
-    index=ak.Array([[1, -1], [], [0, 5]]),
-    column_types={"JetsAuxDyn.pt": "float32[]"},
-    **{"JetsAuxDyn.pt": ak.Array([[5.0], [], [7.0]])},
-)
+COLUMNS = {
+    "nMuon": np.array([2, 0, 3]),
+    "MET_pt": np.array([10.0, 20.0, 30.0]),
+    "flag": np.array([True, False, True]),
+    "Jet_pt": ak.Array([[50.0, 20.0], [], [70.0]]),
+    "Jet_type": ak.Array([[5, 6], [], [7]]),
+    "hits": ak.Array([[[1, 2], [3]], [], [[]]]),
+    "xyz": np.arange(9).reshape(3, 3),
+    "index": ak.Array([[1, -1], [], [0, 5]]),
+    "JetsAuxDyn.pt": ak.Array([[5.0], [], [7.0]]),
+    "max": np.array([1.0, 2.0, 3.0]),
+    "variation": np.array([4, 5, 6]),
+    "random": np.array([7, 8, 9]),
+    "lumi_pt": ak.Array([[1.0], [], [2.0]]),
+}
+
+
+class Block:
+    """What an expression asks of an event block."""
+
+    column_types = dict.fromkeys(COLUMNS, "")
+    variation, random, lumi = "nominal", None, 1
+    runs, lumis, events = np.array([1, 1, 2]), np.array([3, 4, 4]), np.array([5, 6, 7])
+
+    def __getitem__(self, name: str) -> Any:
+        return COLUMNS[name]
+
+    def objects(self, name: str) -> Any:
+        fields = {c.split("_")[1]: v for c, v in COLUMNS.items() if c.startswith(f"{name}_")}
+        if not fields:
+            raise NoSuchNameError(f"there is no {name}")
+        return ak.zip(fields)
+
+    def __len__(self) -> int:
+        return 3
+
+
+BLOCK = Block()
 
 
 @pytest.mark.parametrize(
@@ -67,6 +94,17 @@ BLOCK = SimpleNamespace(
         ("Sum$(Jet_pt) + Length$(Jet_pt)", [72, 0, 71]),
         ("std::abs(-MET_pt) + TMath::Max(nMuon, 2)", [12, 22, 33]),
         ("max(Jet_pt, 60)", [[60, 60], [], [70]]),
+        ("max + max(Jet_pt)", [51, None, 73]),
+        ("variation + random", [11, 13, 15]),
+        ("lumi.pt[0]", [1, None, 2]),
+        ("Jet.type + Jet_type[0]", [[10, 11], None, [14]]),
+        ("run >= 2 && luminosityBlock == 4", [False, False, True]),
+        ("event * 2", [10, 12, 14]),
+        ("pi > 3 and true", [True, True, True]),
+        ("argmax(Jet_pt, keepdims=True)", [[0], [None], [0]]),
+        ("Jet_pt[argmax(Jet_pt, keepdims=True)]", [[50], [None], [70]]),
+        ("nMuon / 2", [1, 0, 1]),
+        ("1.0 * nMuon / 2", [1, 0, 1.5]),
     ],
 )
 def test_what_it_gives(text: str, values: list[Any]) -> None:
@@ -87,6 +125,16 @@ def test_what_it_gives(text: str, values: list[Any]) -> None:
         ("nMuon > 1 & MET_pt > 15", "write && and ||"),
         ("(nMuon | MET_pt > 15) > 2", "write && and ||"),
         ("MET_pt > 15 ? 1 : 0", "is written where(c, a, b)"),
+        ("MET_pt.fill(7)", "fill is no method of objects"),
+        ("(300).to_bytes(2).decode()", "decode is no method of objects"),
+        ("(300).to_bytes(2)", "to_bytes is no method of objects"),
+        ("MET_pt.setflags(write=True)", "setflags is no method"),
+        ("sqrt(MET_pt, out=MET_pt)", "sqrt() has no keyword out"),
+        ("where(flag, MET_pt, 0, highlevel=False)", "where() has no keyword highlevel"),
+        ("sum(**Jet_pt)", "sum() has no keyword **"),
+        ("eval(nMuon)", "eval is no function of expressions"),
+        ("(Jet_pt > 1)(MET_pt)", "is no function of expressions"),
+        ("maxx(Jet_pt)", 'did you mean "max"'),
     ],
 )
 def test_what_it_refuses(text: str, message: str) -> None:
@@ -108,6 +156,27 @@ def test_what_is_not_of_each_event_is_refused(text: str) -> None:
         Expression(text)(BLOCK)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sqrt(MET_pt, MET_pt)", "sqrt() takes 1 values, and got 2"),
+        ("minimum(MET_pt, 1, MET_pt)", "minimum() takes 2 values"),
+        ("where(flag)", "where() takes 3 arguments"),
+        ("Jet.layout", "no field 'layout'"),
+        ("MET_pt.base", "no field 'base'"),
+        ("(MET_pt + 1).flags", "no field 'flags'"),
+        ("Jet.deltaR(Jet)", "no method 'deltaR'"),
+        ("max(Jet_pt) + wheres", 'there is no wheres; did you mean "where"'),
+    ],
+)
+def test_no_argument_is_for_results_and_nothing_of_arrays_is_reached(text: str, words: str) -> None:
+    before = COLUMNS["MET_pt"].tolist()
+    with pytest.raises((TypeError, NoSuchNameError)) as error:
+        Expression(text)(BLOCK)
+    assert words in str(error.value)
+    assert COLUMNS["MET_pt"].tolist() == before
+
+
 def test_an_index_is_of_each_event_whatever_the_size_of_blocks(tmp_path: Path) -> None:
     """Awkward's own `[0]` is the first event of a block."""
     file = write_objects(tmp_path / "objects.root")
@@ -118,3 +187,49 @@ def test_an_index_is_of_each_event_whatever_the_size_of_blocks(tmp_path: Path) -
         result = job.run(children=0, output=tmp_path / f"run-{size}", quiet=True, plots=False)
         sums.append(result.histograms["first"].sum(flow=True).value)
     assert sums == [sum(n > 0 for n in N_MUONS)] * 2
+
+
+OWN_NAMES = ("variation", "lumi", "random", "max", "mask", "events", "dataset", "iov", "selected")
+
+
+def test_a_column_is_the_column_whatever_its_name(tmp_path: Path) -> None:
+    """In expressions, and in functions by `block[NAME]`; attributes are the block's own first."""
+    n = 6
+    columns: dict[str, Any] = {
+        "run": np.array([1, 1, 2, 2, 3, 3], np.uint32),
+        "luminosityBlock": np.ones(n, np.uint32),
+        "event": np.arange(n, dtype=np.uint64),
+        **{name: np.arange(n, dtype=np.float32) + k for k, name in enumerate(OWN_NAMES)},
+    }
+    types = [(name, str(column.dtype)) for name, column in columns.items()]
+    writer = _core.TreeWriter(str(tmp_path / "own.root"), "Events", types, "none")
+    writer.write(columns)
+    writer.close()
+    job = forkrun.Job(tmp_path / "own.root")
+    for name in OWN_NAMES:
+        job.hist(name, (20, 0, 20), name=f"h_{name}")
+    job.hist("max + max(max, 2)", (40, 0, 40), name="both")
+
+    @job.hist((20, 0, 20))
+    def by_name(events: Any) -> Any:
+        assert events.variation == "nominal"
+        return events["variation"]
+
+    job.path("late").filter("run >= 2 && event != 5 && luminosityBlock == 1")
+    job.path("late").hist("run", (5, 0, 5), name="runs")
+    found = job.run(children=0, output=tmp_path / "run", quiet=True, plots=False).histograms
+    for k, name in enumerate(OWN_NAMES):
+        assert np.flatnonzero(found[f"h_{name}"].values()).tolist() == list(range(k, n + k))
+    assert np.flatnonzero(found["both"].values()).tolist() == [6, 8, 10, 12, 14, 16]
+    assert np.flatnonzero(found["by_name"].values()).tolist() == list(range(n))
+    assert found["runs"].values().tolist() == [0, 0, 2, 1, 0]
+
+
+def test_run_lumi_and_event_are_there_without_columns_of_these_names(tmp_path: Path) -> None:
+    names = {"run": "runNumber", "luminosityBlock": "block", "event": "number"}
+    file = write_objects(tmp_path / "objects.root", names)
+    branches = {"run_branch": "runNumber", "lumi_branch": "block", "event_branch": "number"}
+    job = forkrun.Job(file, source=branches)
+    job.filter("run == 1 && luminosityBlock == 1 && event > 4").hist("event", (9, 0, 9), name="e")
+    found = job.run(children=0, output=tmp_path / "run", quiet=True, plots=False).histograms
+    assert np.flatnonzero(found["e"].values()).tolist() == [5, 6]

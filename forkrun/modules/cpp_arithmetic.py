@@ -1,0 +1,182 @@
+"""Operators of expressions, which compute with integers as C++ does, and so RDataFrame: in 32 bits
+at least, `/` of integers is an integer, `%` has the sign of the first, and where signed meets
+unsigned of the same or of more bits, both are unsigned. Floating-point numbers are NumPy's."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from forkrun.base.awkward_array import ak, is_awkward
+
+DType = np.dtype[Any]
+_INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
+
+
+def integer_type(value: Any) -> DType | None:
+    """That of an integer, a truth value or an array of such; None of anything else."""
+    if isinstance(value, bool | np.bool_):
+        return np.dtype(np.bool_)
+    if isinstance(value, int):
+        return _INT if -(2**31) <= value < 2**31 else _LONG
+    dtype = _leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iub" else None
+
+
+def _leaf_type(layout: Any) -> DType | None:
+    """That of the numbers in lists, options and the like; None of records, unions and texts."""
+    while not layout.is_numpy:
+        if (
+            layout.is_record
+            or layout.is_union
+            or layout.is_unknown
+            or layout.parameter("__array__")
+        ):
+            return None
+        layout = layout.content
+    found: DType = layout.dtype
+    return found
+
+
+def promoted(dtype: DType) -> DType:
+    """The type that C++ computes in."""
+    return dtype if dtype.itemsize >= _INT.itemsize else _INT
+
+
+def common_type(one: DType, other: DType) -> DType:
+    """C++'s "usual arithmetic conversions"."""
+    one, other = promoted(one), promoted(other)
+    if one.kind == other.kind:
+        return max(one, other, key=lambda dtype: dtype.itemsize)
+    unsigned, signed = (one, other) if one.kind == "u" else (other, one)
+    return unsigned if unsigned.itemsize >= signed.itemsize else signed
+
+
+def as_type(value: Any, dtype: DType) -> Any:
+    """The same integers in another type, modulo its range; without a copy where they have it."""
+    if isinstance(value, int):
+        return np.array(value % 2 ** (8 * dtype.itemsize), f"u{dtype.itemsize}").astype(dtype)[()]
+    if integer_type(value) == dtype:
+        return value
+    return ak.values_astype(value, dtype) if is_awkward(value) else value.astype(dtype)
+
+
+def at_least_int(value: Any) -> Any:
+    """Integers of less than 32 bits as C++ computes with them; anything else as it is."""
+    dtype = integer_type(value)
+    return value if dtype is None else as_type(value, promoted(dtype))
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(one: Any, other: Any) -> Any:
+        return operation(*_converted(one, other))
+
+    return apply
+
+
+def _converted(one: Any, other: Any) -> tuple[Any, Any]:
+    types = integer_type(one), integer_type(other)
+    if types[0] is None or types[1] is None:
+        return one, other
+    dtype = common_type(types[0], types[1])
+    return as_type(one, dtype), as_type(other, dtype)
+
+
+def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """NumPy compares by value, whatever the types; C++ where both are signed, or both unsigned."""
+
+    def apply(one: Any, other: Any) -> Any:
+        types = integer_type(one), integer_type(other)
+        if types[0] is None or types[1] is None:
+            return operation(one, other)
+        dtype = common_type(types[0], types[1])
+        is_same = dtype.kind == "i" or all(promoted(each).kind == "u" for each in types if each)
+        if is_same and _fits(one, types[1]) and _fits(other, types[0]):
+            return operation(one, other)
+        return operation(as_type(one, dtype), as_type(other, dtype))
+
+    return apply
+
+
+def _fits(value: Any, dtype: DType) -> bool:
+    """Whether a number, if it is one, is within the range of the array that it is compared with."""
+    if not isinstance(value, int) or dtype.kind == "b":
+        return True
+    return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+
+
+def _bitwise(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Of truth values a truth value: masks are made so."""
+    arithmetic = _arithmetic(operation)
+
+    def apply(one: Any, other: Any) -> Any:
+        if all(
+            dtype is not None and dtype.kind == "b" for dtype in map(integer_type, (one, other))
+        ):
+            return operation(one, other)
+        return arithmetic(one, other)
+
+    return apply
+
+
+def _shift(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The type of what is shifted."""
+
+    def apply(one: Any, other: Any) -> Any:
+        one = at_least_int(one)
+        dtype = integer_type(one)
+        return operation(one, other if dtype is None else as_type(other, dtype))
+
+    return apply
+
+
+def _divided(one: Any, other: Any) -> Any:
+    one, other = _converted(one, other)
+    if integer_type(one) is None or integer_type(other) is None:
+        return one / other
+    return (one - _remainder(one, other)) // other
+
+
+def _remainder(one: Any, other: Any) -> Any:
+    one, other = _converted(one, other)
+    if integer_type(one) is None or integer_type(other) is None:
+        return one % other
+    if np.any(ak.to_numpy(ak.flatten(other == 0, axis=None)) if is_awkward(other) else other == 0):
+        raise ZeroDivisionError(
+            "an integer is divided by 0; 1.0 * a / b divides floating-point numbers"
+        )
+    return np.fmod(one, other)
+
+
+def _power(one: Any, other: Any) -> Any:
+    """Of integers in 64 bits: C++ has no such operator."""
+    dtype = integer_type(one)
+    if dtype is None or integer_type(other) is None:
+        return one**other
+    wide = _LONG if dtype.kind != "u" or dtype.itemsize < _LONG.itemsize else dtype
+    return as_type(one, wide) ** as_type(other, _LONG if wide.kind == "i" else wide)
+
+
+def _inverted(value: Any) -> Any:
+    """All bits; of truth values, whether they are false."""
+    dtype = integer_type(value)
+    if dtype is not None and dtype.kind == "b":
+        return np.logical_not(value)
+    return ~at_least_int(value)
+
+
+OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "Add": _arithmetic(operator.add), "Sub": _arithmetic(operator.sub),
+    "Mult": _arithmetic(operator.mul), "FloorDiv": _arithmetic(operator.floordiv),
+    "Div": _divided, "Mod": _remainder, "Pow": _power,
+    "LShift": _shift(operator.lshift), "RShift": _shift(operator.rshift),
+    "BitAnd": _bitwise(operator.and_), "BitOr": _bitwise(operator.or_),
+    "Eq": _comparison(operator.eq), "NotEq": _comparison(operator.ne),
+    "Lt": _comparison(operator.lt), "LtE": _comparison(operator.le),
+    "Gt": _comparison(operator.gt), "GtE": _comparison(operator.ge),
+    "USub": lambda value: -at_least_int(value), "UAdd": at_least_int, "Bits": _inverted,
+}  # fmt: skip
+"""By the name of Python's node."""
