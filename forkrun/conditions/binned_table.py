@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 
 Floats = npt.NDArray[np.float64]
 Outside = Literal["nearest", "flow", "error"]
@@ -60,6 +60,7 @@ class BinnedTable:
             titles = ", ".join(t for t in self.axis_titles if t)
             axes = f" ({titles})" if titles else ""
             raise TypeError(f"the table has {len(self.edges)} coordinates{axes}")
+        coordinates = [with_none(c) for c in coordinates]
         if not any(is_awkward(c) for c in coordinates):
             return content[self._bins(coordinates)]
         return _transform(lambda arrays: content[self._bins(arrays)], coordinates)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from forkrun.base.arguments import check_flags, check_text
-from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.modules.block import EventBlock
 from forkrun.rundir.accumulators import add, total_of
 from forkrun.rundir.histogram_sums import check_names
@@ -94,6 +94,7 @@ class Analyzer(Module):
         `from_json(state)`). In `result.accumulators` and output/accumulators.json. Raises TypeError
         for anything else."""
         check_text("self.accumulate(…)", "name", name)
+        value = with_none(value)
         if is_awkward(value):
             value = ak.to_numpy(ak.flatten(value, axis=None), allow_missing=False)
         add(self.__dict__.setdefault("_accumulated", {}), name, total_of(value))

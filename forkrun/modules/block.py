@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
@@ -245,6 +245,7 @@ class SelectedEvents:
 def chosen_events(mask: Any, n_events: int) -> npt.NDArray[np.bool_]:
     """(n_events,) bool, of a mask that a user gives; None is False. Raises TypeError."""
     what = "events[…] takes the name of a column, or one bool per event"
+    mask = with_none(mask)
     if is_awkward(mask):
         if mask.ndim != 1:
             raise TypeError(f"{what}, not {mask.type}: ak.any(mask, axis=1)")

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.errors import ConfigError
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
@@ -23,6 +23,7 @@ class FunctionFilter(Filter):
 
     def filter(self, block: EventBlock) -> Any:
         accepted = self.function(block, **self.params)
+        accepted = with_none(accepted)
         return ak.fill_none(accepted, False) if is_awkward(accepted) else accepted
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import is_awkward
+from forkrun.base.awkward_array import is_awkward, with_none
 from forkrun.base.dataclass import dataclass
 from forkrun.modules.columns import jagged_array, offsets_of, values_of
 
@@ -86,6 +86,7 @@ class Jagged:
 
 def as_values(parameter: Any) -> Values:
     """An ak.Array where it is jagged, else an npt.NDArray of 0, 1 or 2 dimensions."""
+    parameter = with_none(parameter)
     is_jagged = is_awkward(parameter) and parameter.ndim > 1
     return parameter if is_jagged else np.asarray(parameter)
 
@@ -113,7 +114,7 @@ def _like(n_events: int, column: Values) -> Fixed | Jagged:
 
 
 def _of_size(n_events: int, size: Any) -> Fixed | Jagged:
-    counts = np.asarray(size)
+    counts = np.asarray(with_none(size))
     if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
         raise ValueError("random numbers: size is a count, or an array of one count per event")
     return Fixed(n_events, int(counts)) if counts.ndim == 0 else Jagged.of_counts(n_events, counts)

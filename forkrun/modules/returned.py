@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
@@ -40,6 +40,7 @@ def mask_of(returned: Any, n_events: int) -> Values:
     """(n_events,) bool, of what filter() returned. Raises TypeError."""
     if returned is None:
         raise TypeError("filter() returned None, not one bool per event; is `return` missing?")
+    returned = with_none(returned)
     if is_awkward(returned):
         if returned.ndim != 1:
             raise TypeError(
@@ -117,6 +118,7 @@ def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
     where = f'column "{name}"'
     if column is None:
         raise TypeError(f"{where}: wanted {kind}, got None")
+    column = with_none(column)
     wanted = ColumnType.of(kind)
     if kind == f"{wanted.element}[]" and not wanted.is_text:
         offsets, values = _jagged(where, column)

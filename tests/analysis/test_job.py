@@ -15,8 +15,8 @@ import pytest
 import uproot
 
 import forkrun
-from forkrun.modules.program.code_digest import code_digest
 from forkrun.modules.code_names import mentions
+from forkrun.modules.program.code_digest import code_digest
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command

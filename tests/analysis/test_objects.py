@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,44 @@ def test_indices_name_their_collections() -> None:
         {"muon1": ("muonIdx1", "Muon")},
         {"genPartMother": ("genPartIdxMother", "GenPart")},
     ]
+
+
+PFNANO = {
+    "FatJetPFCands_jetIdx": "FatJet", "FatJetPFCands_pFCandsIdx": "PFCands",
+    "FatJetSVs_jetIdx": "FatJet", "FatJetSVs_sVIdx": "SV", "JetPFCands_jetIdx": "Jet",
+    "JetPFCands_pFCandsIdx": "PFCands", "JetSVs_jetIdx": "Jet", "JetSVs_sVIdx": "SV",
+    "GenFatJetCands_jetIdx": "GenJetAK8", "GenFatJetCands_pFCandsIdx": "GenCands",
+    "GenFatJetSVs_jetIdx": "GenJetAK8", "GenFatJetSVs_sVIdx": "SV", "GenJetCands_jetIdx": "GenJet",
+    "GenJetCands_pFCandsIdx": "GenCands", "GenJetSVs_jetIdx": "GenJet", "GenJetSVs_sVIdx": "SV",
+    "FatJet_electronIdx3SJ": "Electron", "FatJet_muonIdx3SJ": "Muon", "FatJet_subJetIdx1": "SubJet",
+    "FatJet_genJetAK8Idx": "GenJetAK8", "SubJet_subGenJetAK8Idx": "SubGenJetAK8",
+    "Muon_jetIdx": "Jet", "Tau_jetIdx": "Jet", "Jet_genJetIdx": "GenJet", "Jet_svIdx1": "SV",
+    "GenPart_genPartIdxMother": "GenPart", "GenVisTau_genPartIdxMother": "GenPart",
+    "FsrPhoton_muonIdx": "Muon", "LowPtElectron_electronIdx": "Electron",
+}  # fmt: skip
+"""As coffea's schema for PFNano has them."""
+
+
+def links_of(columns: Iterable[str]) -> dict[str, str]:
+    known = Columns(dict.fromkeys(columns, "int32[]"))
+    found: dict[str, str] = {}
+    for name in known.names:
+        collection = known.collection(name)
+        assert collection is not None
+        found |= {f"{name}_{key}": target for key, target in collection.links.values()}
+    return found
+
+
+def test_links_of_pfnano_lead_to_the_collections_that_are_meant() -> None:
+    everything = [*PFNANO, *(f"{target}_pt" for target in PFNANO.values())]
+    assert links_of(everything) == PFNANO
+
+
+def test_a_link_that_is_not_certain_is_not_made() -> None:
+    """The collection that is meant is not in the file, but one whose name is like the index's."""
+    uncertain = ("FatJetPFCands_jetIdx", "GenFatJetCands_jetIdx", "GenJetCands_jetIdx",
+                 "GenJetSVs_jetIdx", "GenJetCands_pFCandsIdx")  # fmt: skip
+    assert links_of([*uncertain, "Jet_pt", "PFCands_pt"]) == {}
 
 
 @pytest.mark.parametrize(

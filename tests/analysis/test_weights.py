@@ -18,18 +18,29 @@ from tests.analysis.objects_file import write_objects
 from tests.support.jobs import environment
 
 QUIET: dict[str, Any] = {"quiet": True, "plots": False}
-MET, MUON = hist.axis.Regular(7, 0, 120, name="met"), hist.axis.Regular(5, 10, 20, name="muon")
+M_AXIS, P_AXIS = (
+    hist.axis.Regular(7, 0, 120, name="met"),
+    hist.axis.Regular(5, 10, 20, name="muon"),
+)
 VALUES: dict[str, tuple[Any, tuple[Any, ...], Callable[[Any], Any]]] = {
-    "column": ("MET_pt", (MET,), lambda e: [e.MET_pt]),
-    "expression": ("2 * MET_pt", (MET,), lambda e: [2 * e.MET_pt]),
-    "constant": ("30", (MET,), lambda e: [30 + 0 * e.MET_pt]),
-    "function": (lambda e: e["MET_pt"] + 1, (MET,), lambda e: [e.MET_pt + 1]),
-    "awkward": (lambda e: ak.firsts(e["Muon_pt"]), (MUON,), lambda e: [ak.firsts(e.Muon_pt)]),
-    "lists": ("Muon_pt", (MUON,), lambda e: [e.Muon_pt]),
-    "lists_of_a_function": (lambda e: e.Muon.pt, (MUON,), lambda e: [e.Muon_pt]),
-    "two_axes": ("MET_pt, genWeight", (MET, MUON), lambda e: [e.MET_pt, e.genWeight]),
-    "lists_and_numbers": ("Muon_pt, MET_pt", (MUON, MET), lambda e: [e.Muon_pt, e.MET_pt]),
-    "tuple": (lambda e: (e.Muon.pt, e.MET.pt), (MUON, MET), lambda e: [e.Muon_pt, e.MET_pt]),
+    "column": ("MET_pt", (M_AXIS,), lambda e: [e.MET_pt]),
+    "expression": ("2 * MET_pt", (M_AXIS,), lambda e: [2 * e.MET_pt]),
+    "constant": ("30", (M_AXIS,), lambda e: [30 + 0 * e.MET_pt]),
+    "function": (lambda e: e["MET_pt"] + 1, (M_AXIS,), lambda e: [e.MET_pt + 1]),
+    "awkward": (lambda e: ak.firsts(e["Muon_pt"]), (P_AXIS,), lambda e: [ak.firsts(e.Muon_pt)]),
+    "lists": ("Muon_pt", (P_AXIS,), lambda e: [e.Muon_pt]),
+    "lists_of_a_function": (lambda e: e.Muon.pt, (P_AXIS,), lambda e: [e.Muon_pt]),
+    "two_axes": ("MET_pt, genWeight", (M_AXIS, P_AXIS), lambda e: [e.MET_pt, e.genWeight]),
+    "lists_and_numbers": (
+        "Muon_pt, MET_pt",
+        (P_AXIS, M_AXIS),
+        lambda e: [e.Muon_pt, e.MET_pt],
+    ),
+    "tuple": (
+        lambda e: (e.Muon.pt, e.MET.pt),
+        (P_AXIS, M_AXIS),
+        lambda e: [e.Muon_pt, e.MET_pt],
+    ),
 }
 WEIGHTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "none": (None, lambda e: 1 + 0 * e.genWeight),
@@ -108,19 +119,19 @@ def test_a_weight_for_each_variation_fills_each(file: Path, value: str) -> None:
         return (events["MET_pt"] if value == "function" else events[value]), names
 
     job.hist(
-        met, MET, hist.axis.StrCategory(names, name="variation"), name="varied",
+        met, M_AXIS, hist.axis.StrCategory(names, name="variation"), name="varied",
         weight=lambda events: events["genWeight"][:, None] * [1.0, 1.5, 0.5],
     )  # fmt: skip
     varied = job.run(children=0, **QUIET).histograms["varied"]
     events = uproot.open(file)["Events"].arrays()
     column = events["MET_pt" if value == "function" else value]
     for number, factor in enumerate((1.0, 1.5, 0.5)):
-        right = filled_plainly([MET], [column], factor * events.genWeight)
+        right = filled_plainly([M_AXIS], [column], factor * events.genWeight)
         assert varied[:, number].view(flow=True).tolist() == right.view(flow=True).tolist()
 
 
 @pytest.mark.parametrize(
-    "weight", [True, float("nan"), 1j, [1.0, 2.0], np.ones(3), {"a": 1}, MET, set]
+    "weight", [True, float("nan"), 1j, [1.0, 2.0], np.ones(3), {"a": 1}, M_AXIS, set]
 )
 def test_what_is_no_weight_is_refused_with_the_kinds_allowed(file: Path, weight: Any) -> None:
     words = r'job.hist\("met", …\): weight takes an expression, a function or a finite number, not'

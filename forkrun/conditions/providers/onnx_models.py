@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.awkward_array import with_none
 from forkrun.conditions.iov import Iov
 from forkrun.conditions.provider import ConditionsProvider
 
@@ -29,7 +30,7 @@ class OnnxModel:
         self.outputs = {node.name: (node.type, node.shape) for node in self._session.get_outputs()}
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        arrays = {k: np.asarray(v) for k, v in self._by_name(values, named).items()}
+        arrays = {k: np.asarray(with_none(v)) for k, v in self._by_name(values, named).items()}
         results: list[npt.NDArray[Any]] = self._session.run(None, arrays)
         return results[0] if len(results) == 1 else dict(zip(self.outputs, results, strict=True))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import boost_histogram as bh
+import numpy as np
 
 from forkrun.modules.histograms.exact_fills import ExactFills
 from forkrun.rundir.histogram_sums import Storage
@@ -32,6 +33,9 @@ class _ExactlyFilled:
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
         fills = self._forkrun_fills
+        for each in (*args, weight, sample, *axes.values()):
+            if isinstance(each, np.ma.MaskedArray):
+                _refuse_masked(each)
         if fills.fill_plainly(args, weight, sample, axes):
             return self
         options = {"weight": weight, "sample": sample, "threads": threads}
@@ -71,6 +75,15 @@ class _ExactlyFilled:
         """`other` was made of this one, and shares its content so far."""
         other._hist = copy.copy(other._hist)
         other.axes = other._generate_axes_()
+
+
+def _refuse_masked(values: Any) -> None:
+    """What is masked would be filled as whatever lies behind the mask."""
+    if n := int(np.ma.getmaskarray(values).sum()):
+        raise ValueError(
+            f"fill() got None for {n} of {values.size} (masked), as ak.firsts of an empty list is;"
+            " take ak.drop_none, or values.compressed()"
+        )
 
 
 def _independent(other: Any) -> Any:

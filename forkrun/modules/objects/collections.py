@@ -25,6 +25,13 @@ _KINEMATICS = (
 """Kinds of vectors and the fields that make one; the first that a collection has."""
 _LINK = re.compile(r"(?P<name>.+)Idx(?P<rest>[A-Z]?\w*)")
 
+_LINKS = {
+    ("GenFatJetCands", "jetIdx"): "GenJetAK8", ("GenFatJetSVs", "jetIdx"): "GenJetAK8",
+    ("GenFatJetCands", "pFCandsIdx"): "GenCands", ("GenJetCands", "pFCandsIdx"): "GenCands",
+    ("LowPtElectron", "electronIdx"): "Electron",
+}  # fmt: skip
+"""Of NanoAOD and PFNano, whose names do not say it."""
+
 
 class NoSuchColumnError(KeyError):
     """Neither the input nor a module has it, or the module may not read it."""
@@ -121,16 +128,30 @@ class Columns:
         columns = {key: fields[key] for key in fields if (key in jagged) == is_jagged}
         nothing = ("", frozenset[str]())
         kind, needed = next((each for each in _KINEMATICS if each[1] <= columns.keys()), nothing)
-        return Collection(name, columns, is_jagged, kind, needed, self._links(columns))
+        return Collection(name, columns, is_jagged, kind, needed, self._links(name, columns))
 
-    def _links(self, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    def _links(self, name: str, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """`jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,
         `genPartIdxMother` to `genPartMother` in GenPart."""
-        by_name = {name.casefold(): name for name in self._by_collection()}
         links = {}
         for key in columns:
             match = _LINK.fullmatch(key)
-            target = by_name.get(match["name"].casefold()) if match else None
+            target = self._target(name, key, match["name"].casefold()) if match else None
             if match and target:
                 links[match["name"] + match["rest"]] = (key, target)
         return links
+
+    def _target(self, name: str, key: str, meant: str) -> str | None:
+        """The collection that a field of indices leads to, None if that is not certain. `meant`: in
+        small letters. What belongs to fat jets, FatJetPFCands, has their index as `jetIdx`."""
+        if (name, key) in _LINKS:
+            known = _LINKS[name, key]
+            return known if known in self._by_collection() else None
+        by_name = {other.casefold(): other for other in self._by_collection()}
+        own = name.casefold()
+        end = own.find(meant) + len(meant)
+        if end > len(meant) and name[end : end + 1].isupper():
+            begin = [low for low in by_name if own.startswith(low) and low.endswith(meant)]
+            others = [low for low in begin if low != own]
+            return by_name[max(others, key=len)] if others else None
+        return by_name.get(meant)
