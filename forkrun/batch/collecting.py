@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.lasting import lasting_objects
+from forkrun.batch.shipping import words_of_new_code
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
@@ -140,6 +141,8 @@ def _report(
     *,
     is_whole: bool,
 ) -> None:
+    for text in words_of_new_code(folder, commits):
+        timeline.record("warning", pid=os.getpid(), text=text)
     outcome = "ok" if is_whole else "collected in part"
     timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)
     timeline.close()

@@ -8,8 +8,9 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from forkrun.base.durable import read_json, remove, write_json
+from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
+from forkrun.batch.shipping import take_shipped
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, input_files
@@ -52,11 +53,13 @@ def extend_nodes(
     new = [file for file in input_files(given.source) if file not in plan.files]
     if not new:
         return config, range(0)
-    known = read_found(folder)
+    before, known = take_shipped(folder), read_found(folder)
     job = _extended(_with_friends(config, given), plan, new, ranges, split, known)
-    before = read_json(folder.fingerprint)
     check_extends(before, job.job.fingerprint)
     _check_friends(job.index[: len(plan.files)], before)
+    kept: dict[str, Any] = {n: before[n] for n in ("shipped", "mended") if n in before}
+    whole = replace(job.job, fingerprint={**job.job.fingerprint, **kept})
+    job = replace(job, job=whole)
     _write(folder, job, len(ranges))
     return job.job.config, range(len(ranges), len(job.ranges))
 
@@ -131,7 +134,7 @@ def _extended(
     more_config, whole_config = (_with_files(config, files) for files in (new, [*plan.files, *new]))
     index = index_input(whole_config)
     more = plan_of(more_config, JobInput.of(more_config, index[len(plan.files) :]))
-    whole = PlannedJob.of(whole_config, index, time.time())
+    whole = PlannedJob.of(whole_config, index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)
     if joined is None:
         raise ConfigError(
@@ -162,14 +165,4 @@ def _write(folder: RunDirectory, job: NodesJob, n_before: int) -> None:
     remove(folder.merge_summary)
     write_parts(folder, job, range(n_before, len(job.ranges)))
     describe_job(folder, job.job)
-    for number in range(n_before):
-        _update_fingerprint(folder.node(number), job.job.fingerprint)
     job.ranges.write(folder)
-
-
-def _update_fingerprint(node: RunDirectory, whole: dict[str, Any]) -> None:
-    """A node that was begun goes on: its own files are the same."""
-    own = read_json(node.fingerprint)
-    if own:
-        own["configuration"]["source"] = whole["configuration"]["source"]
-        write_json(node.fingerprint, own)

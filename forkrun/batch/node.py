@@ -15,6 +15,7 @@ from pathlib import Path
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import NodeCourse, note_start, read_course
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
+from forkrun.batch.shipping import take_shipped
 from forkrun.batch.staging import stage_in
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import (
@@ -67,8 +68,12 @@ def run_node(
     try:
         with _place(folder, node, part, scratch) as (own, part):
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
+            submitted = take_shipped(folder)
             config = _config(folder, left_s, memory_bytes)
-            run_job(config, own.path, quiet=quiet, plots=False, part=part, whole=folder)
+            run_job(
+                config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
+                submitted=submitted,
+            )  # fmt: skip
             with suppress(ForkrunError):  # they only save the merge time, which finds the reason
                 write_node_sums(own, read_ledgers(own.ledger))
     except StoppedError as error:

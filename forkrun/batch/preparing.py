@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import output_errors, write_bytes
+from forkrun.batch.shipping import ship_code
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
@@ -66,7 +68,7 @@ def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
     index = index_input(config)
     n_events = _n_events(config, index)
     n_nodes = split.count(n_events)
-    job = prepare(_for_nodes(config, n_nodes, n_events), index=index)
+    job = prepare(_for_nodes(config, n_nodes, n_events), index=index, is_on_nodes=True)
     return NodesJob(job, node_borders(job.plan.units, n_nodes), index)
 
 
@@ -119,7 +121,8 @@ def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
         write_parts(folder, planned, range(len(planned.ranges)))
         planned.ranges.write(folder)
         write_found(folder, planned.job)
-        describe_job(folder, planned.job)
+        shipped = ship_code(folder, planned.job.fingerprint)
+        describe_job(folder, replace(planned.job, fingerprint=shipped))
 
 
 def check_can_submit(folder: RunDirectory) -> None:

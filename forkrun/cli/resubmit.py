@@ -7,11 +7,13 @@ from pathlib import Path
 
 from forkrun.base.quantities import plural
 from forkrun.base.user_text import short
-from forkrun.batch.status import read_status
+from forkrun.batch.shipping import changed_code, take_new_code
+from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
-from forkrun.config import BatchSystem, read_config
+from forkrun.config import BatchSystem, JobConfig, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened_nodes
 from forkrun.rundir.start import write_config
 
@@ -32,6 +34,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--set", action="append", default=[], metavar="batch.KEY=VALUE", dest="settings",
         help="another value of [batch], from now on",
     )  # fmt: skip
+    parser.add_argument(
+        "--new-code", action="store_true",
+        help="what is missing is processed with the code as it is now, if that makes the same"
+        " columns and histograms; the report says so",
+    )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     parser.set_defaults(run=run)
 
@@ -42,24 +49,24 @@ def run(options: argparse.Namespace) -> int:
     wrong = [key for key, _ in settings if not key.startswith("batch.")]
     if wrong:
         raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit anew")
-    with (
-        opened_nodes(options.run_directory, "resubmit") as (folder, ranges, lock),
-        lock.kept_by_thread(),
-    ):
+    with opened_nodes(options.run_directory, "resubmit") as (folder, ranges, lock):
         config = read_config(folder.config, settings)
         on = BatchSystem(options.on) if options.on else config.batch.on
         if on is None:
             raise ConfigError("resubmit: name a batch system with --on")
         status = read_status(folder, ranges)
-        if options.nodes is None:
-            needs, problem = missing_needs(folder, config, status)
-        else:
-            named = numbers_of(options.nodes, len(ranges))
-            needs, problem = named_needs(folder, config, status, named), ""
-        if settings or options.on:
-            config = note_on(config, on)
-            write_config(folder, config)  # for the next time
-        said = list(submit_nodes(folder, config, on, needs))
+        if not options.quiet or options.new_code:
+            _code(options, folder, config, status)
+        with lock.kept_by_thread():
+            if options.nodes is None:
+                needs, problem = missing_needs(folder, config, status)
+            else:
+                named = numbers_of(options.nodes, len(ranges))
+                needs, problem = named_needs(folder, config, status, named), ""
+            if settings or options.on:
+                config = note_on(config, on)
+                write_config(folder, config)  # for the next time
+            said = list(submit_nodes(folder, config, on, needs))
     if not options.quiet:
         print(*said, sep="\n", end="\n" if said else "")
         print(
@@ -68,6 +75,27 @@ def run(options: argparse.Namespace) -> int:
     if problem:
         raise JobError(problem)
     return 0
+
+
+def _code(
+    options: argparse.Namespace, folder: RunDirectory, config: JobConfig, status: JobStatus
+) -> None:
+    """Takes the code that there is now, if that is wanted; says which code nodes have."""
+    if not options.new_code:
+        if changed := changed_code(folder):
+            print(
+                f"{', '.join(changed)}: changed since the job was submitted; nodes go on with the"
+                " code of the submission (--new-code: with that of now)"
+            )
+        return
+    if running := [n.number for n in status.nodes if n.state in (State.RUNNING, State.UNKNOWN)]:
+        raise ConfigError(
+            f"resubmit --new-code: nodes {', '.join(map(str, running[:10]))} run, or may run, with"
+            " the code of the submission: wait for them, or forkrun kill them"
+        )
+    changed = take_new_code(folder, config)
+    if not options.quiet:
+        print(f"new code: {', '.join(changed) or 'nothing has changed'}")
 
 
 def numbers_of(text: str, n_nodes: int) -> list[int]:

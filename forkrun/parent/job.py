@@ -36,6 +36,7 @@ from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.fingerprint import Fingerprint
 from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
@@ -67,12 +68,14 @@ def run_job(
     plots: bool | None = None,
     part: Part | None = None,
     whole: RunDirectory | None = None,
+    submitted: Fingerprint | None = None,
     logs: bool = False,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
     holds its beginning. `part`: only these units of the plan of a job on many nodes, whose run
-    directory is `whole`. `logs`: what modules print is shown as well. Raises a ForkrunError that
-    says what went wrong; then nothing is under a final name that has not been verified."""
+    directory is `whole`, and which had the fingerprint `submitted` when this node began. `logs`:
+    what modules print is shown as well. Raises a ForkrunError that says what went wrong; then
+    nothing is under a final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_can_begin(folder)
@@ -83,12 +86,12 @@ def run_job(
     job = prepare(config, quiet, part, known=read_found(whole) if whole else None)
     config = job.config
     if whole is not None:
-        check_part_of(whole, job.fingerprint)
+        check_part_of(whole, submitted or {}, job.fingerprint)
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
         goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
         if goes_on:
-            check_same_job(folder, job.fingerprint)
+            check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
                 return _already_done(folder, job, lock, quiet, plots)
         before = _continue(folder, job, lock) if goes_on else _begin(folder, job)
@@ -174,7 +177,9 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
 
 def write_found(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what was found out of modules, for the nodes of a job."""
-    write_json(folder.found_out, job.schedule.found.to_json(), indent=None)
+    schedule = job.schedule
+    found = {**schedule.found.to_json(), "histograms": schedule.histogram_forms()}
+    write_json(folder.found_out, found, indent=None)
 
 
 def read_found(folder: RunDirectory) -> FoundOut:

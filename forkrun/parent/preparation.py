@@ -73,11 +73,14 @@ def prepare(
     part: Part | None = None,
     index: Sequence[FileIndex] | None = None,
     known: FoundOut | None = None,
+    *,
+    is_on_nodes: bool = False,
 ) -> PreparedJob:
     """Prepares a job, or a part of its plan. `index`: of its input, `known`: of its modules, where
-    they are known. Raises ConfigError or InputError with all problems. Starts no thread."""
+    they are known; `is_on_nodes`: it is for many. Raises ConfigError or InputError with all
+    problems. Starts no thread."""
     start_s = time.time()
-    planned = PlannedJob.of(config, index, start_s, part)
+    planned = PlannedJob.of(config, index, start_s, part, is_on_nodes=is_on_nodes)
     return planned.prepared(planned.conditions(quiet), known)
 
 
@@ -95,6 +98,7 @@ class PlannedJob:
     done_s: float
     copies: Mapping[str, str] = field(default_factory=dict)
     """By path of a file, where to read it instead."""
+    is_on_nodes: bool = False
 
     @classmethod
     def of(
@@ -103,6 +107,8 @@ class PlannedJob:
         index: Sequence[FileIndex] | None,
         start_s: float,
         part: Part | None = None,
+        *,
+        is_on_nodes: bool = False,
     ) -> PlannedJob:
         """Indexes the input if its index is not given. Raises ConfigError or InputError."""
         if part is not None:
@@ -110,7 +116,10 @@ class PlannedJob:
         given = JobInput.of(config, index_input(config) if index is None else index)
         lumis = count_lumis(given.ranges, given.mask)
         plan = plan_of(config, given)
-        return cls(config, given.index, given.ranges, plan, lumis, start_s, time.time())
+        now_s = time.time()
+        return cls(
+            config, given.index, given.ranges, plan, lumis, start_s, now_s, is_on_nodes=is_on_nodes
+        )
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
@@ -119,7 +128,7 @@ class PlannedJob:
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
         done_s = time.time()
-        return cls(config, index, own, plan, part.input_lumis, start_s, done_s, part.copies)
+        return cls(config, index, own, plan, part.input_lumis, start_s, done_s, part.copies, True)
 
     def conditions(self, quiet: bool = True) -> Conditions:
         """Loads the conditions. Raises ConfigError."""
@@ -161,6 +170,7 @@ class PlannedJob:
                 plan.borders_digest(),
                 plugin_paths(config),
                 conditions.files(),
+                may_grow=self.is_on_nodes,
             ),
             self.input_lumis,
             [file.clusters for file in index],

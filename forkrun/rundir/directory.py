@@ -11,7 +11,7 @@ from forkrun.errors import InputError
 
 _RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
-_BATCH_FOLDERS = ("parts", "ends", "logs", "merge")
+_BATCH_FOLDERS = ("parts", "ends", "logs", "merge", "code")
 _RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums")
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
@@ -124,6 +124,11 @@ class RunDirectory:
     def node_part(self, number: int) -> Path:
         """A node's part of the plan."""
         return self.batch / "parts" / f"{number:04d}.json"
+
+    @property
+    def code(self) -> Path:
+        """Copies of the job's code."""
+        return self.batch / "code"
 
     @property
     def found_out(self) -> Path:

@@ -17,6 +17,7 @@ from forkrun.base.user_text import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.errors import InputError
+from forkrun.rundir.shipped_code import shipped_digest
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
@@ -33,15 +34,20 @@ def fingerprint(
     units_digest: str,
     plugins: Sequence[str],
     payloads: Sequence[str] = (),
+    *,
+    may_grow: bool = False,
 ) -> Fingerprint:
     """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
     files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
-    `payloads`: files of conditions, also those named in index files. Raises InputError for a file
-    that cannot be read."""
+    `payloads`: files of conditions, also those named in index files; `may_grow`: files may be added
+    to the input, of which a part of the job knows nothing. Raises InputError for a file that cannot
+    be read."""
     described = config.model_dump(
         mode="json",
         exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": _OF_PROGRAM}},
     )
+    if may_grow:
+        described["source"] = _without_files(described["source"])
     return {
         "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
         "configuration": {name: _digest(part) for name, part in described.items()},
@@ -55,6 +61,11 @@ def fingerprint(
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
     }
+
+
+def _without_files(source: Mapping[str, Any]) -> dict[str, Any]:
+    friends = [{**friend, "files": None} for friend in source.get("friends", ())]
+    return {**source, "files": None, "list": None, "friends": friends}
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
@@ -78,6 +89,8 @@ def _digest(value: Any) -> str:
 
 
 def _file_digest(path: Path) -> str:
+    if digest := shipped_digest(path):
+        return digest
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -29,8 +29,11 @@ def is_worth_keeping(folder: RunDirectory, now: Fingerprint) -> bool:
     return not (before and differences(before, now))
 
 
-def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
-    """Raises OutputError that says what has changed since the run directory was begun."""
+def check_same_job(
+    folder: RunDirectory, now: Fingerprint, whole: Fingerprint | None = None
+) -> None:
+    """Raises OutputError that says what has changed since the run directory was begun. `whole`: of
+    the job that this is a part of, whose code may have been replaced."""
     before = read_json(folder.fingerprint)
     if not before:
         raise OutputError(
@@ -38,7 +41,7 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
             f" choose another run directory with {option('-o')}, or replace it with"
             f" {option('--force')}"
         )
-    changed = differences(before, now)
+    changed = differences(_with_new_code(before, now, whole or {}), now)
     if not changed:
         return
     more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
@@ -49,10 +52,23 @@ def check_same_job(folder: RunDirectory, now: Fingerprint) -> None:
     )
 
 
-def check_part_of(whole: RunDirectory, now: Fingerprint) -> None:
-    """Raises OutputError that says what has changed since a job on many nodes was submitted. A node
-    knows its own files, lumis and code; of these none may be another one."""
-    before = read_json(whole.fingerprint)
+def _with_new_code(before: Fingerprint, now: Fingerprint, whole: Fingerprint) -> Fingerprint:
+    """`before` with the code of now, where the code before was replaced on purpose."""
+    replaced = [mended["code"] for mended in whole.get("mended", ())]
+    if not replaced:
+        return before
+    code = {
+        path: now["code"].get(path) if any(m.get(path) == old for m in replaced) else old
+        for path, old in before["code"].items()
+    }
+    same = {path: digest for path, digest in now["code"].items() if path not in code}
+    return {**before, "code": {**{p: d for p, d in code.items() if d is not None}, **same}}
+
+
+def check_part_of(whole: RunDirectory, before: Fingerprint, now: Fingerprint) -> None:
+    """Raises OutputError that says what has changed since a job on many nodes was submitted, with
+    the fingerprint `before`. A node knows its own files, lumis and code; of these none may be
+    another one."""
     if not before:
         raise OutputError(f"{whole.fingerprint}: cannot be read: submit the job to another folder")
     if changed := _changed(before, now):
@@ -77,7 +93,7 @@ def _changed(whole: Fingerprint, part: Fingerprint) -> str:
     """Some of what differs between a job and a part of it; "" if nothing does."""
     changed = [
         text
-        for name in part.keys() - {"units of work"}
+        for name in part.keys() - {"units of work", "shipped", "mended"}
         for text in _differences_of_part(name, whole.get(name), part[name])
     ]
     return "; ".join(changed[:5])

@@ -71,6 +71,16 @@ class JobSchedule:
             if h.memory != "one table"
         ]
 
+    def histogram_forms(self) -> dict[str, str]:
+        """Axes and storage of each histogram, by module and name, as a text."""
+        in_python = {
+            f"{label}/{name}": repr((*booked.histogram.axes, booked.histogram.storage_type))
+            for label, module in self.modules.items()
+            for name, booked in module.histograms().items()
+        }
+        in_cpp = {f"{h.module}/{h.name}": repr((h.axes, h.storage)) for h in self.core.histograms()}
+        return {**in_python, **in_cpp}
+
     def take_accumulated(self) -> dict[str, dict[str, Total]]:
         """What analyzers have accumulated, by label and name; then nothing is."""
         taken = {label: module.take_accumulated() for label, module in self.modules.items()}

@@ -8,6 +8,7 @@ from forkrun import _core
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.steps import step
+from forkrun.rundir.shipped_code import library_of
 
 
 def load_plugins(config: JobConfig) -> list[str]:
@@ -16,7 +17,7 @@ def load_plugins(config: JobConfig) -> list[str]:
     for plugin in config.job.plugins:
         try:
             with step(f'plugin "{plugin}" was loaded'):
-                _core.load_plugin(plugin_path(plugin))
+                _core.load_plugin(library_of(plugin_path(plugin)))
         except JobError as error:
             problems.append(f"job.plugins: {error}")
     return problems
