@@ -710,6 +710,10 @@ def write_histograms(path: str, histograms: Sequence[HistogramContent]) -> None:
     """Writes a new file of TH1D, TProfile and their sisters of 2 and 3 axes, and THnSparseD.
     Raises OutputError."""
 
+def leave_hole_in_new_files(n_bytes: int) -> None:
+    """For tests: every ROOT file that this process or its children begin from now on has so many
+    bytes that it does not use, nor take from the disk, before its first record."""
+
 # --- memory that children share -------------------------------------------------------------------
 HAS_IMMORTAL_OBJECTS: bool
 """From Python 3.12 on."""

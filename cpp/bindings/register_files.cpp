@@ -15,6 +15,7 @@
 #include <forkrun/root_io/read/histogram_reader.hpp>
 #include <forkrun/root_io/read/read_columns.hpp>
 #include <forkrun/root_io/read/tree_index.hpp>
+#include <forkrun/root_io/write/record_file.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -322,6 +323,8 @@ void register_files(py::module_& module) {
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());
   module.def("read_histogram", &read_histogram, py::arg("path"), py::arg("name"));
+  module.def("leave_hole_in_new_files",
+             [](std::int64_t n_bytes) { root_io::hole_in_new_files() = n_bytes; });
   module.def("write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"));
 }
 

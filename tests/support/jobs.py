@@ -169,4 +169,5 @@ def output_digests(run: Path) -> dict[str, str]:
 
 
 def sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

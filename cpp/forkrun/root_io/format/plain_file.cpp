@@ -65,7 +65,9 @@ PlainFile::PlainFile(const std::string& path, Compression compression, OutputMod
 }
 
 PlainFile::PlainFile(const std::string& path, Compression compression)
-    : PlainFile{path, compression, OutputMode::create} {}
+    : PlainFile{path, compression, OutputMode::create} {
+  leave_hole();
+}
 
 std::unique_ptr<PlainFile> PlainFile::reopen(const std::string& path) {
   std::unique_ptr<PlainFile> file{new PlainFile{path, {}, OutputMode::update}};
@@ -103,7 +105,7 @@ bool PlainFile::read_back() {
   if (!is_in_order || !read(list.place, keys) || !note_objects(*outline)) {
     return false;
   }
-  const auto n_before = folder.key.length() + sizeof(std::int32_t);
+  const auto n_before = key_length_of(keys) + sizeof(std::int32_t);
   folder.keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(n_before), keys.end());
   compression_ = Compression::of_settings(header.compression);
   end_ = list.place;

@@ -36,7 +36,8 @@ std::size_t at_class(std::span<const std::byte> key) {
   return at_places + (is_large(key.subspan(at_version)) ? 16 : 8);
 }
 
-/// Length of the key that these bytes begin with; 0 if they do not begin with one.
+}  // namespace
+
 std::size_t key_length_of(std::span<const std::byte> bytes) {
   if (bytes.size() < at_places || !is_version(bytes.subspan(at_version), 4)) {
     return 0;
@@ -47,6 +48,8 @@ std::size_t key_length_of(std::span<const std::byte> bytes) {
   const bool is_key = length > at_class(bytes) && length <= bytes.size() && n_bytes >= key_length;
   return is_key ? length : 0;
 }
+
+namespace {
 
 std::string_view class_of(std::span<const std::byte> key) {
   const auto at = at_class(key);

@@ -54,6 +54,8 @@ struct FileHeader {
 /// that is not used, `place` is 0.
 constexpr std::size_t n_record_bytes = 26;
 [[nodiscard]] RecordPlace parse_record(std::span<const std::byte> first_bytes);
+/// Length of the key that a record begins with; 0 if it does not begin with one.
+[[nodiscard]] std::size_t key_length_of(std::span<const std::byte> record);
 /// The record of a directory's list of keys.
 [[nodiscard]] RecordPlace key_list_of(std::span<const std::byte> directory);
 /// The records that such a list names; nothing if this is none.

@@ -22,6 +22,9 @@ OutputFile::OutputFile(const std::string& path, Compression compression, OutputM
     throw OutputError(path + ": cannot be opened: " + messages.first());
   }
   seek_directory_ = file_->GetSeekDir();
+  if (mode == OutputMode::create) {
+    leave_hole();
+  }
 }
 
 OutputFile::~OutputFile() {

@@ -26,6 +26,13 @@ class RecordFile {
   }
   /// Place of the file's top directory, as keys note it.
   [[nodiscard]] virtual std::int64_t seek_directory() const = 0;
+
+ protected:
+  /// Of a new file, before its first record: `hole_in_new_files` bytes that are not used.
+  void leave_hole();
 };
+
+/// 0 but in tests, whose files so are as large as they like without taking that room on the disk.
+[[nodiscard]] std::int64_t& hole_in_new_files();
 
 }  // namespace forkrun::root_io
