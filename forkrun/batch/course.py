@@ -58,6 +58,17 @@ def note_refusal(folder: RunDirectory, submission: Submission, problem: str) -> 
     _append(folder.submissions, {"number": submission.number, "problem": problem}, folder)
 
 
+def note_kill(folder: RunDirectory, nodes: Sequence[int]) -> None:
+    """Notes that these nodes are asked to end."""
+    _append(folder.kills, {"time_s": time.time(), "nodes": list(nodes)}, folder)
+
+
+def read_kills(folder: RunDirectory) -> dict[int, float]:
+    """When nodes were asked to end for the last time [s since the epoch]."""
+    lines = read_json_lines(folder.kills, [])
+    return {int(node): float(line["time_s"]) for line in lines for node in line["nodes"]}
+
+
 def _append(place: Any, line: dict[str, Any], folder: RunDirectory) -> None:
     with output_errors(folder.path), JsonLines(place) as lines:
         lines.append([line])

@@ -15,19 +15,26 @@ _TAIL_BYTES = 16_384
 _OUT_OF_MEMORY = re.compile(
     r"oom[-_ ]?kill|out[ _]of[ _]memory|memory cgroup|memory limit", re.IGNORECASE
 )
+_MOST_LINES = 1000
+_MARK = "--- forkrun: submission "
 _HELD = "012"
 _ENDS_OF_HTCONDOR = ("007 ", "009 ", "012 ", "021 ", "022 ", "024 ")
 """Its log's events: shadow exception, removed, held, remote error, disconnected, lost."""
 
 
+def mark_of(submission: Submission) -> str:
+    """The line with which a node's log begins to be of a submission."""
+    return f"{_MARK}{submission.number}"
+
+
 def logs_of(folder: RunDirectory, number: int, submission: Submission | None) -> list[Path]:
-    """Logs of a node that exist: its own, then that of the batch system for its last job."""
+    """Logs of a node that exist: its own, then that of the batch system for this job of it."""
     logs = [folder.batch_log(number)]
     if submission and number in submission.nodes:
         place = submission.nodes.index(number)
-        found = folder.batch_log(number).parent.glob(f"{submission.on}-*_{place}.log")
-        since = [log for log in found if log.stat().st_mtime >= submission.time_s]
-        logs += sorted(since, key=lambda log: log.stat().st_mtime)[-1:]
+        name = f"{submission.on}-{submission.number}-*_{place}.log"
+        found = folder.batch_log(number).parent.glob(name)
+        logs += sorted(found, key=lambda log: log.stat().st_mtime)[-1:]
     return [log for log in logs if log.exists()]
 
 
@@ -38,15 +45,30 @@ def tail(log: Path, n_lines: int) -> list[str]:
         return file.read().decode(errors="replace").splitlines()[-n_lines:]
 
 
-def last_words(folder: RunDirectory, number: int, submission: Submission | None) -> str:
-    """Why a node failed, as its last error or the batch system says; "" if nobody does."""
+def _last(log: Path, submission: Submission | None, n_lines: int) -> list[str]:
+    """Of the last lines those that the last process of this submission has said."""
+    lines = tail(log, _MOST_LINES)
+    marks = [number for number, line in enumerate(lines) if line.startswith(_MARK)]
+    if marks and (submission is None or lines[marks[-1]] == mark_of(submission)):
+        lines = lines[marks[-1] + 1 :]
+    elif marks:
+        lines = []
+    return lines[-n_lines:]
+
+
+def last_words(
+    folder: RunDirectory, number: int, submission: Submission | None, *, errors_alone: bool = False
+) -> str:
+    """Why a node failed, as its last error or the batch system says, or else its last line; "" if
+    nobody does. `errors_alone`: what it has printed while it worked is no reason."""
     for log in reversed(logs_of(folder, number, submission)):
-        lines = [line for line in tail(log, 50) if line.strip()]
+        lines = [line for line in _last(log, submission, 50) if line.strip()]
         if log.name.startswith("htcondor-"):
-            lines = _ends(lines)
-        errors = [line for line in lines if line.startswith(("forkrun:", "slurmstepd:"))]
-        if errors or lines:
-            return (errors or lines)[-1].removeprefix("forkrun: ")
+            lines = errors = _ends(lines)
+        else:
+            errors = [line for line in lines if line.startswith(("forkrun:", "slurmstepd:"))]
+        if found := errors or ([] if errors_alone else lines):
+            return found[-1].removeprefix("forkrun: ")
     return ""
 
 
@@ -64,14 +86,15 @@ def _ends(lines: Sequence[str]) -> list[str]:
 
 
 def error_of_merge(folder: RunDirectory) -> str:
-    """The error of the last job that merged; "" if there is none."""
+    """The error of the last job that merged, or what it said last; "" if it said nothing."""
     if not folder.merge_log.exists():
         return ""
-    errors = [line for line in tail(folder.merge_log, 50) if line.startswith("forkrun:")]
-    return errors[-1].removeprefix("forkrun: ") if errors else ""
+    lines = [line for line in tail(folder.merge_log, 50) if line.strip()]
+    errors = [line for line in lines if line.startswith("forkrun:")]
+    return (errors or lines)[-1].removeprefix("forkrun: ") if lines else ""
 
 
 def speaks_of_memory(folder: RunDirectory, number: int, submission: Submission | None) -> bool:
     """Whether a log says that memory was exceeded."""
     logs = logs_of(folder, number, submission)
-    return any(_OUT_OF_MEMORY.search(line) for log in logs for line in tail(log, 20))
+    return any(_OUT_OF_MEMORY.search(line) for log in logs for line in _last(log, submission, 20))

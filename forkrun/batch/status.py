@@ -7,11 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from forkrun.base.dataclass import dataclass
-from forkrun.batch.course import NodeCourse, Submission, read_course, read_submissions
+from forkrun.batch.course import (
+    NodeCourse,
+    Submission,
+    read_course,
+    read_kills,
+    read_submissions,
+)
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.logs import last_words
 from forkrun.batch.systems.choose import system_of
-from forkrun.batch.systems.system import Life
+from forkrun.batch.systems.script import merge_script
+from forkrun.batch.systems.system import Alive, Life
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
@@ -44,7 +51,7 @@ MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
 @dataclass(frozen=True)
 class NodeStatus:
     """`rate`: events per second of its present parent, 0 if it has none; `n_starts`: parents so
-    far; `reason`: why it failed."""
+    far; `reason`: why it failed, or waits where it may never begin."""
 
     number: int
     state: State
@@ -62,11 +69,14 @@ class NodeStatus:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """`answers`: whether all batch systems did; `is_collected`: its outputs were merged."""
+    """`answers`: whether all batch systems did; `is_collected`: its outputs were merged;
+    `wants_merge`: a job was to do that, `merges`: it waits or runs."""
 
     nodes: tuple[NodeStatus, ...]
     answers: bool
     is_collected: bool
+    wants_merge: bool = False
+    merges: bool = False
 
     def total(self, column: str) -> float:
         """Sum of a number over the nodes."""
@@ -95,18 +105,30 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     submissions = read_submissions(folder)
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
-    known = KnownProgress(folder)
+    known, kills = KnownProgress(folder), read_kills(folder)
     nodes = tuple(
-        _node(folder, ranges, number, last.get(number), lives, known)
+        _node(folder, ranges, number, last.get(number), lives, known, kills.get(number, 0.0))
         for number in range(len(ranges))
     )
     known.keep()
-    return JobStatus(nodes, lives is not None, folder.is_finished())
+    merging = [s for s in submissions if not s.problem and merge_script(folder, s).exists()]
+    merges, is_collected = _merges(folder, merging), folder.is_finished()
+    answers = lives is not None and merges is not None
+    return JobStatus(nodes, answers, is_collected, bool(merging), bool(merges))
 
 
-def _lives(folder: RunDirectory, submissions: Sequence[Submission]) -> Mapping[int, Life] | None:
+def _merges(folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+    """Whether a merge of these waits or runs; None if a batch system does not answer."""
+    said = [
+        system_of(on).merges(folder, [s for s in submissions if s.on == on])
+        for on in sorted({submission.on for submission in submissions})
+    ]
+    return True if True in said else None if None in said else False
+
+
+def _lives(folder: RunDirectory, submissions: Sequence[Submission]) -> Mapping[int, Alive] | None:
     """Of all nodes that some batch system knows; None if one does not answer."""
-    lives: dict[int, Life] = {}
+    lives: dict[int, Alive] = {}
     for on in sorted({submission.on for submission in submissions}):
         own = [s for s in submissions if s.on == on and not s.problem]
         known = system_of(on).lives(folder, own)
@@ -121,16 +143,17 @@ def _node(
     ranges: NodeRanges,
     number: int,
     submission: Submission | None,
-    lives: Mapping[int, Life] | None,
+    lives: Mapping[int, Alive] | None,
     known: KnownProgress,
+    killed_s: float,
 ) -> NodeStatus:
     course, node = read_course(folder, number), folder.node(number)
     since_s = course.starts[-1] if course.starts else 0.0
     progress = known.read(number, since_s)
     n_planned = ranges.n_units(number)
     is_alive = progress.n_units < n_planned and is_held(node.lock)
-    state = _state(progress.n_units >= n_planned, is_alive, number, submission, lives, course)
-    is_missing = state in MISSING and submission is not None
+    is_done = progress.n_units >= n_planned
+    state = _state(is_done, is_alive, number, submission, lives, course, killed_s)
     return NodeStatus(
         number,
         state,
@@ -143,8 +166,28 @@ def _node(
         len(course.starts),
         course.host,
         course.last_code,
-        last_words(folder, number, submission) if is_missing else "",
+        _reason(folder, number, state, submission, lives, course),
     )
+
+
+def _reason(
+    folder: RunDirectory,
+    number: int,
+    state: State,
+    submission: Submission | None,
+    lives: Mapping[int, Alive] | None,
+    course: NodeCourse,
+) -> str:
+    """Why it is missing, or waits; "" if that is not known or as usual."""
+    if state is State.WAITING and lives:
+        return lives[number].why
+    if state not in MISSING or submission is None:
+        return ""
+    if state is State.ENDED_EARLY and not _has_begun(course, submission):
+        return "it was asked to end before it began"
+    is_lost = state is State.LOST
+    said = last_words(folder, number, submission, errors_alone=is_lost)
+    return said or ("its job is gone and has not said why: killed, perhaps" if is_lost else "")
 
 
 def _state(
@@ -152,8 +195,9 @@ def _state(
     is_alive: bool,
     number: int,
     submission: Submission | None,
-    lives: Mapping[int, Life] | None,
+    lives: Mapping[int, Alive] | None,
     course: NodeCourse,
+    killed_s: float,
 ) -> State:
     """Pure. What files say comes first, then what the batch system says."""
     if is_done:
@@ -165,13 +209,19 @@ def _state(
     if lives is None:
         return State.UNKNOWN
     if number in lives:
-        return State.RUNNING if lives[number] is Life.RUNNING else State.WAITING
-    return _ended(course, submission)
+        return State.RUNNING if lives[number].life is Life.RUNNING else State.WAITING
+    return _ended(course, submission, killed_s)
 
 
-def _ended(course: NodeCourse, submission: Submission) -> State:
-    begun_since = course.starts and course.starts[-1] >= submission.time_s - _CLOCKS_S
-    if not begun_since or course.last_code is None:
+def _has_begun(course: NodeCourse, submission: Submission) -> bool:
+    """Whether a parent has begun since it was submitted."""
+    return bool(course.starts) and course.starts[-1] >= submission.time_s - _CLOCKS_S
+
+
+def _ended(course: NodeCourse, submission: Submission, killed_s: float) -> State:
+    if not _has_begun(course, submission):
+        return State.ENDED_EARLY if killed_s >= submission.time_s else State.LOST
+    if course.last_code is None:
         return State.LOST
     is_late = course.last_code == OutOfTimeError.exit_code
     return State.ENDED_EARLY if is_late else State.FAILED

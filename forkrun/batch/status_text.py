@@ -31,10 +31,19 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     if status.total("n_left_out"):
         yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
     yield from missing_words(status)
+    yield from _waits(status)
     if not status.answers:
         yield "the batch system does not answer: who waits and who has ended is not known"
     yield from _failures(folder, status)
     yield from _what_next(folder, status)
+
+
+def _waits(status: JobStatus) -> Iterator[str]:
+    """Why nodes wait that may never begin."""
+    waiting = [node for node in status.nodes if node.state is State.WAITING and node.reason]
+    for reason in sorted({node.reason for node in waiting}):
+        n = sum(node.reason == reason for node in waiting)
+        yield f"{plural(n, 'node')} may never begin: {printable(reason)}"
 
 
 def _left(status: JobStatus) -> str:
@@ -68,10 +77,15 @@ def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     if status.is_collected:
         yield f"collected: its outputs are in {folder.output}"
     elif is_held(folder.lock):
-        yield "it is being merged"
+        yield "it is being merged, or another forkrun works there"
+    elif status.merges:
+        is_done = status.count(State.DONE) == len(status.nodes)
+        what = "waits in the batch system, or runs" if is_done else "begins when they have ended"
+        yield f"the merge {what}; its log: {folder.merge_log}"
     elif status.count(State.DONE) == len(status.nodes):
-        if said := error_of_merge(folder):
-            yield f"the merge failed: {said}"
+        if status.wants_merge or folder.merge_log.exists():
+            said = error_of_merge(folder) or "its job is gone and has not said why"
+            yield f"the merge failed: {printable(said)}"
         yield f"all nodes are done: forkrun collect {folder.quoted}"
     elif status.count(*MISSING):
         yield f"forkrun resubmit {folder.quoted} submits what is missing"

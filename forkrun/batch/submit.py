@@ -66,7 +66,7 @@ def _submissions(
 ) -> Iterator[Submission]:
     """One for all nodes that need the same, as far as the batch system takes so many."""
     number = next_number(read_submissions(folder))
-    n_parts = _n_merge_parts(folder, config.batch)
+    n_parts = _n_merge_parts(folder, config.batch, most)
     by_need = sorted(needs, key=lambda node: (str(needs[node]), node))
     for need, group in groupby(by_need, key=lambda node: needs[node]):
         nodes = list(group)
@@ -79,9 +79,9 @@ def _submissions(
             number += 1
 
 
-def _n_merge_parts(folder: RunDirectory, batch: BatchConfig) -> int:
+def _n_merge_parts(folder: RunDirectory, batch: BatchConfig, most: int) -> int:
     n_nodes = len(NodeRanges.read(folder))
-    n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes)
+    n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes, most)
     return n_parts if batch.merge and n_parts > 1 else 0
 
 

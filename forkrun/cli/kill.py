@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.quantities import plural
-from forkrun.batch.course import accepted_submissions
+from forkrun.batch.course import accepted_submissions, note_kill
 from forkrun.batch.systems.choose import system_of
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
     if not submitted.issuperset(nodes):
         raise ConfigError(f"kill --nodes {options.nodes}: not all of these were submitted")
+    note_kill(folder, nodes)
     for on in sorted({submission.on for submission in submissions}):
         system_of(on).kill(folder, [s for s in submissions if s.on == on], nodes)
     print(f"{plural(len(nodes), 'node')} asked to end")

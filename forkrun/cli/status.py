@@ -26,21 +26,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " system is asked who lives; where it does not answer, that is unknown.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--follow", action="store_true", help="until no node runs or waits")
+    parser.add_argument(
+        "--follow", action="store_true", help="until no node runs or waits, nor a merge"
+    )
     parser.add_argument("--json", action="store_true", help="everything, of each node")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit code 0; with --follow that of a failed job if nodes are missing at the end."""
+    """Exit code 0; with --follow that of a failed job if nodes are missing at the end, or the merge
+    that was asked for."""
     folder, ranges = find_nodes(options.run_directory, "status")
     while True:
         status = read_status(folder, ranges)
         _print(options, folder, status)
         if not options.follow:
             return 0
-        if not status.count(State.RUNNING, State.WAITING, State.UNKNOWN):
-            return JobError.exit_code if status.count(*MISSING) else 0
+        is_over = not status.count(State.RUNNING, State.WAITING, State.UNKNOWN)
+        if is_over and not status.merges:
+            is_lacking = status.wants_merge and not status.is_collected
+            return JobError.exit_code if status.count(*MISSING) or is_lacking else 0
         time.sleep(_FOLLOW_EVERY_S)
 
 
@@ -62,6 +67,7 @@ def to_json(status: JobStatus) -> dict[str, object]:
         "time_left_s": status.time_left_s,
         "batch_system_answers": status.answers,
         "collected": status.is_collected,
+        "merges": status.merges,
         "states": {state.value: status.count(state) for state in State},
         "nodes": [asdict(node) for node in status.nodes],
     }

@@ -26,6 +26,7 @@ from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.opening import opened_nodes, opened_to_begin
+from forkrun.rundir.start import write_config
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -126,14 +127,15 @@ def _submit_more(
     given: JobConfig,
     new: range,
 ) -> None:
+    on = given.batch.on or BatchSystem.LOCAL
+    batch = config.batch.model_copy(update={"merge": given.batch.merge})
+    config = note_on(config.model_copy(update={"batch": batch}), on)
+    write_config(folder, config)  # for the next time
     n_events = sum(NodeRanges.read(folder).n_events[new.start :])
     _say(options, f"{folder.path}: {n_events:,} more events for {_nodes(len(new))}")
     if options.dry_run:
         _say(options, f"nothing was submitted: forkrun resubmit {folder.quoted} does it")
         return
-    on = given.batch.on or BatchSystem.LOCAL
-    batch = config.batch.model_copy(update={"merge": given.batch.merge})
-    config = note_on(config.model_copy(update={"batch": batch}), on)
     for said in submit_nodes(folder, config, on, first_needs(config, new)):
         _say(options, said)
 

@@ -140,6 +140,11 @@ class RunDirectory:
         """What was submitted, a line each."""
         return self.batch / "submitted.jsonl"
 
+    @property
+    def kills(self) -> Path:
+        """Which nodes users have asked to end, a line each time."""
+        return self.batch / "killed.jsonl"
+
     def node_ends(self, number: int) -> Path:
         """How the processes of a node ended, a line each."""
         return self.batch / "ends" / f"{number:04d}.jsonl"

@@ -114,7 +114,9 @@ def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None
     run = job.submit("run")
     job.node(run, 0)
     job.write(rest=1)
-    said = forkrun("resubmit", run, "--nodes", 1, "--set", "batch.command=/bin/true", cwd=job.folder)
+    said = forkrun(
+        "resubmit", run, "--nodes", 1, "--set", "batch.command=/bin/true", cwd=job.folder
+    )
     assert (
         "helper.py: changed since the job was submitted; nodes go on with the code of" in said.out
     )

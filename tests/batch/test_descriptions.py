@@ -65,11 +65,11 @@ def test_why_htcondor_ended_a_job_is_in_its_log(tmp_path: Path) -> None:
     logs = folder.batch_log(0).parent
     logs.mkdir(parents=True)
     (logs / "0006.log").write_text("forkrun: evicted by the batch system\n")
-    (logs / "htcondor-7_1.log").write_text(_LOG)
+    (logs / "htcondor-3-7_1.log").write_text(_LOG)
     assert last_words(folder, 6, last).startswith(
         "htcondor: Job was held: Error from slot1_1@n: Job has gone over cgroup memory limit"
     )
     assert speaks_of_memory(folder, 6, last)
-    (logs / "htcondor-7_1.log").write_text(_LOG.partition("012")[0])
+    (logs / "htcondor-3-7_1.log").write_text(_LOG.partition("012")[0])
     assert last_words(folder, 6, last) == "evicted by the batch system"
     assert not speaks_of_memory(folder, 6, last)

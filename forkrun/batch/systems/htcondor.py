@@ -12,7 +12,7 @@ from forkrun.batch.course import Submission
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
 from forkrun.batch.systems.dagman import can_merge, merge_files, submit_merge
 from forkrun.batch.systems.script import node_script, node_script_text
-from forkrun.batch.systems.system import Life
+from forkrun.batch.systems.system import Alive, Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -88,7 +88,7 @@ class HTCondor:
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
-    ) -> Mapping[int, Life] | None:
+    ) -> Mapping[int, Alive] | None:
         """What condor_q says of the jobs of these names."""
         if not submissions:
             return {}
@@ -99,7 +99,16 @@ class HTCondor:
         except BatchError:
             return None
         words = (line.split() for line in lines)
-        return {int(w[0]): _LIVES[w[1]] for w in words if len(w) == 2 and w[1] in _LIVES}
+        return {int(w[0]): Alive(_LIVES[w[1]]) for w in words if len(w) == 2 and w[1] in _LIVES}
+
+    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+        """Whether condor_q knows DAGMan's job of the merge."""
+        names = ",".join(f"{each.name}-merge" for each in submissions)
+        wanted = ["-allusers", "-constraint", f'stringListMember(JobBatchName, "{names}")']
+        try:
+            return bool(call("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"], ASK_S))
+        except BatchError:
+            return None
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
@@ -132,7 +141,10 @@ def description(folder: RunDirectory, submission: Submission, batch: BatchConfig
 
 
 def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
-    said = _path(folder.batch_log(0).parent / "htcondor-") + "$(ClusterId)_$(ProcId)"
+    said = (
+        _path(folder.batch_log(0).parent / f"htcondor-{submission.number}-")
+        + "$(ClusterId)_$(ProcId)"
+    )
     yield f"executable = {_path(_job_script(folder, submission))}"
     yield "arguments = $(node)"
     yield f"batch_name = {submission.name}"

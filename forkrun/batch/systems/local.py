@@ -17,7 +17,7 @@ from forkrun.base.durable import open_to_append, read_json, write_bytes
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import Submission
 from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
-from forkrun.batch.systems.system import Life
+from forkrun.batch.systems.system import Alive, Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
@@ -73,15 +73,19 @@ class Local:
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
-    ) -> Mapping[int, Life] | None:
+    ) -> Mapping[int, Alive] | None:
         """What the queues have noted that still live."""
-        lives: dict[int, Life] = {}
+        lives: dict[int, Alive] = {}
         for submission in submissions:
             if is_held(lock_file(folder, submission.number)):
                 state = read_json(state_file(folder, submission.number))
-                lives |= dict.fromkeys(state.get("waiting", ()), Life.WAITING)
-                lives |= dict.fromkeys(map(int, state.get("running", ())), Life.RUNNING)
+                lives |= dict.fromkeys(state.get("waiting", ()), Alive(Life.WAITING))
+                lives |= dict.fromkeys(map(int, state.get("running", ())), Alive(Life.RUNNING))
         return lives
+
+    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+        """Whether a queue lives that merges at its end."""
+        return any(is_held(lock_file(folder, each.number)) for each in submissions)
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from forkrun.batch.course import Submission
+from forkrun.batch.logs import mark_of
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
@@ -15,6 +16,7 @@ _NODE = """#!/bin/bash
 # What a node does; $1: its number. Written by forkrun submit.
 began=$(date +%s)
 number=$1
+echo "{mark}" >&2
 end() {{
     printf '{{"event":"end","time_s":%d,"code":%d}}\\n' "$(date +%s)" "$1" \\
         >> {ends}/"$(printf %04d "$number")".jsonl
@@ -47,6 +49,7 @@ def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchC
     if batch.scratch is not None:
         options += f' --scratch "{batch.scratch}"'
     return _NODE.format(
+        mark=mark_of(submission),
         not_set_up=BatchError.exit_code,
         setup="".join(map(_checked, batch.setup)),
         folder=shlex.quote(str(folder.path.parent)),

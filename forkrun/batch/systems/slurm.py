@@ -3,6 +3,7 @@ itself."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
@@ -17,7 +18,7 @@ from forkrun.batch.systems.script import (
     node_script_text,
     part_script,
 )
-from forkrun.batch.systems.system import Life
+from forkrun.batch.systems.system import Alive, Life
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
@@ -26,12 +27,15 @@ _MOST_IN_ARRAY = 1000
 """Slurm's default for MaxArraySize is 1001."""
 _MB = 1 << 20
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+_USUAL = {"", "null", "None", "Priority", "Resources", "BeginTime", "JobArrayTaskLimit", "Cleaning"}
+"""Why jobs wait that will begin."""
 _OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY"}
 
 _ARRAY = """#!/bin/bash
 {directives}
 nodes=({nodes})
 node=${{nodes[$SLURM_ARRAY_TASK_ID]}}
+trap : TERM  # at a time limit that was lowered the node gets it as well, and ends as it is asked to
 bash {script} "$node" >> {logs}/"$(printf %04d "$node")".log 2>&1
 code=$?
 job="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
@@ -46,8 +50,13 @@ class Slurm:
     """By its commands, which SLURM_CONF or the site configures."""
 
     def most_nodes(self) -> int:
-        """Nodes of one array."""
-        return _MOST_IN_ARRAY
+        """Nodes of one array, as the site allows."""
+        try:
+            said = call("slurm", ["scontrol", "show", "config"], ASK_S)
+        except BatchError:
+            return _MOST_IN_ARRAY  # submitting will say what is wrong
+        found = re.search(r"^MaxArraySize\s*=\s*(\d+)", said, re.MULTILINE)
+        return max(min(int(found[1]), _MOST_IN_ARRAY), 1) if found else _MOST_IN_ARRAY
 
     def check(self, batch: BatchConfig) -> None:
         """Whatever is in [batch] may be meant for Slurm."""
@@ -92,18 +101,27 @@ class Slurm:
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
-    ) -> Mapping[int, Life] | None:
+    ) -> Mapping[int, Alive] | None:
         """What squeue says of the jobs of these names."""
         by_name = {submission.name: submission for submission in submissions}
         if not by_name:
             return {}
         names = f"--name={','.join(by_name)}"
-        command = ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T"]
+        command = ["squeue", "--noheader", "--array", names, "--format=%j|%K|%T|%r"]
         try:
             lines = call("slurm", command, ASK_S).splitlines()
         except BatchError:
             return None
         return dict(_lives(lines, by_name))
+
+    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+        """Whether squeue knows a job of the merge."""
+        names = f"--name={','.join(f'{each.name}-merge' for each in submissions)}"
+        try:
+            states = call("slurm", ["squeue", "--noheader", names, "--format=%T"], ASK_S).split()
+        except BatchError:
+            return None
+        return bool(set(states) - _OVER)
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
@@ -126,14 +144,15 @@ def _submit_merge(submission: Submission, script: Path, after: Sequence[str], *o
     return call("slurm", command, SUBMIT_S).strip().partition(";")[0]
 
 
-def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Life]]:
-    """Node and state of each line `name|place in the array|state`."""
+def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Alive]]:
+    """Node and state of each line `name|place in the array|state|reason`."""
     for line in lines:
-        name, place, state = (*line.strip().split("|"), "", "")[:3]
+        name, place, state, why = (*line.strip().split("|"), "", "", "")[:4]
         submission = by_name.get(name)
         if submission and place.isdigit() and state not in _OVER:
             life = Life.WAITING if state in _WAITING else Life.RUNNING
-            yield submission.nodes[int(place)], life
+            is_told = life is Life.WAITING and why.strip("()") not in _USUAL
+            yield submission.nodes[int(place)], Alive(life, f"slurm: {why}" if is_told else "")
 
 
 def _script(folder: RunDirectory, submission: Submission) -> Path:
@@ -141,7 +160,8 @@ def _script(folder: RunDirectory, submission: Submission) -> Path:
 
 
 def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
-    logs = str(folder.batch_log(0).parent).replace("%", "%%") + "/slurm-%A_%a.log"
+    logs = str(folder.batch_log(0).parent).replace("%", "%%")
+    logs += f"/slurm-{submission.number}-%A_%a.log"
     running = f"%{batch.at_once}" if batch.at_once else ""
     yield f"--job-name={submission.name}"
     yield f"--array=0-{len(submission.nodes) - 1}{running}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from forkrun.batch.course import Submission
 from forkrun.config import BatchConfig
@@ -17,6 +17,13 @@ class Life(StrEnum):
 
     WAITING = "waiting"
     RUNNING = "running"
+
+
+class Alive(NamedTuple):
+    """`why`: it waits, where it may never begin; "" where that is as usual."""
+
+    life: Life
+    why: str = ""
 
 
 class System(Protocol):
@@ -44,8 +51,11 @@ class System(Protocol):
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[Submission]
-    ) -> Mapping[int, Life] | None:
+    ) -> Mapping[int, Alive] | None:
         """The nodes that it knows; None if it does not answer."""
+
+    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+        """Whether a merge of these, which have one, waits or runs; None if it does not answer."""
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]

@@ -1,0 +1,173 @@
+"""What `status` says of nodes that are not done, and of the merge."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from forkrun.batch.course import Submission, note_submission
+from forkrun.batch.logs import last_words, logs_of, mark_of, speaks_of_memory
+from forkrun.batch.status import State, read_status
+from forkrun.batch.status_text import status_lines
+from forkrun.batch.systems.slurm import Slurm
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges
+from tests.batch.jobs import Job, problem_of, status_of
+from tests.batch.synthetic import write_run
+from tests.support.files import write_events
+from tests.support.jobs import environment, forkrun, wait_for
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return Job.make(tmp_path_factory.mktemp("job"), n_lumis=6)
+
+
+def submission(number: int, *nodes: int) -> Submission:
+    return Submission(number, "slurm", f"name-{number}", nodes, None, None, 1e9, "host")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunDirectory:
+    """Three nodes, none of them done, that were submitted to Slurm, the last one again."""
+    write_run(tmp_path, 3, 10)
+    made = RunDirectory(tmp_path)
+    for each in (submission(0, 0, 1, 2), submission(1, 2)):
+        note_submission(made, each)
+    made.batch_log(0).parent.mkdir(parents=True)
+    return made
+
+
+# --- whose log it is ------------------------------------------------------------------------------
+
+
+def test_the_log_of_a_node_is_that_of_its_own_job(folder: RunDirectory) -> None:
+    """Place 0 of the first submission is node 0, that of the second one is node 2."""
+    logs = folder.batch_log(0).parent
+    (logs / "slurm-0-100_0.log").write_text("forkrun: no such file\n")
+    (logs / "slurm-1-200_0.log").write_text("slurmstepd: error: Detected 1 oom_kill event\n")
+    first, second = submission(0, 0, 1, 2), submission(1, 2)
+    assert logs_of(folder, 0, first) == [logs / "slurm-0-100_0.log"]
+    assert last_words(folder, 0, first) == "no such file"
+    assert not speaks_of_memory(folder, 0, first)
+    assert speaks_of_memory(folder, 2, second)
+
+
+def test_what_a_node_said_for_an_earlier_submission_is_no_reason_now(folder: RunDirectory) -> None:
+    first, second = submission(0, 0, 1, 2), submission(1, 2)
+    said = [mark_of(first), "forkrun: out of memory", ""]
+    folder.batch_log(2).write_text("\n".join(said))
+    assert speaks_of_memory(folder, 2, first)
+    assert not speaks_of_memory(folder, 2, second)
+    assert last_words(folder, 2, second) == ""
+    with folder.batch_log(2).open("a") as log:
+        log.write(f"{mark_of(second)}\nloading tables\n")
+    assert not speaks_of_memory(folder, 2, second)
+    assert last_words(folder, 2, second) == "loading tables"
+    assert last_words(folder, 2, second, errors_alone=True) == ""
+
+
+# --- what a batch system says ---------------------------------------------------------------------
+
+SQUEUE = """#!/bin/bash
+case "$*" in
+    *name-0-merge*) echo PENDING;;
+    *) printf 'name-0|0|PENDING|PartitionTimeLimit\\nname-0|1|PENDING|(Priority)\\n';;
+esac
+"""
+
+
+@pytest.fixture
+def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "bin/squeue"
+    place.parent.mkdir()
+    place.write_text(SQUEUE)
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("squeue")
+def test_why_a_job_waits_that_will_never_begin_is_said(folder: RunDirectory) -> None:
+    status = read_status(folder, NodeRanges.read(folder))
+    states = [(node.state, node.reason) for node in status.nodes]
+    assert states[:2] == [(State.WAITING, "slurm: PartitionTimeLimit"), (State.WAITING, "")]
+    assert states[2] == (State.LOST, "its job is gone and has not said why: killed, perhaps")
+    lines = list(status_lines(folder, status))
+    assert "1 node may never begin: slurm: PartitionTimeLimit" in lines
+
+
+@pytest.mark.usefixtures("squeue")
+def test_a_merge_that_waits_in_the_batch_system_is_no_command_to_type(folder: RunDirectory) -> None:
+    assert not read_status(folder, NodeRanges.read(folder)).wants_merge
+    (folder.batch / "merge-0.sh").touch()
+    status = read_status(folder, NodeRanges.read(folder))
+    assert (status.wants_merge, status.merges) == (True, True)
+    last = list(status_lines(folder, status))[-1]
+    assert last.startswith("the merge begins when they have ended; its log: ")
+
+
+@pytest.mark.parametrize(("said", "most"), [("MaxArraySize            = 11", 11), ("", 1000),
+                                            ("MaxArraySize = 4000001", 1000)])  # fmt: skip
+def test_an_array_is_as_large_as_the_site_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, most: int
+) -> None:
+    place = tmp_path / "scontrol"
+    place.write_text(f"#!/bin/bash\necho 'MaxJobCount = 7'\necho '{said}'\n")
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert Slurm().most_nodes() == most
+
+
+# --- kills, merges --------------------------------------------------------------------------------
+
+
+def test_a_node_that_was_asked_to_end_before_it_began_is_not_lost(tmp_path: Path) -> None:
+    job = Job.make(tmp_path, n_lumis=4, time_s=5.0)
+    run = tmp_path / "run"
+    assert job.submit(run, "--nodes", 2, "--set", "batch.at_once=1").code == 0
+    assert forkrun("kill", run, "--nodes", 1, cwd=tmp_path).code == 0
+    wait_for(lambda: status_of(run)["nodes"][1]["state"] != "waiting")
+    node = status_of(run)["nodes"][1]
+    assert (node["state"], node["n_starts"]) == ("ended early", 0)
+    assert node["reason"] == "it was asked to end before it began"
+    assert forkrun("kill", run, cwd=tmp_path).code == 0
+    wait_for(lambda: not status_of(run)["states"]["running"])
+
+
+def test_following_a_job_ends_when_it_is_merged(job: Job) -> None:
+    run = job.folder / "followed"
+    assert job.submit(run, "--nodes", 2, "--merge", "--set", "batch.at_once=2").code == 0
+    followed = forkrun("status", run, "--follow", cwd=job.folder)
+    assert followed.code == 0, followed.out
+    assert followed.out.endswith(f"collected: its outputs are in {run}/output\n")
+    assert "forkrun collect" not in followed.out
+    assert problem_of(run, job.truth) == ""
+
+
+def test_following_a_job_whose_merge_fails_says_why(job: Job) -> None:
+    run = job.folder / "unmerged"
+    only_nodes = 'batch.setup=["test -n \\"$number\\" || { echo no licence; false; }"]'
+    assert job.submit(run, "--nodes", 1, "--merge", "--set", only_nodes).code == 0
+    followed = forkrun("status", run, "--follow", cwd=job.folder)
+    assert followed.code == 5
+    assert "the merge failed: batch.setup: exit code 1 of: test -n" in followed.out
+
+
+def test_a_job_that_grows_keeps_the_batch_system_that_was_named(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.root" for name in "ab"]
+    for lumi, file in enumerate(files, start=1):
+        write_events(file, [(1, lumi, 10)])
+    job, run = Job.of(tmp_path, files[:1]), tmp_path / "run"
+    assert job.submit(run, "--nodes", 1, "--dry-run").code == 0
+    described = json.loads(job.file.read_bytes())
+    described["source"]["files"] = [str(file) for file in files]
+    job.file.write_text(json.dumps(described))
+    ended = job.submit(run, "--extend", "--dry-run", on="slurm")
+    assert ended.code == 0, ended.err
+    assert json.loads((run / "config.json").read_bytes())["batch"]["on"] == "slurm"
+    again = forkrun("resubmit", run, cwd=tmp_path, env=environment(PATH="/nowhere"))
+    assert again.code == 10
+    assert "slurm: there is no sbatch here" in again.err
