@@ -7,6 +7,9 @@ from collections.abc import Sequence
 EVENTS_LEFT_OUT = 8
 """Exit code of a job that was done, but without the events that crash the child."""
 
+COLLECTED_IN_PART = 11
+"""Exit code of `collect --partial` where something is missing."""
+
 
 class ForkrunError(Exception):
     """Root of every error that forkrun raises on purpose; shown without a traceback."""

@@ -223,6 +223,7 @@ def test_cpp_folders_look_one_way(folder: str) -> None:
 HOLDS_LOCKS = {
     "forkrun/rundir/opening.py": "the lock of a run directory",
     "forkrun/batch/publishing.py": "that of a node, for its parent on scratch",
+    "forkrun/batch/scratch.py": "that of a folder on scratch",
     "forkrun/batch/systems/local_queue.py": "that of a queue",
     "merge/output_parts.py": "that of parts of a merge",
 }

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from forkrun.base.durable import output_errors
 from forkrun.base.lasting import lasting_objects
 from forkrun.batch.shipping import words_of_new_code
 from forkrun.batch.staging import stage_out
@@ -33,9 +34,10 @@ _SHOWN = 10
 
 def collect(
     path: Path, *, partial: bool = False, quiet: bool = False, wait_s: float = 0.0
-) -> Result:
-    """Merges, verifies and reports. `partial`: what is there, if something is missing; `wait_s`:
-    for another forkrun that works there. Raises JobError that says what is missing."""
+) -> tuple[Result, list[Path]]:
+    """Merges, verifies and reports. `partial`: what is there, if something is missing; then its
+    files, which are in `partial/`, are given as well. `wait_s`: for another forkrun that works
+    there. Raises JobError that says what is missing."""
     missing: dict[int, int] = {}
     with opened_nodes(path, "collect", wait_s) as (folder, ranges, lock):
         config = read_config(folder.config)
@@ -52,7 +54,15 @@ def collect(
         if not missing:
             _stage_out(folder, config, lock, quiet)
             _remove_temporary(folder, config, lock, len(ranges))
-        return Result.read(folder.path)
+        return Result.read(folder.path), _set_apart(folder) if missing else []
+
+
+def _set_apart(folder: RunDirectory) -> list[Path]:
+    """What is not whole is under no name of something that is."""
+    with output_errors(folder.partial_output):
+        folder.output.rename(folder.partial_output)
+        folder.output.mkdir()
+        return sorted(folder.partial_output.iterdir())
 
 
 def collect_part(path: Path, number: int, n_parts: int) -> None:

@@ -26,6 +26,8 @@ from forkrun.rundir.lock import RunLock
 
 READY = "ready"
 """What the process says when the node's files are there, and the node is its own."""
+PUBLISHER = "publisher.lock"
+"""In a node's folder on scratch: says that it is still published."""
 _TURN_S = 0.5
 _TRIES, _WAIT_S = 3, 2.0
 """A copy that fails is made again, somewhat later."""
@@ -138,7 +140,8 @@ def main() -> int:
     try:
         with output_errors(shared):
             folders[1].path.mkdir(parents=True, exist_ok=True)
-        with RunLock.held(folders[1].lock) as lock:
+        own = folders[0].path.parent / PUBLISHER
+        with RunLock.held(own), RunLock.held(folders[1].lock) as lock:
             _work(Publisher(*folders), lock, float(every_s))
     except ForkrunError as error:
         print(f"forkrun: {error}", file=sys.stderr)

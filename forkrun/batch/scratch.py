@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from forkrun.batch.publishing import READY
+from forkrun.batch.publishing import PUBLISHER, READY
 from forkrun.errors import BatchError, OutputError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.lock import RunLock, is_held, was_left_here
 
+_PREFIX = "forkrun-"
+_PARENT = "parent.lock"
+"""In a node's folder on scratch: says who works there."""
 PUBLISH_S = 10.0
 """Kept of a node's time to publish its last commits."""
 
@@ -26,8 +31,9 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
     if not scratch or not Path(scratch).is_dir():
         what = f'"{scratch}" is no folder on this node' if scratch else "it is empty on this node"
         raise BatchError(f"batch.scratch: {what}; name another one, or none")
+    _remove_what_was_left(Path(scratch))
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f"forkrun-{shared.path.name}-", dir=scratch))
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{shared.path.name}-", dir=scratch))
     except OSError as error:
         raise BatchError(f"batch.scratch: {scratch}: {error.strerror}") from None
     local = RunDirectory(folder / "node")
@@ -36,8 +42,9 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
         [*map(str, command), str(every_s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
-        _begin(publisher, shared)
-        yield local
+        with RunLock.held(folder / _PARENT):
+            _begin(publisher, shared)
+            yield local
     except OutputError as error:
         if str(folder) not in str(error):
             raise
@@ -49,6 +56,17 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
         shutil.rmtree(folder, ignore_errors=True)
     if code:
         raise OutputError(f"{shared.path}: what node committed on scratch could not be published")
+
+
+def _remove_what_was_left(scratch: Path) -> None:
+    """Removes folders of this user's nodes that were killed on this machine, and whose processes
+    publish nothing any more."""
+    for folder in scratch.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            is_own = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()
+            publishes = is_held(folder / PUBLISHER)
+            if is_own and not publishes and was_left_here(folder / _PARENT):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _begin(publisher: subprocess.Popen[str], shared: RunDirectory) -> None:

@@ -9,7 +9,7 @@ from forkrun.base.quantities import parse_duration
 from forkrun.base.user_text import short
 from forkrun.batch.collecting import collect, collect_part
 from forkrun.cli.run import add_how_much, print_result
-from forkrun.errors import ConfigError
+from forkrun.errors import COLLECTED_IN_PART, ConfigError
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -24,7 +24,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--wait", metavar="TIME", default="0s",
         help="wait so long for another forkrun that works in RUNDIR (default: not at all)",
     )  # fmt: skip
-    parser.add_argument("--partial", action="store_true", help="merge what is there")
+    parser.add_argument(
+        "--partial", action="store_true", help="merge what is there, into RUNDIR/partial"
+    )
     parser.add_argument(
         "--part", metavar="K/N",
         help="only make part K of N of the outputs (K from 0), as a job of its own:"
@@ -43,9 +45,14 @@ def run(options: argparse.Namespace) -> int:
         wait_s = float(str(parse_duration(options.wait)))
     except ValueError as error:
         raise ConfigError(f"collect --wait: {error}") from None
-    result = collect(
+    result, in_part = collect(
         options.run_directory, partial=options.partial, quiet=options.quiet, wait_s=wait_s
     )
+    if in_part:
+        print_result(result, options.quiet, options.verbose)
+        if not options.quiet:
+            print(*in_part, sep="\n")
+        return COLLECTED_IN_PART
     return print_result(result, options.quiet, options.verbose)
 
 

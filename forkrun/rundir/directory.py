@@ -9,7 +9,16 @@ from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import json_object, read_json
 from forkrun.errors import InputError
 
-_RESULTS = ("output", "site", "report.json", "report.txt", "plots", "timing.json", "trace.json")
+_RESULTS = (
+    "output",
+    "partial",
+    "site",
+    "report.json",
+    "report.txt",
+    "plots",
+    "timing.json",
+    "trace.json",
+)
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _BATCH_FOLDERS = ("parts", "ends", "logs", "merge", "code")
 _RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums")
@@ -201,6 +210,11 @@ class RunDirectory:
     def parquet_of(merged: Path) -> Path:
         """The file in Parquet beside the merged one."""
         return merged.with_name(f"{merged.name.removesuffix('.root')}.parquet")
+
+    @property
+    def partial_output(self) -> Path:
+        """Folder of merged files of a job of which something is missing."""
+        return self.path / "partial"
 
     @property
     def histograms(self) -> Path:

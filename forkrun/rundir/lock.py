@@ -196,6 +196,17 @@ def is_held(path: Path) -> bool:
     return bool(holder) and _is_alive(holder, path)
 
 
+def was_left_here(path: Path) -> bool:
+    """Whether the holder of a lock has worked on this machine and is dead, so that what it left is
+    nobody's. False if that is not known."""
+    holder, here = read_json(path), _this_process()
+    if "start_ticks" not in holder or holder.get("host") != here["host"]:
+        return False
+    if holder.get("boot") != here["boot"]:
+        return True
+    return holder.get("processes") == here["processes"] and not _is_alive(holder, path)
+
+
 def process_of(path: Path) -> int | None:
     """Process id of the holder of a lock that lives on this machine, and belongs to the user who
     wrote the lock; None if there is none, so that nobody else's process is signalled."""

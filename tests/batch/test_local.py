@@ -67,12 +67,19 @@ def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None
     assert "1 of 2 nodes are not done (node 0: " in ended.err
     assert f"forkrun resubmit {run}" in ended.err
     partial = forkrun("collect", run, "--partial", "-q", cwd=job.folder)
-    assert partial.code == 0, partial.err
+    assert partial.code == 11, partial.err
+    assert list((run / "output").iterdir()) == []
+    names = {"accumulators.json", "all.root", "histograms.root", "skim.root"}
+    assert {file.name for file in (run / "partial").iterdir()} == names
     events = json.loads((run / "report.json").read_bytes())["events"]
     assert events["n_events_read"] == status_of(run)["n_events"]
     assert not status_of(run)["collected"]
+    again = forkrun("collect", run, "--partial", cwd=job.folder)
+    assert again.code == 11
+    assert f"{run}/partial/all.root" in again.out
     assert forkrun("node", run, 0, "-q", cwd=job.folder).code == 0
-    assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
+    assert forkrun("collect", run, "--partial", "-q", cwd=job.folder).code == 0
+    assert not (run / "partial").exists()
     assert problem_of(run, job.truth) == ""
 
 

@@ -58,9 +58,13 @@ def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     wait_for(lambda: status_of(run)["states"]["running"] == 0)
     kept = status_of(run)["n_units"]
     assert 0 < kept < status_of(run)["n_units_planned"]
+    (left,) = tmp_path.iterdir()
+    (tmp_path / "forkrun-0007-of-somebody-without-a-lock").mkdir()
     for number in (0, 1):
         ended = forkrun("node", run, number, "--scratch", tmp_path, "-q", cwd=job.folder)
         assert ended.code == 0, ended.err
+        assert not left.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["forkrun-0007-of-somebody-without-a-lock"]
     assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
     assert problem_of(run, job.truth) == ""
 

@@ -75,7 +75,7 @@ def test_lumis_are_told_by_node_and_a_failure_with_its_code(job: Job) -> None:
     run = job.folder / "nodes"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
     assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
-    assert forkrun("collect", run, "--partial", "-q", cwd=job.folder).code == 0
+    assert forkrun("collect", run, "--partial", "-q", cwd=job.folder).code == 11
     failed = _report(run).find("FrameworkError")
     assert failed is not None
     assert failed.attrib["ExitStatus"] == "8001"
