@@ -3,12 +3,15 @@ line to the current directory. After this step all are absolute."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
+_DOTTED = re.compile(r"^python:(\w+(?:\.\w+)*):(\w+)$")
 _PYTHON_FILE = re.compile(r"^python:([^:]+\.py):(\w+)$")
 
 
@@ -23,9 +26,22 @@ def anchored(path: str, folder: Path) -> str:
 
 
 def anchored_type(kind: str, folder: Path) -> str:
-    """`python:modules.py:Class` with an absolute file; other forms stay."""
-    match = _PYTHON_FILE.match(kind)
-    return f"python:{anchored(match[1], folder)}:{match[2]}" if match else kind
+    """`python:modules.py:Class` with an absolute file; so is `python:package.module:Class` that is
+    in the folder, or the current directory, and not installed; other forms stay."""
+    if match := _PYTHON_FILE.match(kind):
+        return f"python:{anchored(match[1], folder)}:{match[2]}"
+    match = _DOTTED.match(kind)
+    file = _beside(match[1], folder) if match else None
+    return f"python:{file}:{match[2]}" if match and file else kind
+
+
+def _beside(module: str, folder: Path) -> Path | None:
+    """The file of a module that cannot be imported from anywhere else."""
+    first, path = module.partition(".")[0], module.replace(".", "/")
+    if first in sys.modules or importlib.util.find_spec(first) is not None:
+        return None
+    places = [at / f for at in (folder, Path.cwd()) for f in (f"{path}.py", f"{path}/__init__.py")]
+    return next((place for place in places if place.is_file()), None)
 
 
 def anchored_plugin(plugin: str, folder: Path) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import linecache
-import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
@@ -19,9 +16,10 @@ import pydantic
 
 from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
+from forkrun.base.user_code.neighbours import load_file
 from forkrun.errors import ConfigError
 
-_FORKRUN = Path(__file__).resolve().parents[1]
+_FORKRUN = Path(__file__).resolve().parents[2]
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
 AT_EXPRESSION = "<expression "
 """Instead of a file, in frames of expressions of a configuration."""
@@ -47,28 +45,10 @@ def import_home(home: str, where: str) -> ModuleType:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """The file under a name of its own, so that two files may have one name; its folder is on the
-    import path while it is read, so that it can import its siblings."""
+    """The one that the program has, or the file under a name of its own."""
     path = path.resolve(strict=True)
-    if name := program_names.get(str(path)):
-        return importlib.import_module(name)
-    unique = f"forkrun_user_{hashlib.sha1(str(path).encode()).hexdigest()[:12]}_{path.stem}"
-    if unique in sys.modules:
-        return sys.modules[unique]
-    spec = importlib.util.spec_from_file_location(unique, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[unique] = module
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[unique]
-        raise
-    finally:
-        sys.path.remove(str(path.parent))
-    return module
+    name = program_names.get(str(path))
+    return importlib.import_module(name) if name else load_file(path)
 
 
 def bind_parameters(

@@ -1,0 +1,183 @@
+"""Imports of a user's file. Its neighbours are those of its own folder, also where another folder
+has a module of the same name, and when a function imports them while it runs.
+
+A statement `import x` asks `__import__` of the builtins of its module: files that are loaded here,
+and their neighbours, have their own. Who comes first has the plain name in `sys.modules`, so that
+all is as in a program; another module of that name has one of its folder."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_import = builtins.__import__
+
+
+def load_file(path: Path) -> ModuleType:
+    """The file under a name of its own, so that two files may have one name; once. `path`: of a file
+    that exists, resolved."""
+    name = f"forkrun_user_{_digest(path)}_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    loader = _Loader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _on_path(path.parent):
+            loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class _Loader(SourceFileLoader):
+    """Gives a module the `import` of its folder."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        own = _Imports(Path(self.path).parent)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": own}
+        super().exec_module(module)
+
+
+class _Imports:
+    """What `import` does in the files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(
+        self,
+        name: str,
+        variables: Mapping[str, Any] | None = None,
+        local: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if level:
+            return self._relative(name, variables or {}, fromlist or (), level)
+        first = name.partition(".")[0]
+        if not _is_of(first, self._folder):
+            return _import(name, variables, local, fromlist or (), 0)
+        with _on_path(self._folder):
+            return _absolute(name, self._folder, fromlist or ())
+
+    def _relative(
+        self, name: str, variables: Mapping[str, Any], fromlist: Sequence[str], level: int
+    ) -> ModuleType:
+        """As of a file of the package that its folder is, whatever the file's own name; a folder
+        without `__init__.py` is one of its own."""
+        own = str(variables.get("__name__", ""))
+        if not own.startswith("forkrun_user_") or "." in own:
+            return _import(name, variables, None, fromlist, level)
+        root, package = package_of(self._folder)
+        whole = importlib.util.resolve_name("." * level + name, package)
+        with _on_path(root):
+            if root == self._folder:
+                return _import(whole, {}, None, fromlist, 0)
+            return _absolute(whole, root, fromlist)
+
+
+def package_of(folder: Path) -> tuple[Path, str]:
+    """The folder that has to be searched to find the package that a folder is, and its name."""
+    parts: list[str] = []
+    root = folder
+    while (root / "__init__.py").exists():
+        parts, root = [root.name, *parts], root.parent
+    return root, ".".join(parts) or _package(folder)
+
+
+def _is_of(name: str, folder: Path) -> bool:
+    """Whether the folder has a module of this name; the standard library goes first."""
+    if name in sys.stdlib_module_names or not name:
+        return False
+    return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
+
+
+def _absolute(name: str, folder: Path, fromlist: Sequence[str]) -> ModuleType:
+    first = name.partition(".")[0]
+    known = sys.modules.get(first)
+    if known is None or _is_in(known, folder):
+        return _import(name, {}, None, fromlist, 0)
+    package = _package(folder)
+    if fromlist:
+        return _import(f"{package}.{name}", {}, None, fromlist, 0)
+    importlib.import_module(f"{package}.{name}")
+    return sys.modules[f"{package}.{first}"]
+
+
+def _is_in(module: ModuleType, folder: Path) -> bool:
+    """Whether it is of this folder. One without a file is as good as a folder that it may have."""
+    file = getattr(module, "__file__", None)
+    places = [Path(file).parent] if file else [Path(p) for p in getattr(module, "__path__", ())]
+    if file and Path(file).name == "__init__.py":
+        places = [places[0].parent]
+    elif not file:
+        places = [place.parent for place in places]
+    return any(place.resolve() == folder for place in places)
+
+
+def _package(folder: Path) -> str:
+    """A package that stands for a folder."""
+    name = f"forkrun_user_{_digest(folder)}"
+    if name not in sys.modules:
+        made = ModuleType(name)
+        made.__path__ = [str(folder)]
+        sys.modules[name] = made
+    return name
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha1(str(path).encode()).hexdigest()[:12]
+
+
+_folders: set[Path] = set()
+"""Those of users' files that import something now."""
+
+
+def _within(places: Sequence[Path], folder: Path) -> bool:
+    return any(place.is_relative_to(folder) for place in places)
+
+
+class _Finder:
+    """Finds what is in a user's folder, so that it has its own neighbours as well."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        places = [Path(p) for p in path or ()]
+        if not any(_is_of(name, f) if path is None else _within(places, f) for f in _folders):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader) or not spec.origin:
+            return None
+        spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+@contextlib.contextmanager
+def _on_path(folder: Path) -> Iterator[None]:
+    """The folder is the first that is searched."""
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+    is_new = folder not in _folders
+    _folders.add(folder)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        if is_new:
+            _folders.discard(folder)
