@@ -117,7 +117,9 @@ def test_classes_of_a_page_run(page: str, sample: Path) -> None:
     result = run(sample, program + 'job.output("new", keep=["LeadingJet_*", "Jet_pt", "Smeared*"])')
     assert result.report["events"]["n_events_read"] == 500
     if page == "docs/modules.md":
-        assert result.accumulators["Counts"]["n_events"] == 500
+        counts = result.accumulators["Counts"]
+        assert counts["n_events"] == 500
+        assert counts["by_run"] == {"362001": 500}
         assert set(names) == {"LeadingJet", "Jets", "Counts", "MuonSmearing"}
 
 

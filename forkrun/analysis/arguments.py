@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from forkrun.base.arguments import refused
+from forkrun.base.user_code import unpartial
 
 AXIS = "(bins, low, high), an axis of hist, or a dict as in [[modules.axes]]"
 
@@ -66,6 +66,4 @@ def is_axis(value: Any) -> bool:
 
 def name_of(what: Any) -> str:
     """The name of a function or class, or of the function that a `functools.partial` calls; ""."""
-    while isinstance(what, functools.partial):
-        what = what.func
-    return str(getattr(what, "__name__", ""))
+    return str(getattr(unpartial(what), "__name__", ""))

@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from forkrun.base.caller import NOTEBOOK
+from forkrun.base.user_code import unpartial
 
 
 def home_of(function: Any) -> str | None:
@@ -33,8 +34,9 @@ def program() -> str:
 
 def place_of(function: Any) -> str:
     """Name, file and line of a function, for people."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__name__", str(function))
+    plain = unpartial(function)
+    code = getattr(plain, "__code__", None)
+    name = getattr(plain, "__name__", str(function))
     return f"{name} ({code.co_filename}, line {code.co_firstlineno})" if code else name
 
 

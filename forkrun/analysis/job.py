@@ -96,7 +96,13 @@ class Job(JobPath):
     @property
     def config(self) -> JobConfig:
         """The whole configuration. Raises ConfigError with every problem."""
-        return validate(self._raw(), Path(program()).name)
+        return self._config()
+
+    def _config(self, children: Any = None) -> JobConfig:
+        raw = self._raw()
+        if isinstance(children, int) and not isinstance(children, bool):
+            raw["forking"] = {**raw.get("forking", {}), "children": children}
+        return validate(raw, Path(program()).name)
 
     def run(
         self,
@@ -114,7 +120,7 @@ class Job(JobPath):
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
-        return self._loaded("run").run(
+        return self._loaded("run", children).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
         )
 
@@ -125,7 +131,8 @@ class Job(JobPath):
         __tracebackhide__ = True
         self._loaded("check").check(strict=strict, blocks=blocks)
 
-    def _loaded(self, method: str) -> LoadedJob:
+    def _loaded(self, method: str, children: Any = None) -> LoadedJob:
+        """`children`: some distributions need a number of them."""
         __tracebackhide__ = True
         if "FORKRUN_FAILURE_FILE" in os.environ:
             raise ConfigError(
@@ -138,7 +145,7 @@ class Job(JobPath):
             for step in steps
             if step.is_of_program or not isinstance(step.what, str)
         }
-        return LoadedJob(self.config, given, program())
+        return LoadedJob(self._config(children), given, program())
 
     def to_toml(self) -> str:
         """The job as a configuration for `forkrun run`. Raises ConfigError for functions that only

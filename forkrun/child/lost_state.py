@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forkrun.base.user_code import program_names
+from forkrun.child.random_state import generator_states, states_of_process
 
 if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
     from forkrun.modules.base import Module
 
 State = dict[tuple[str, str], Any]
-"""By label of the module and name of the variable: a number, or the length of a container."""
+"""By label of the module and name of the variable: a number, the length of a container, or a
+digest of a generator of random numbers."""
+_ANY = ""
+"""Instead of a label: any module."""
 
 _NUMBERS = (int, float, complex, np.number)
 _OF_FRACTIONS = "as_integer_ratio"
@@ -33,9 +37,20 @@ def states_of(modules: Mapping[str, Any]) -> State:
     """What modules in Python, by label, keep now."""
     states: State = {}
     for label, module in modules.items():
+        _add_generators(states, label, "self.", vars(module.module))
+        own = _globals_of(module.module)
+        _add_generators(states, label, "the global ", own)
         if not _has_an_end(module.module):
-            states.update(_states_of(label, module.module))
+            _add_countable(states, label, "self.", vars(module.module))
+            _add_countable(states, label, "the global ", own)
+    for name, state in states_of_process() if modules else ():
+        states[_ANY, name] = state
     return states
+
+
+def _add_generators(states: State, label: str, prefix: str, variables: Mapping[str, Any]) -> None:
+    for name, state in generator_states(variables):
+        states[label, prefix + name] = state
 
 
 def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
@@ -43,6 +58,14 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
     for key, value in states_of(modules).items():
         if key in before and repr(before[key]) != repr(value):  # a NaN is as it was
             label, name = key
+            if isinstance(value, bytes):
+                who = f'module "{label}": {name}' if label else f"a module draws from {name}, which"
+                yield (
+                    f"{who} is a generator of random numbers: each child has a copy that begins"
+                    " alike, so different events get the same numbers, and others with other"
+                    " children; take block.random, whose numbers belong to events"
+                )
+                continue
             yield (
                 f'module "{label}": {name} changed in children, each of which has its own: the job'
                 " gets nothing of it; an analyzer's self.accumulate(…) adds up over children"
@@ -56,14 +79,11 @@ def _has_an_end(module: Module) -> bool:
     return False
 
 
-def _states_of(label: str, module: Module) -> State:
-    states: State = {}
-    _add_countable(states, label, "self.", vars(module))
+def _globals_of(module: Module) -> Mapping[str, Any]:
+    """Of the file of a user's module."""
     home = type(module).__module__
     is_own = home.startswith("forkrun_user_") or home in program_names.values()
-    if is_own and home in sys.modules:
-        _add_countable(states, label, "the global ", vars(sys.modules[home]))
-    return states
+    return vars(sys.modules[home]) if is_own and home in sys.modules else {}
 
 
 def _add_countable(states: State, label: str, prefix: str, variables: Mapping[str, Any]) -> None:

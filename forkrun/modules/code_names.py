@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from forkrun.base.user_code import unpartial
 from forkrun.base.user_text import leaves
 
 
 def names_in(function: Any, seen: frozenset[int] = frozenset()) -> Iterator[str]:
     """Attributes, globals and texts in a function, in those within it, and in those of its module
     that it calls by name; of an expression all names; nothing of what is written in C."""
+    function = unpartial(function)
     yield from getattr(function, "names", ())
     code = getattr(function, "__code__", None)
     if code is None or id(code) in seen:

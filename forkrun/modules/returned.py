@@ -12,7 +12,7 @@ from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
-from forkrun.base.user_code import place_of
+from forkrun.base.user_code import place_of, unpartial
 from forkrun.modules.returned_lists import plain_of
 
 Values = npt.NDArray[Any]
@@ -31,7 +31,7 @@ def taken(
         what = str(error)
     except Exception as error:  # of a library, about a value that is of no form we know
         what = f"what {method.__name__}() returned cannot be taken: {error}"
-    name = getattr(author, "__name__", "")
+    name = getattr(unpartial(author), "__name__", "")
     own = f"{name}()" if name.isidentifier() else "the expression" if not name else "the function"
     raise TypeError(what.replace(f"{method.__name__}()", own) + place_of(author))
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
 from forkrun.errors import InputError
@@ -27,13 +29,15 @@ class Histograms(Mapping[str, Any]):
         if whole not in self._read:
             with self._open() as file:
                 stored = file[whole]
-            if not hasattr(stored, "to_hist"):
+            if stored.classname.startswith("THnSparse"):
                 raise InputError(
                     f"{self._file}: histogram {whole} is a sparse one, which uproot cannot give to"
                     " hist: read it with ROOT, or write merge.histograms_json = true and read"
                     " output/histograms.json"
                 )
-            self._read[whole] = with_names(stored.to_hist())
+            is_profile = stored.classname.startswith("TProfile")
+            made = profile_of(stored) if is_profile else stored.to_hist()
+            self._read[whole] = with_names(made)
         return self._read[whole]
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +79,48 @@ def with_names(histogram: Any) -> Any:
         if axis.label.isidentifier() and labels.count(axis.label) == 1:
             axis._ax.raw_metadata["name"] = axis.label
     return histogram
+
+
+def profile_of(stored: Any) -> Any:
+    """A profile of any number of axes as a histogram of means. uproot makes those of one axis, and
+    has no number for empty bins of weights."""
+    import hist
+
+    names = ("fXaxis", "fYaxis", "fZaxis")[: len(stored.axes)]
+    axes = [_axis_of(stored.member(name)) for name in names]
+    storage = hist.storage.WeightedMean() if stored.weighted else hist.storage.Mean()
+    made = hist.Hist(*axes, storage=storage, name=stored.name, label=stored.title)
+    shape = [stored.member(name).member("fNbins") + 2 for name in names]
+    own = tuple(slice(int(not axis.traits.underflow), None) for axis in axes)
+
+    def cells(values: Any) -> Any:
+        return np.asarray(values, np.float64).reshape(shape[::-1]).T[own]
+
+    entries, view = cells(stored.member("fBinEntries")), made.view(flow=True)
+    sums, squares = cells(stored.base("TArrayD")[0]), cells(stored.member("fSumw2"))
+    view.value = np.divide(sums, entries, out=np.zeros_like(sums), where=entries != 0)
+    deltas = np.maximum(squares - entries * view.value**2, 0)
+    if stored.weighted:
+        view.sum_of_weights, view._sum_of_weighted_deltas_squared = entries, deltas
+        view.sum_of_weights_squared = cells(stored.member("fBinSumw2"))
+    else:
+        view.count, view._sum_of_deltas_squared = entries, deltas
+    return made
+
+
+def _axis_of(axis: Any) -> Any:
+    import hist
+
+    words = {"name": axis.member("fName"), "label": axis.member("fTitle")}
+    if (labels := axis.member("fLabels", none_if_missing=True)) is not None:
+        texts = [str(label) for label in labels]
+        if all(text.lstrip("-").isdecimal() for text in texts):
+            return hist.axis.IntCategory([int(text) for text in texts], **words)
+        return hist.axis.StrCategory(texts, **words)
+    if len(edges := axis.member("fXbins", none_if_missing=True) or ()) > 1:
+        return hist.axis.Variable(list(edges), **words)
+    n_bins, low, high = (axis.member(name) for name in ("fNbins", "fXmin", "fXmax"))
+    return hist.axis.Regular(n_bins, low, high, **words)
 
 
 def _by_name(keys: list[str]) -> dict[str, str]:

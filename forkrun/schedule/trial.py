@@ -21,6 +21,7 @@ from forkrun.modules.objects.collections import (
     NoSuchColumnError,
     NoSuchNameError,
 )
+from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
 from forkrun.modules.returned import columns_of, dict_of
 from forkrun.modules.returned_lists import column_type
@@ -120,6 +121,8 @@ class Trial:
         block = TrialBlock(self._events, partial(self._seen, label), mask, self._iov)
         reader = NotingColumns(self._known, block)
         before, module.columns = module.columns, reader
+        if module.module.consumes is not None:  # nothing is to be found out: arrays as in the job
+            module.columns = ModuleColumns(self._known, frozenset(module.consumes))
         try:
             answer = module.call(METHODS[module.kind], block)
             produces = self._produces(label, answer) if module.kind == "producer" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,14 @@ def test_objects_of_both_go_through_pickle(tmp_path: Path) -> None:
 def test_the_standard_library_goes_before_a_neighbour(tmp_path: Path) -> None:
     write(tmp_path, random="", cuts="import random\nfound = random.random")
     assert callable(import_home(str(tmp_path / "cuts.py"), "module").found)
+
+
+def test_a_neighbour_does_not_take_the_name_of_a_library(tmp_path: Path) -> None:
+    write(tmp_path, pytest="CUT = 3", cuts="import pytest\nCUT = pytest.CUT")
+    assert import_home(str(tmp_path / "cuts.py"), "module").CUT == 3
+    write(tmp_path, setuptools="CUT = 5", late="from setuptools import CUT")
+    assert import_home(str(tmp_path / "late.py"), "module").CUT == 5
+    assert not hasattr(importlib.import_module("setuptools"), "CUT")
 
 
 CUTS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import linecache
@@ -57,7 +58,7 @@ def bind_parameters(
     """Parameters checked against the annotations of a class's `__init__` or a function, whose first
     `n_given` parameters are given otherwise. Raises ConfigError with everything that is wrong."""
     function = target.__init__ if inspect.isclass(target) else target
-    name = getattr(target, "__name__", str(target))
+    name = getattr(unpartial(target), "__name__", str(target))
     named = _parameters(function)[n_given + inspect.isclass(target) :]
     wanted = {p.name: p for p in named if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     takes_any = any(p.kind == p.VAR_KEYWORD for p in named)
@@ -89,7 +90,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 def _validated(
     function: Callable[..., Any], params: Mapping[str, Any], what: str
 ) -> tuple[dict[str, Any], list[str]]:
-    hints = inspect.get_annotations(function)
+    hints = inspect.get_annotations(unpartial(function))
     values, problems = dict(params), []
     for name in [name for name in values if name in hints]:
         try:
@@ -154,10 +155,17 @@ def _line(file: str, number: int, name: str, text: str) -> str:
     return f"\n  {file}, line {number}, in {name}: {text}"
 
 
+def unpartial(function: Any) -> Any:
+    """The function that a `functools.partial` calls."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
 def place_of(function: Callable[..., Any]) -> str:
     """Where a user's function, or an expression, begins, as a line like those of
     `lines_in_user_code`; empty if that is not known, as of what was compiled."""
-    plain = inspect.unwrap(getattr(function, "__func__", function))
+    plain = inspect.unwrap(getattr(unpartial(function), "__func__", unpartial(function)))
     code = getattr(plain, "__code__", None) or getattr(plain, "code", None)
     if code is None:
         return ""

@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -20,11 +21,12 @@ from types import ModuleType
 from typing import Any
 
 _import = builtins.__import__
+_LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 
 
 def load_file(path: Path) -> ModuleType:
-    """The file under a name of its own, so that two files may have one name; once. `path`: of a file
-    that exists, resolved."""
+    """The file under a name of its own, so that two files may have one name; once. `path`: that of
+    an existing file, resolved."""
     name = f"forkrun_user_{_digest(path)}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
@@ -108,13 +110,18 @@ def _is_of(name: str, folder: Path) -> bool:
 def _absolute(name: str, folder: Path, fromlist: Sequence[str]) -> ModuleType:
     first = name.partition(".")[0]
     known = sys.modules.get(first)
-    if known is None or _is_in(known, folder):
+    if _is_in(known, folder) if known else not _is_library(first):
         return _import(name, {}, None, fromlist, 0)
     package = _package(folder)
     if fromlist:
         return _import(f"{package}.{name}", {}, None, fromlist, 0)
     importlib.import_module(f"{package}.{name}")
     return sys.modules[f"{package}.{first}"]
+
+
+def _is_library(name: str) -> bool:
+    """Whether an installed one has the name, which others would then find taken."""
+    return PathFinder.find_spec(name, _LIBRARIES) is not None
 
 
 def _is_in(module: ModuleType, folder: Path) -> bool:

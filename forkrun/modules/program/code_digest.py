@@ -9,7 +9,8 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
         yield from _of_class(value, seen)
     elif isinstance(value, CodeType):
         yield from _of_code(value, seen)
+    elif isinstance(value, partial):
+        yield from _parts((value.func, value.args, value.keywords), seen)
+    elif isinstance(value, MethodType):
+        yield from _parts((value.__func__, value.__self__), seen)
     else:
         yield from _of_data(value, seen)
 
