@@ -32,7 +32,8 @@ from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.opening import find_nodes
+from forkrun.rundir.opening import find_nodes, opened_to_begin
+from forkrun.rundir.packing import pack_records
 from forkrun.rundir.progress import read_progress
 from forkrun.rundir.start import check_owner
 
@@ -76,10 +77,19 @@ def run_node(
             )  # fmt: skip
             with suppress(ForkrunError):  # they only save the merge time, which finds the reason
                 write_node_sums(own, read_ledgers(own.ledger))
+        with suppress(ForkrunError, OSError):  # it only saves files
+            _pack(node, ranges.n_units(number))
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+def _pack(node: RunDirectory, n_units: int) -> None:
+    """Packs the records of a node that is done."""
+    with opened_to_begin(node):
+        if read_progress(node).n_units >= n_units:
+            pack_records(node)
 
 
 @contextmanager

@@ -262,6 +262,11 @@ class RunDirectory:
         return self.path / "trace.json"
 
     @property
+    def records(self) -> Path:
+        """What a node that is done has noted of its work, in one file; only of nodes."""
+        return self.path / "records.tar"
+
+    @property
     def site(self) -> Path:
         """Folder of what sites and their tools read."""
         return self.path / "site"

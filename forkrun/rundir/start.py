@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,6 +30,8 @@ from forkrun.rundir.nodes import is_on_nodes
 
 _ABANDONED_S = 60.0
 _TRIES = 3
+_RECORDS = re.compile(r"records(\.\d+)?\.tar")
+"""What nodes have packed; kept when a node works again."""
 
 
 def check_names(folder: RunDirectory) -> None:
@@ -207,7 +210,8 @@ def _name_of(user: int) -> str:
 
 
 def _entries(folder: RunDirectory) -> set[str]:
-    return {final_name(entry.name) for entry in folder.path.iterdir()}
+    names = {final_name(entry.name) for entry in folder.path.iterdir()}
+    return {name for name in names if not _RECORDS.fullmatch(name)}
 
 
 def _is_ours(folder: RunDirectory) -> bool:

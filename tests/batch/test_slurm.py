@@ -140,6 +140,23 @@ def test_what_is_killed_ends_and_goes_on_when_it_is_resubmitted(slurm: Cluster, 
     assert _command("kill", run, cwd=job.folder).code == 0
 
 
+def test_a_job_whose_time_limit_is_lowered_goes_back_into_the_queue(
+    slurm: Cluster, job: Job
+) -> None:
+    """The node knows nothing of it until Slurm ends it."""
+    run = job.folder / "lowered"
+    shape = ("--nodes", 1, "--set", "batch.cores=1", "--set", 'batch.memory="1 GB"')
+    slow = ("--set", "modules.slow.params.time_s=1.0", "--set", "batch.time=1800")
+    assert job.submit(run, *shape, *slow, on="slurm").code == 0
+    wait_long(lambda: _node(run, 0)["n_units"] > 0)
+    slurm.ask("scontrol", "update", f"jobid={_jobs_of(slurm, run)[0]['id']}", "timelimit=1")
+    wait_long(lambda: _codes(run, 0) == [9], limit_s=240.0)
+    wait_long(lambda: _jobs_of(slurm, run)[0]["state"] == "PENDING")
+    assert _node(run, 0)["state"] == "waiting"
+    assert _command("kill", run, cwd=job.folder).code == 0
+    wait_long(lambda: not _jobs_of(slurm, run))
+
+
 def test_jobs_that_wait_for_the_nodes_make_parts_and_merge(slurm: Cluster, job: Job) -> None:
     run = job.folder / "merged"
     shape = ("--nodes", 2, "--set", "batch.cores=1", "--set", 'batch.memory="1 GB"', "--merge")

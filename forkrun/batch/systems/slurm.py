@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
@@ -39,8 +40,12 @@ trap : TERM  # at a time limit that was lowered the node gets it as well, and en
 bash {script} "$node" >> {logs}/"$(printf %04d "$node")".log 2>&1
 code=$?
 job="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
-if [ $code = {again} ] && ! scontrol show job --oneliner "$job" | grep -q JobState=CANCELLED; then
-    scontrol requeue "$job"  # it goes on where it was
+if [ $code = {again} ]; then
+    if scontrol show job --oneliner "$job" | grep -q JobState=CANCELLED; then
+        code={ended}  # a site's RequeueExit is not for what was cancelled
+    else
+        scontrol requeue "$job"  # it goes on where it was
+    fi
 fi
 exit $code
 """
@@ -72,6 +77,7 @@ class Slurm:
             script=shlex.quote(str(node_script(folder, submission))),
             logs=shlex.quote(str(folder.batch_log(0).parent)),
             again=OutOfTimeError.exit_code,
+            ended=128 + signal.SIGTERM,
         )
         common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
         return merge_scripts(folder, submission, batch, common) | {
