@@ -537,6 +537,8 @@ class ChildStatus:
     first_event: int
     last_event: int
     heartbeat_ns: int
+    crashed_elsewhere: bool
+    """Whether a thread has crashed that is not the process's first."""
 
 # --- replay ---------------------------------------------------------------------------------------
 class ReplayModule:

@@ -27,6 +27,7 @@ struct ChildStatus {
   std::uint32_t run, lumi;
   std::uint64_t first_event, last_event;
   std::int64_t heartbeat_ns;
+  bool crashed_elsewhere;
 };
 
 StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
@@ -47,7 +48,8 @@ ChildStatus read(StatusBoard& board, std::size_t child) {
           slot.lumi,
           slot.first_event,
           slot.last_event,
-          slot.heartbeat_ns};
+          slot.heartbeat_ns,
+          slot.crashed_elsewhere};
 }
 
 template <class Names>
@@ -73,11 +75,14 @@ void reset(StatusBoard& board, std::size_t child, std::uint64_t n_events_done) {
   slot.order = 0;
   slot.state = 0;
   slot.heartbeat_ns = 0;
+  slot.crashed_elsewhere = false;
   slot.n_events_done = n_events_done;
 }
 
 void obey(StatusBoard& board, std::size_t child, int parent) {
-  obey_only(parent, slot_of(board, child).order);
+  auto& slot = slot_of(board, child);
+  obey_only(parent, slot.order);
+  note_crashes(slot.crashed_elsewhere);
 }
 
 void beat(StatusBoard& board, std::size_t child) { note_heartbeat(slot_of(board, child)); }
@@ -95,7 +100,8 @@ void register_status_board(py::module_& module) {
       .def_readonly("lumi", &ChildStatus::lumi)
       .def_readonly("first_event", &ChildStatus::first_event)
       .def_readonly("last_event", &ChildStatus::last_event)
-      .def_readonly("heartbeat_ns", &ChildStatus::heartbeat_ns);
+      .def_readonly("heartbeat_ns", &ChildStatus::heartbeat_ns)
+      .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere);
   py::class_<StatusBoard>(module, "StatusBoard")
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("__len__", &StatusBoard::size)

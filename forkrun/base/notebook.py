@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forkrun.base.progress_line import progress_line
+from forkrun.base.streams import unfiltered
 
 PROGRESS = "FORKRUN_PROGRESS"
 """Set in the environment of a process whose progress another one shows."""
@@ -47,7 +48,7 @@ class MarkedLines:
     def _say(self) -> None:
         self._said_s = time.monotonic()
         state = {"what": self._what, "total": self._total, "done": self._n_done}
-        print(_MARK + json.dumps(state), file=sys.stderr, flush=True)
+        print(_MARK + json.dumps(state), file=unfiltered(sys.stderr), flush=True)
 
 
 class NotebookBar:

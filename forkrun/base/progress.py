@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from forkrun.base.notebook import PROGRESS, MarkedLines, NotebookBar, in_notebook
 from forkrun.base.progress_line import progress_line
+from forkrun.base.streams import tell, unfiltered
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -37,7 +38,8 @@ def make_progress(total: int, what: str, quiet: bool) -> ProgressDisplay:
         return MarkedLines(total, what)
     if in_notebook():
         return NotebookBar(total, what)
-    return ProgressBar(total, what) if sys.stderr.isatty() else ProgressLines(total, what)
+    is_shown = sys.stderr is not None and sys.stderr.isatty()
+    return ProgressBar(total, what) if is_shown else ProgressLines(total, what)
 
 
 class NoProgress:
@@ -101,7 +103,7 @@ def _begin_bar(total: int, what: str) -> tuple[Progress, TaskID]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Console(file=unfiltered(sys.stderr)),
         auto_refresh=False,
     )
     task = bar.add_task(what, total=total, rate="")
@@ -121,9 +123,7 @@ class ProgressLines:
         if now_s - self._last_s < _LINE_EVERY_S:
             return
         self._last_s = now_s
-        print(
-            progress_line(n_done, self._total, now_s - self._start_s, self._what), file=sys.stderr
-        )
+        tell(progress_line(n_done, self._total, now_s - self._start_s, self._what))
 
     def close(self) -> None:
         """The summary of the job follows."""

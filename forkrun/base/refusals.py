@@ -11,10 +11,13 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NO_DISK = (errno.EIO, errno.ESTALE, errno.EINTR)
 _NO_MORE = {
     errno.ENOMEM: "no memory is left; take fewer children, or free memory",
-    errno.EAGAIN: "no further process may be started; take fewer children (ulimit -u)",
+    errno.EAGAIN: "no further thread or process may be started (ulimit -u, or pids.max of the"
+    " container); take fewer children or threads (forking.children, threads.per_child)",
     errno.EMFILE: "no further file may be opened by this process (ulimit -n)",
     errno.ENFILE: "no further file may be opened on this machine",
 }
+_NO_THREAD = "can't start new thread"
+"""What Python says."""
 
 
 def refusal(error: BaseException) -> ForkrunError | None:
@@ -22,6 +25,8 @@ def refusal(error: BaseException) -> ForkrunError | None:
     of another kind."""
     if isinstance(error, MemoryError):
         return JobError(_NO_MORE[errno.ENOMEM])
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return JobError(_NO_MORE[errno.EAGAIN])
     if not isinstance(error, OSError):
         return None
     if isinstance(error, NotRegularError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import parse_toml
 from forkrun.config import BatchConfig, JobConfig
+from forkrun.config.anchor import user_folder
 from forkrun.config.problems import schema_problems
 from forkrun.errors import ConfigError
 
@@ -19,8 +19,8 @@ _DEFAULT = "default"
 
 def profiles_file() -> Path:
     """`forkrun/batch.toml` in $XDG_CONFIG_HOME, else in ~/.config."""
-    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "forkrun" / "batch.toml"
+    home = user_folder("XDG_CONFIG_HOME", ".config") or Path("/")
+    return home / "forkrun" / "batch.toml"
 
 
 def with_profile(config: JobConfig, name: str | None) -> JobConfig:

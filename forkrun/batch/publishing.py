@@ -134,7 +134,7 @@ def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:
 def main() -> int:
     """The process. It ignores signals to its group: the parent ends first."""
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, lambda *_: None)
     local, shared, every_s = sys.argv[1:]
     folders = RunDirectory(Path(local)), RunDirectory(Path(shared))
     try:

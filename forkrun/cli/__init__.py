@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from forkrun.base.refusals import refusal
+from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
 from forkrun.errors import ConfigError, ForkrunError
 from forkrun.fork.failure import write_failure
@@ -23,6 +24,7 @@ from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
 from forkrun.modules.program import STATE_DESCRIPTOR
 
+_TELLING = ("status", "logs", "plan", "report", "manual", "completion", "estimate", "replay")
 _LONGEST = 2000
 """Characters of a line of an error."""
 
@@ -75,8 +77,8 @@ def main_inner(arguments: Sequence[str]) -> int:
 def command() -> NoReturn:
     """The process of a command. It ends at once: libraries would take 50 ms to tidy up what the
     kernel frees anyway."""
-    if sys.stderr is not None:
-        faulthandler.enable()  # a job without children may crash here
+    use_lasting_streams(output_counts=_only_tells(sys.argv[1:]))
+    faulthandler.enable()  # a job without children may crash here
     code = main()
     if threading.active_count() > 1:  # of a module's own: Python waits for them
         sys.exit(code)
@@ -85,6 +87,11 @@ def command() -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+def _only_tells(arguments: Sequence[str]) -> bool:
+    """Whether the command is there for what it prints: others end the same whoever listens."""
+    return not arguments or arguments[0].startswith("-") or arguments[0] in _TELLING
 
 
 def _cut(line: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from forkrun.base.durable import require_folder
 from forkrun.base.quantities import duration, size, whole_number
+from forkrun.base.streams import unfiltered
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
@@ -78,7 +79,8 @@ class _Progress:
 
     def __call__(self, n_done: int) -> None:
         end = "\n" if n_done >= self._n_events else ""
-        print(f"\r{n_done} of {self._n_events} events", end=end, file=sys.stderr, flush=True)
+        terminal = unfiltered(sys.stderr)
+        print(f"\r{n_done} of {self._n_events} events", end=end, file=terminal, flush=True)
 
 
 def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:

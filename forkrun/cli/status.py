@@ -9,6 +9,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from forkrun.base.streams import unfiltered
 from forkrun.batch.status import MISSING, JobStatus, State, read_status
 from forkrun.batch.status_text import status_lines
 from forkrun.errors import JobError
@@ -54,7 +55,7 @@ def _print(options: argparse.Namespace, folder: RunDirectory, status: JobStatus)
         print(json.dumps(to_json(status)), flush=True)
         return
     if options.follow and sys.stdout.isatty():
-        print("\033[H\033[2J", end="")
+        print("\033[H\033[2J", end="", file=unfiltered(sys.stdout), flush=True)
     print(*status_lines(folder, status), sep="\n", flush=True)
 
 

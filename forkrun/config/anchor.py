@@ -4,6 +4,7 @@ line to the current directory. After this step all are absolute."""
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -20,9 +21,19 @@ def is_url(path: str) -> bool:
     return bool(_URL.match(path))
 
 
+def user_folder(variable: str, name: str) -> Path | None:
+    """What the variable of the environment says, else ~/`name`. None where the user has no home: in
+    a container, an identifier without an entry in /etc/passwd."""
+    if named := os.environ.get(variable):
+        return Path(named)
+    home = os.path.expanduser("~")
+    return None if home == "~" else Path(home) / name
+
+
 def anchored(path: str, folder: Path) -> str:
-    """`path` made absolute; ~ is the home folder; URLs stay."""
-    return path if is_url(path) else str(folder / Path(path).expanduser())
+    """`path` made absolute; ~ is the home folder, ~USER that of a user; other names
+    that begin with ~ are names, as in a shell. URLs stay."""
+    return path if is_url(path) else str(folder / os.path.expanduser(path))
 
 
 def anchored_type(kind: str, folder: Path) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import faulthandler
 import gc
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,6 +14,8 @@ from typing import NamedTuple, NoReturn, TextIO
 
 from forkrun import _core
 from forkrun.base.durable import open_to_append
+from forkrun.base.streams import open_standard_descriptors, stream_of_log
+from forkrun.fork.signals import own_fork
 
 
 class Process(NamedTuple):
@@ -28,19 +29,18 @@ class Process(NamedTuple):
 def fork_processes(processes: Sequence[Process]) -> list[int]:
     """Starts them, and gives their pids. Where they are more than CPUs, they begin together when
     all are there. Raises OSError; then none runs."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with contextlib.suppress(OSError, ValueError):  # nobody listens
+            stream.flush()
+    open_standard_descriptors()
     together = len(processes) > len(os.sched_getaffinity(0))
     logs = [str(process.log) for process in processes]  # here, not in every child
-    streams = [_text_to(1), _text_to(2)]
-    forked = _core.fork(len(processes), together)
+    streams = [stream_of_log(1), stream_of_log(2)]
+    with own_fork():
+        forked = _core.fork(len(processes), together)
     if isinstance(forked, int):
         _run(processes[forked].body, logs[forked], streams)
     return forked
-
-
-def _text_to(descriptor: int) -> TextIO:
-    return os.fdopen(descriptor, "w", buffering=1, encoding="utf-8", closefd=False)
 
 
 def _run(body: Callable[[], int], log: str, streams: Sequence[TextIO]) -> NoReturn:
@@ -57,14 +57,13 @@ def _run(body: Callable[[], int], log: str, streams: Sequence[TextIO]) -> NoRetu
                 print(f"forkrun: {log}: cannot be opened: {error}", file=sys.stderr)
     finally:  # whatever happens: a child must not go on as if it were the parent
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         os._exit(code)
 
 
 def _settle(log: str, streams: Sequence[TextIO]) -> None:
     """Separates a new child from its parent: it neither wakes it nor writes to its terminal."""
-    signal.set_wakeup_fd(-1)
     fd = open_to_append(log)
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, null), (1, fd), (2, fd)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from forkrun.base.dataclass import dataclass
 
 _PROC = Path("/proc/self")
 _ESTABLISHED = "01"
+_PATIENCE_S = 5.0
+_PATIENCE_ASLEEP_S = 0.5
+"""An ending thread may sleep, too, until another one has Python's lock."""
+_EXITING = 0x4
+"""Flag of a thread (PF_EXITING), in field 9 of its `stat`."""
 # 127.x.x.x, ::1 and ::ffff:127.x.x.x as /proc/net writes them.
 _LOOPBACK = re.compile(r"^([0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7F):")
 _GPU = re.compile(r"^/dev/(nvidia\w*|kfd|dri/render\w*)$")
@@ -34,11 +40,43 @@ def find_hazards(proc: Path = _PROC) -> list[Hazard]:
 
 
 def _threads(proc: Path) -> Iterator[Hazard]:
-    """All threads but the first."""
+    """All threads but the first; one that was joined may be seen for a moment."""
     python = {str(thread.native_id): thread.name for thread in threading.enumerate()}
     for task in sorted(os.listdir(proc / "task"), key=int):
-        if task != str(os.getpid()):
+        if task != str(os.getpid()) and not _is_ending(proc / "task" / task):
             yield Hazard("thread", python.get(task) or _comm(proc, task), task)
+
+
+def lasting_hazards(proc: Path = _PROC) -> list[Hazard]:
+    """Hazards that stay: a thread that Python has joined may still be on its way to its end."""
+    start_s = time.monotonic()
+    while True:
+        found = find_hazards(proc)
+        threads = [each.id for each in found if each.kind == "thread"]
+        is_running = any(_is_running(proc, thread) for thread in threads)
+        patience_s = _PATIENCE_S if is_running else _PATIENCE_ASLEEP_S
+        if not threads or time.monotonic() > start_s + patience_s:
+            return found
+        time.sleep(0.001)
+
+
+def _is_running(proc: Path, thread: str) -> bool:
+    """Whether it is at work; one that lasts sleeps most of the time."""
+    return _stat(proc / "task" / thread)[:1] == ["R"]
+
+
+def _is_ending(task: Path) -> bool:
+    """Whether the kernel is about to remove a thread, which runs no code any more."""
+    fields = _stat(task)
+    return bool(int(fields[6]) & _EXITING) if fields else not task.exists()
+
+
+def _stat(task: Path) -> list[str]:
+    """Fields from the third on; none if the thread is gone."""
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
 
 
 def is_of_python(thread: Hazard) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from forkrun.errors import ForkSafetyError
-from forkrun.fork.hazards import Hazard, find_hazards, is_of_python
+from forkrun.fork.hazards import Hazard, is_of_python, lasting_hazards
 from forkrun.fork.steps import origin_of
 from forkrun.fork.thread_owner import owner_of
 
@@ -37,7 +37,7 @@ _REMEDIES = {
 def check_safe_to_fork(proc: Path = Path("/proc/self")) -> None:
     """Raises ForkSafetyError with every thread, connection and GPU, where each came from, and what
     to do about it."""
-    hazards = find_hazards(proc)
+    hazards = lasting_hazards(proc)
     if hazards:
         counts = Counter(hazard.kind for hazard in hazards)
         what = " and ".join(_count(kind, n) for kind, n in counts.items())

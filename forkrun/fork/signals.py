@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LUMI_SIGNALS = (signal.SIGUSR1, signal.SIGUSR2)
+_TO_COPIES = (*STOP_SIGNALS, *LUMI_SIGNALS)
 PYTHON_STACKS = signal.SIGRTMIN + 4
 """A child that gets it writes the Python stacks of all its threads to its log."""
 
@@ -24,7 +26,8 @@ class _Handlers:
         self.read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, handler) for number in numbers}
-        self._mask = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
+        self.mask_before = signal.pthread_sigmask(signal.SIG_UNBLOCK, self._before)
+        in_place.append(self)
 
     def pending(self) -> bytes:
         """Numbers that came since the last call."""
@@ -34,12 +37,65 @@ class _Handlers:
             return b""
 
     def restore(self) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask_before)
+        self.leave()
+
+    def leave(self) -> None:
+        """Restores the handlers alone."""
+        in_place.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._wakeup)
         os.close(self.read)
         os.close(self._write)
+
+
+in_place: list[_Handlers] = []
+"""Of this process; the last ones last."""
+
+
+def _restore_in_copy() -> None:
+    """In a process that a module has forked, with `multiprocessing` or by itself: a signal to it is
+    none to this one, whose pipe it has too, and has the effect that it has anywhere."""
+    mask = _held.pop()
+    if _is_own_fork:
+        signal.set_wakeup_fd(-1)
+        in_place.clear()  # the core has done what a child does about signals
+        return
+    while in_place:
+        mask = set(in_place[-1].mask_before)
+        in_place[-1].leave()
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_is_own_fork = False
+
+
+@contextlib.contextmanager
+def own_fork() -> Iterator[None]:
+    """While this process forks a child of its own, rather than a module a copy of it."""
+    global _is_own_fork
+    _is_own_fork = True
+    try:
+        yield
+    finally:
+        _is_own_fork = False
+
+
+_held: list[set[int]] = []
+"""Signals that were blocked before a fork that has begun."""
+
+
+def _hold() -> None:
+    """A signal to a copy waits until it can have its effect."""
+    _held.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, _TO_COPIES if in_place else ())))
+
+
+def _release() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _held.pop())
+
+
+os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_restore_in_copy)
 
 
 class SignalQueue:

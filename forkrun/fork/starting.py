@@ -25,11 +25,16 @@ def starting(needs_root: Callable[[], bool] | None) -> Iterator[None]:
     before."""
     for name, value in _SET_BY_IMPORTS.items():
         os.environ.setdefault(name, value)
+    if os.path.expanduser("~") == "~":  # of a user that nobody knows; ROOT sets it, too
+        os.environ["HOME"] = "/"
     with lasting_objects():
         thread = None
         if needs_root:
             thread = threading.Thread(target=_load_root, args=(needs_root,), name="loading ROOT")
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # no further thread may be started
+                thread = None
         try:
             yield
         finally:

@@ -15,7 +15,7 @@ from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_bytes
-from forkrun.config.anchor import is_url
+from forkrun.config.anchor import is_url, user_folder
 from forkrun.errors import OutputError
 
 _VERSION = 4
@@ -26,8 +26,8 @@ def cache_folder() -> Path | None:
     named = os.environ.get("FORKRUN_CACHE")
     if named is not None:
         return Path(named) / "index" if named not in ("", "0") else None
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "forkrun" / "index"
+    home = user_folder("XDG_CACHE_HOME", ".cache")
+    return home and home / "forkrun" / "index"
 
 
 @dataclass(frozen=True)

@@ -165,17 +165,21 @@ class JobCrew:
         if assignment.purpose is Purpose.PROBE:
             lost = list(assignment.first)
         error = self._shared.failures[child].read()
-        is_hang = dismissal is Dismissal.HANG
+        is_elsewhere = assignment.purpose is Purpose.PROBE and status.crashed_elsewhere
+        words = words_of_end(exit_code, error is not None)
+        if is_elsewhere:
+            words += " in a thread of a library, which calls no module"
         return Death(
             child,
             lost[0] if lost else None,
-            self._hangs.words if is_hang else words_of_end(exit_code, error is not None),
+            self._hangs.words if dismissal is Dismissal.HANG else words,
             error,
             _n_events_done(status, self._commits.events_by_child.get(child, 0)),
             status.first_event,
             exit_code,
             status,
             tuple(_together_with_first(lost, assignment)),
+            is_elsewhere,
         )
 
     def _answer(self, child: int, lost: list[int], death: Death | None) -> None:

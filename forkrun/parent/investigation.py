@@ -9,11 +9,15 @@ from forkrun.base.dataclass import dataclass
 from forkrun.child.assignment import entry_at
 from forkrun.plan import EntryRange
 
+_OTHERS = 3
+"""Events that are compared with one that crashes the child before it has done any."""
+
 
 class _Step(Enum):
     WHOLE = auto()
     ALONE = auto()
     AGAIN = auto()
+    OTHER = auto()
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,10 @@ class Guilty:
     entry: EntryRange
     event: int
     cause: str
+
+
+class Nobody:
+    """No event by itself: the child crashes at each that is tried first."""
 
 
 class Innocent:
@@ -37,24 +45,46 @@ class Investigation:
         self._ranges = ranges
         self._step = _Step.WHOLE
         self._suspect: Guilty | None = None
+        self._is_first = False
+        self._others: list[EntryRange] = []
 
     @property
     def entries(self) -> tuple[EntryRange, ...]:
         """What the next probe is to process."""
         if self._step is _Step.ALONE and self._suspect:
             return (self._suspect.entry,)
+        if self._step is _Step.OTHER:
+            return (self._others[0],)
         return self._ranges
 
-    def survived(self) -> Innocent | None:
+    @property
+    def compares(self) -> bool:
+        """Whether the next probe is of another event than that which is suspected."""
+        return self._step is _Step.OTHER
+
+    def survived(self) -> Guilty | Innocent | None:
         """The probe ended well. None: another one is needed."""
         if self._step is _Step.ALONE:
             self._step = _Step.AGAIN
             return None
+        if self._step is _Step.OTHER:
+            return self._suspect
         return Innocent()
 
-    def died(self, n_events_done: int | None, event: int, cause: str) -> Guilty | Innocent | None:
-        """The probe died while it processed this event, after so many others. None: another one is
+    def died(
+        self,
+        n_events_done: int | None,
+        event: int,
+        cause: str,
+        *,
+        is_elsewhere: bool = False,
+        has_raised: bool = False,
+    ) -> Guilty | Innocent | Nobody | None:
+        """The probe died while it processed this event, after so many others. `is_elsewhere`: in a
+        thread that calls no module; `has_raised`: by an exception of a module. None: another one is
         needed."""
+        if is_elsewhere:
+            return Innocent()
         entry = None if n_events_done is None else entry_at(self.entries, n_events_done)
         if entry is None:  # before the first event, or when all were done
             return Innocent()
@@ -62,9 +92,25 @@ class Investigation:
         match self._step:
             case _Step.WHOLE:
                 self._suspect, self._step = found, _Step.ALONE
+                self._is_first = n_events_done == 0 and not has_raised
                 return None
             case _Step.ALONE:
-                return found
+                return self._compared(found)
+            case _Step.OTHER:
+                self._others.pop(0)
+                return None if self._others else Nobody()
             case _Step.AGAIN:
                 same = self._suspect is not None and self._suspect.entry == entry
                 return found if same else Innocent()
+
+    def _compared(self, found: Guilty) -> Guilty | None:
+        """The event, unless it came first: then others may do the same, as where a module loads a
+        library that does not bear this process."""
+        self._suspect = found
+        n = sum(each.last - each.first for each in self._ranges)
+        others = [entry_at(self._ranges, place) for place in range(1, min(n, _OTHERS + 1))]
+        self._others = [entry for entry in others if entry]
+        if not self._is_first or not self._others:
+            return found
+        self._step = _Step.OTHER
+        return None

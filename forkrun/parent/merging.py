@@ -3,6 +3,7 @@ parent stays a clean template to fork from."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -237,8 +238,9 @@ def _do_once(
             body()
             return 0
         except ForkrunError as error:
-            traceback.print_exc(file=sys.stderr)
             failure.write(error)
+            with contextlib.suppress(OSError):  # its log may be on the disk that is full
+                traceback.print_exc(file=sys.stderr)
             return error.exit_code
 
     crew = OnceCrew([0], tick)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from forkrun.base.durable import open_to_append, output_errors
+from forkrun.base.streams import tell
 from forkrun.rundir.directory import RunDirectory
 
 
@@ -20,10 +20,11 @@ class Messages:
     def say(self, text: str) -> None:
         """Prints one message, of one or more lines."""
         if not self.quiet:
-            print(text, file=sys.stderr)
+            tell(text)
         self.note(text)
 
     def note(self, text: str) -> None:
         """Writes a message to the log only."""
         with output_errors(self._log), os.fdopen(open_to_append(self._log), "ab") as log:
-            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n".encode())
+            line = f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n"
+            log.write(line.encode(errors="backslashreplace"))

@@ -115,7 +115,9 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
         with watching(work) as watched:
             Supervisor(process_of, crew, (*STOP_SIGNALS, *LUMI_SIGNALS)).run()
     except OSError as error:
-        raise JobError(f"cannot fork: {error.strerror}; free memory or processes") from error
+        raise JobError(
+            f"cannot fork: {error.strerror}; free memory, threads or processes (ulimit -u)"
+        ) from error
     raise_for(ending, run.folder, commits, run.job)
 
 

@@ -12,7 +12,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
-from forkrun.parent.investigation import Guilty, Innocent, Investigation
+from forkrun.parent.investigation import Guilty, Innocent, Investigation, Nobody
 from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
@@ -39,6 +39,8 @@ class Death:
     exit_code: int = 0
     status: _core.ChildStatus | None = None
     together: tuple[int, ...] = ()
+    is_elsewhere: bool = False
+    """Whether a thread has crashed that calls no module: of a library's own."""
 
     @property
     def raised(self) -> bool:
@@ -204,18 +206,29 @@ class Recovery:
             self._last_crash[unit] = death
         investigation = self._open[unit]
         if death is None:
-            found: Guilty | Innocent | None = investigation.survived()
+            found: Guilty | Innocent | Nobody | None = investigation.survived()
         else:
-            found = investigation.died(death.n_events_done, death.event, death.cause)
+            found = investigation.died(
+                death.n_events_done, death.event, death.cause,
+                is_elsewhere=death.is_elsewhere, has_raised=death.raised,
+            )  # fmt: skip
         if found is None:
             self._probes.append(unit)
+            if investigation.compares:
+                return f"unit {unit}: another event is tried, which may do the same"
             if death:
                 return f"event {death.event} of unit {unit} is tried alone"
             return f"alone, that event of unit {unit} crashes no child: all are tried once more"
         del self._open[unit]
+        last = death or self._last_crash[unit]
         if isinstance(found, Guilty):
-            assert death is not None
-            return self._sentence(unit, found, death)
+            return self._sentence(unit, found, last)
+        if isinstance(found, Nobody):
+            why = (
+                f"each event of unit {unit} that is tried first crashes the child: no event is to"
+                " blame, but a module, or a library that it loads"
+            )
+            raise HopelessError(why, last)
         return self._acquit(unit)
 
     def repeat_probe(self, unit: int) -> None:

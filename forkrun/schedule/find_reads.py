@@ -12,6 +12,7 @@ from typing import Any
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, ModuleError
 from forkrun.fork.aside import run_aside
+from forkrun.fork.failure import from_record
 from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.modules.python_module import PythonModule
@@ -93,6 +94,8 @@ def _try(
         for module in modules.values():
             module.clear()
     findings = [Finding(**each) for each in said]
+    for refused in (each.refusal for each in findings if each.refusal):
+        raise from_record(dict(refused))
     if failed := [each for each in findings if each.error]:
         label, error = failed[0].label, failed[0].error
         if failed[0].is_name:

@@ -18,6 +18,11 @@ from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches
 
+_MOST_OPEN = 64
+"""Files at a time."""
+_MOST_FILES = 256
+"""In which the first events are looked for: each is opened for each column."""
+
 
 @dataclass(frozen=True)
 class FirstEvents:
@@ -41,7 +46,7 @@ class FirstEvents:
         return dict(self.branches.columns)
 
     def read(self, name: str) -> Plain:
-        """A column of the input. Call it where files may be opened; they stay so."""
+        """A column of the input. Call it where files may be opened; some stay so."""
         ranges = list(_in_a_row(self.ranges)) or [EntryRange(0, 0, 0)]
         return _joined([self._part(name, r) for r in ranges])
 
@@ -73,12 +78,15 @@ class FirstEvents:
         return self._read(part.path, part.tree, branch.name, begin + r.first, begin + r.last)
 
     def _read(self, path: str, tree: str, name: str, first: int, last: int) -> Plain:
-        if (path, tree) not in self._trees:
-            self._trees[path, tree] = _core.OpenTree(path, tree)
-        return self._trees[path, tree].read([name], first, last)[name]
+        opened = self._trees.pop((path, tree), None) or _core.OpenTree(path, tree)
+        self._trees[path, tree] = opened
+        if len(self._trees) > _MOST_OPEN:
+            del self._trees[next(iter(self._trees))]
+        return opened.read([name], first, last)[name]
 
     @cached_property
     def _trees(self) -> dict[tuple[str, str], _core.OpenTree]:
+        """Those that were read last are the last."""
         return {}
 
     @cached_property
@@ -103,21 +111,28 @@ def first_events(
     """`units`: of the plan, of which the first `n_same_iov` are of one IOV."""
     ranges: list[EntryRange] = []
     lumis: list[tuple[int, int, int, int]] = []
-    n = 0
+    n, files = 0, set[int]()
     for number in range(n_same_iov):
         unit = units[number]
-        if n == n_most or (one_lumi and lumis and lumis[-1][:2] != (unit.run, unit.lumi)):
+        if n == n_most or len(files) > _MOST_FILES:
             break
-        taken = list(_cut(unit.ranges, n_most - n))
+        if one_lumi and lumis and lumis[-1][:2] != (unit.run, unit.lumi):
+            break
+        taken = list(_cut(unit.ranges, n_most - n, files))
         n_taken = sum(r.last - r.first for r in taken)
         ranges += taken
         lumis.append((unit.run, unit.lumi, n, n + n_taken))
         n += n_taken
-    return FirstEvents(source, index, branches, ranges, lumis, n < n_most)
+    is_all = n < n_most and len(files) <= _MOST_FILES
+    return FirstEvents(source, index, branches, ranges, lumis, is_all)
 
 
-def _cut(ranges: Sequence[EntryRange], n_most: int) -> Iterator[EntryRange]:
+def _cut(ranges: Sequence[EntryRange], n_most: int, files: set[int]) -> Iterator[EntryRange]:
+    """Up to so many events, in `files` and not too many others, which are added."""
     for each in ranges:
+        files.add(each.file)
+        if len(files) > _MOST_FILES:
+            return
         n = min(each.last - each.first, n_most)
         if n:
             yield EntryRange(each.file, each.first, each.first + n)

@@ -14,6 +14,8 @@ from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
+from forkrun.errors import InputError
+from forkrun.fork.failure import to_record
 from forkrun.modules.columns import Plain
 from forkrun.modules.objects.collections import (
     Columns,
@@ -36,13 +38,14 @@ Flags = npt.NDArray[np.bool_]
 class Finding:
     """What is known of a module after it was called: columns that it reads, types of those that it
     makes; `error`: why it could not be called; `is_name`: because it names something that there is
-    not."""
+    not; `refusal`: an error of the input, which is none of the module."""
 
     label: str
     reads: Sequence[str] = ()
     produces: Mapping[str, str] | None = None
     error: str = ""
     is_name: bool = False
+    refusal: Mapping[str, Any] | None = None
 
 
 class Trial:
@@ -129,6 +132,9 @@ class Trial:
             for variation in module.variations if not module.is_declared else ():
                 module.variation = variation
                 module.call(METHODS[module.kind], block)
+        except InputError as error:
+            self._say(Finding(label, refusal=to_record(error)))
+            raise TrialFailed from None
         except Exception as error:
             if is_exact and len(self._events) and not self._lacks_callbacks(module):
                 self._fail(label, error)

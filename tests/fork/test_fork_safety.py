@@ -142,3 +142,32 @@ def test_roots_signal_handlers_are_not_ours() -> None:
     command = [sys.executable, "-c", _SIGNALS]
     ended = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize(("flags", "is_found"), [(0x400040, True), (0x400044, False)])
+def test_a_thread_that_was_joined_and_is_not_gone_yet_is_no_hazard(
+    recorded: Path, flags: int, is_found: bool
+) -> None:
+    task = recorded / "task" / str(os.getpid() + 1)
+    task.mkdir()
+    (task / "comm").write_text("a (b) c\n")
+    (task / "stat").write_text(f"{task.name} (a (b) c) S 1 1 1 0 -1 {flags} 0 0\n")
+    expected = [Hazard("thread", "a (b) c", task.name)] if is_found else []
+    assert find_hazards(recorded) == expected
+
+
+def test_a_thread_is_no_hazard_once_it_is_joined() -> None:
+    code = """
+        import threading
+
+        from forkrun.fork.safety import check_safe_to_fork
+
+        for _ in range(500):
+            thread = threading.Thread(target=lambda: None)
+            thread.start()
+            thread.join()
+            check_safe_to_fork()
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert ended.returncode == 0, ended.stderr

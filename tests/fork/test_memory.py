@@ -463,3 +463,29 @@ def test_what_a_killed_parent_has_left_of_a_warm_up_job_is_removed(
     (pid,) = fork_processes([Process(body, tmp_path / "log")])
     assert os.waitpid(pid, 0)[1] == 0, (tmp_path / "log").read_text()
     assert list((tmp_path / "shm").iterdir()) == [of_another]
+
+
+@pytest.mark.parametrize("name", ["debug", "pymalloc_debug", "malloc", "malloc_debug", "pymalloc"])
+def test_holes_are_filled_with_a_bound_whatever_the_allocator(name: str) -> None:
+    code = """
+        import resource
+
+        from forkrun import _core
+
+        resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+        kept = [b"x" * n for n in range(1, 500) for _ in range(40)][::3]
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+
+        before = resident()
+        _core.trim_heap()
+        taken = _core.take_free_places() + _core.take_free_blocks()
+        print(taken < before + 64_000_000, resident() - before < 150_000_000)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env=environment(PYTHONMALLOC=name), capture_output=True, text=True,
+    )  # fmt: skip
+    assert ended.stdout == "True True\n", ended.stderr

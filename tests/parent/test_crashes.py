@@ -14,9 +14,11 @@ from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, ledger_units, write_job
 
 MODULES = """
+import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -93,6 +95,25 @@ class Forks(forkrun.Filter):
         return np.ones(len(block), dtype=bool)
 
 
+class Crashes(forkrun.Filter):
+    '''Crashes in a thread of its own at one event, or whenever it is called first, as where a
+    library is loaded that does not bear this process.'''
+
+    consumes = ()
+
+    def __init__(self, event: int, how: str, notes: str):
+        self.event, self.how = event, how
+
+    def filter(self, block):
+        if self.how == "at first":
+            ctypes.string_at(0)
+        if self.how == "in a thread" and self.event in block.events:
+            thread = threading.Thread(target=ctypes.string_at, args=(0,))
+            thread.start()
+            thread.join()
+        return np.ones(len(block), dtype=bool)
+
+
 class Closes(forkrun.Filter):
     '''Closes descriptors that are not its own.'''
 
@@ -156,6 +177,23 @@ def test_a_module_that_ends_its_process_at_the_last_event_is_found(
     assert "event 1:6:240 " in ended.err
     assert "child -1" not in ended.err
     assert n_forks(tmp_path / "run") <= 2 + 4  # the crash, again, all events, the one event
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("in a thread", "killed by signal 11 (SIGSEGV) in a thread of a library, which calls no"),
+        ("at first", "no event is to blame, but a module, or a library that it loads"),
+    ],
+)
+def test_a_crash_that_no_event_causes_is_blamed_on_none(
+    events: Path, tmp_path: Path, how: str, words: str
+) -> None:
+    job = crashing_job(events, "Crashes", event=101, how=how)
+    ended = forkrun("run", job, "-o", "run", cwd=tmp_path)
+    assert ended.code == 5
+    assert words in ended.err
+    assert "go on without it" not in ended.err
 
 
 @pytest.mark.parametrize("how", ["0", "exec"])

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from forkrun.errors import InputError, JobError
+from forkrun.errors import InputError, JobError, OutputError
+from forkrun.parent import merging
 from forkrun.parent.merging import crash_of_merge
+from forkrun.rundir.directory import RunDirectory
 from tests.support.files import write_events
 from tests.support.jobs import (
     Ended,
@@ -324,6 +326,24 @@ def test_files_are_merged_in_the_order_named(tmp_path: Path) -> None:
     assert missing.code == 3
     assert "none.root" in missing.err
     assert not list(tmp_path.glob("other.root*"))
+
+
+def test_a_merge_whose_log_cannot_be_written_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunDirectory(tmp_path)
+    folder.log("merge", os.getpid()).parent.mkdir()
+
+    def body() -> None:
+        full = os.open("/dev/full", os.O_WRONLY)  # as where the log's disk is
+        os.dup2(full, 1)
+        os.dup2(full, 2)
+        print("a message that nobody will read")
+        raise OutputError("events.root: cannot write: No space left on device")
+
+    crew, failure = merging._do_once(folder, body, lambda: None)
+    assert crew.failed == (0, OutputError.exit_code)
+    assert isinstance(failure, OutputError)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import replace
 
 import numpy as np
@@ -159,8 +160,9 @@ def test_more_bad_events_than_allowed_end_the_job() -> None:
     recovery.assignment()
     recovery.probed(2, killed(2, 0))
     recovery.assignment()
+    recovery.probed(2, killed(2, 0))
     with pytest.raises(HopelessError, match="more than 0 bad events"):
-        recovery.probed(2, killed(2, 0))
+        recovery.probed(2, None)  # another event does not do the same
 
 
 def test_a_full_disk_is_nobodys_event() -> None:
@@ -266,3 +268,41 @@ def test_every_entry_is_found_by_its_place(of: tuple[EntryRange, ...]) -> None:
     for place, (file, entry) in enumerate(entries(of)):
         assert entry_at(of, place) == EntryRange(file, entry, entry + 1)
     assert entry_at(of, len(entries(of))) is None
+
+
+def first_event_kills(recovery: Recovery) -> str:
+    recovery.died(killed(2))
+    recovery.died(killed(2))
+    recovery.assignment()
+    recovery.probed(2, killed(2, 0, event=7))
+    recovery.assignment()
+    return recovery.probed(2, killed(2, 0, event=7))
+
+
+def test_an_event_that_kills_first_is_compared_with_others() -> None:
+    recovery = Recovery(SKIP, units(5))
+    assert first_event_kills(recovery) == "unit 2: another event is tried, which may do the same"
+    assert entries(recovery.assignment().entries) == [(0, 21)]
+    recovery.probed(2, killed(2, 0, event=8))
+    assert entries(recovery.assignment().entries) == [(0, 22)]
+    assert "is left out" in recovery.probed(2, None)
+    assert [event.entry for event in recovery.bad_events] == [20]
+
+
+def test_where_each_event_kills_that_comes_first_none_is_to_blame() -> None:
+    recovery = Recovery(SKIP, units(5))
+    first_event_kills(recovery)
+    for _ in range(2):
+        recovery.probed(2, killed(2, 0))
+    with pytest.raises(HopelessError, match="no event is to blame, but a module") as caught:
+        recovery.probed(2, killed(2, 0))
+    assert not caught.value.bad_event
+
+
+def test_a_crash_in_a_thread_of_a_library_is_no_events_fault() -> None:
+    recovery = Recovery(SKIP, units(5))
+    recovery.died(killed(2))
+    recovery.died(killed(2))
+    recovery.assignment()
+    elsewhere = dataclasses.replace(killed(2, 4, event=7), is_elsewhere=True)
+    assert recovery.probed(2, elsewhere) == "no event of unit 2 is to blame: it is done again"

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -294,6 +296,23 @@ std::string name_of(const ::testing::TestParamInfo<Kind>& kind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, ExecutorTest, ::testing::ValuesIn(all_kinds()), name_of);
+
+/// Threads of which the second cannot be started.
+class OneThread final : public ThreadSource {
+ public:
+  void start(std::size_t /*n*/, const std::function<void()>& body) override {
+    thread_ = std::jthread{body};
+    throw std::system_error{EAGAIN, std::generic_category()};
+  }
+  void join() override { thread_.join(); }
+
+ private:
+  std::jthread thread_;
+};
+
+TEST(TeamTest, a_thread_that_cannot_be_started_is_an_error_and_the_others_end) {
+  EXPECT_THROW((Team{3, std::make_unique<OneThread>()}), std::system_error);
+}
 
 TEST(MissingExecutorTest, is_there_or_says_what_is_missing) {
   if (has_tbb_executor()) {

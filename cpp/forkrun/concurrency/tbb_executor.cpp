@@ -1,6 +1,8 @@
 #include <forkrun/concurrency/executor.hpp>
 
+#include <cerrno>
 #include <stdexcept>
+#include <system_error>
 
 #ifdef FORKRUN_HAS_TBB
 #include <oneapi/tbb/global_control.h>
@@ -28,11 +30,15 @@ class TbbThreads final : public ThreadSource {
   TbbThreads& operator=(const TbbThreads&) = delete;
 
   void start(std::size_t n, const std::function<void()>& body) override {
-    arena_.execute([&] {
-      for (std::size_t i = 0; i < n; ++i) {
-        group_.run(body);
-      }
-    });
+    try {
+      arena_.execute([&] {
+        for (std::size_t i = 0; i < n; ++i) {
+          group_.run(body);
+        }
+      });
+    } catch (const std::runtime_error&) {  // How oneTBB says that pthread_create has failed.
+      throw std::system_error{EAGAIN, std::generic_category()};
+    }
   }
   void join() override {
     arena_.execute([this] { group_.wait(); });

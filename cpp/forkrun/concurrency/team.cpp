@@ -32,11 +32,18 @@ Team::Team(std::size_t n_threads, std::unique_ptr<ThreadSource> threads)
   parked_.reserve(n_threads);
   blocked_.reserve(n_threads);
   if (n_threads > 1) {
-    threads_->start(n_threads - 1, [this] { begin_worker(); });
+    try {
+      threads_->start(n_threads - 1, [this] { begin_worker(); });
+    } catch (...) {  // No further thread may be started: those that were would wait for ever.
+      end_threads();
+      throw;
+    }
   }
 }
 
-Team::~Team() {
+Team::~Team() { end_threads(); }
+
+void Team::end_threads() {
   {
     const std::scoped_lock lock{mutex_};
     is_stopping_ = true;

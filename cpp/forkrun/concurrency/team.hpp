@@ -39,7 +39,7 @@ class ThreadSource {
 /// and one parked thread looks now and then (50 µs, later 2 ms) whether tasks have become longer.
 class Team final : public Executor {
  public:
-  /// `threads` may be null for a team of one.
+  /// `threads` may be null for a team of one. Throws std::system_error if one cannot be started.
   Team(std::size_t n_threads, std::unique_ptr<ThreadSource> threads);
   ~Team() override;
   Team(const Team&) = delete;
@@ -74,6 +74,7 @@ class Team final : public Executor {
   }
 
   void begin_worker();
+  void end_threads();
   void work(Member& me);
   void step(Member& me, Task& task);
   void share(Member& me);

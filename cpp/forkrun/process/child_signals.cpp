@@ -1,10 +1,12 @@
 #include <forkrun/process/child_signals.hpp>
 
 #include <execinfo.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -18,9 +20,36 @@ namespace {
 std::atomic<std::uint32_t>* order_of_child = nullptr;
 pid_t parent_of_child = 0;
 
+constexpr std::array kOfParent{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// A handler, since a program that a module starts would inherit that a signal is ignored.
+void do_nothing(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {}
+
 void note_order(int /*number*/, siginfo_t* info, void* /*context*/) {
   if (info->si_pid == parent_of_child) {
     order_of_child->store(static_cast<std::uint32_t>(Order::end_after_block));
+  }
+}
+
+constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+std::atomic<bool>* crashed_elsewhere = nullptr;
+std::array<struct sigaction, kCrashes.size()> actions_before;
+
+/// Then what would have been done without us.
+void note_crash(int number, siginfo_t* info, void* context) {
+  if (::syscall(SYS_gettid) != ::getpid()) {
+    crashed_elsewhere->store(true);
+  }
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(kCrashes, number) - kCrashes.begin());
+  const auto& before = actions_before.at(place);
+  ::sigaction(number, &before, nullptr);
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(number, info, context);
+  } else if (before.sa_handler == SIG_DFL) {
+    ::raise(number);  // Comes when we have returned.
+  } else if (before.sa_handler != SIG_IGN) {
+    before.sa_handler(number);
   }
 }
 
@@ -45,14 +74,49 @@ void handle(int number, void (*handler)(int, siginfo_t*, void*)) {
   ::sigaction(number, &action, nullptr);
 }
 
+// A copy that a module forks takes the default actions: who ends it uses SIGTERM, as
+// multiprocessing does. It may do so at once; so signals wait until the copy has taken them.
+
+thread_local sigset_t mask_before;
+
+void hold_signals() {
+  sigset_t held;
+  ::sigemptyset(&held);
+  for (const int number : kOfParent) {
+    ::sigaddset(&held, number);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &held, &mask_before);
+}
+
+void release_signals() { ::pthread_sigmask(SIG_SETMASK, &mask_before, nullptr); }
+
+void take_default_actions() {
+  for (const int number : kOfParent) {
+    struct sigaction action{};
+    ::sigaction(number, nullptr, &action);
+    const bool is_ours = (action.sa_flags & SA_SIGINFO) != 0 &&
+                         (action.sa_sigaction == do_nothing || action.sa_sigaction == note_order);
+    if (is_ours) {
+      ::signal(number, SIG_DFL);
+    }
+  }
+  release_signals();
+}
+
 }  // namespace
 
 void forget_signals() {
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork(hold_signals, release_signals, take_default_actions);
   for (const int number : {SIGCHLD, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) {
     ::signal(number, SIG_DFL);
   }
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
-    ::signal(number, SIG_IGN);
+  for (const int number : kOfParent) {
+    struct sigaction action{};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) {  // As of `nohup`.
+      handle(number, do_nothing);
+    }
   }
   sigset_t none;
   ::sigemptyset(&none);
@@ -63,6 +127,14 @@ void obey_only(pid_t parent, std::atomic<std::uint32_t>& order) {
   parent_of_child = parent;
   order_of_child = &order;
   handle(SIGTERM, note_order);
+}
+
+void note_crashes(std::atomic<bool>& elsewhere) {
+  crashed_elsewhere = &elsewhere;
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) {
+    ::sigaction(kCrashes.at(i), nullptr, &actions_before.at(i));
+    handle(kCrashes.at(i), note_crash);
+  }
 }
 
 int stack_signal() { return SIGRTMIN + 3; }

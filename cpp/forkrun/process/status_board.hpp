@@ -22,7 +22,8 @@ struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::uint64_t> last_event{};  ///< and of its last event
   std::atomic<std::int64_t>
       heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
-  std::atomic<std::uint32_t> state{};  ///< ChildState
+  std::atomic<std::uint32_t> state{};     ///< ChildState
+  std::atomic<bool> crashed_elsewhere{};  ///< in another thread than the first
   /// Order; the parent writes. Lanes read it at every block: what they write must not be next to
   /// it.
   alignas(cache_line_pair) std::atomic<std::uint32_t> order{};

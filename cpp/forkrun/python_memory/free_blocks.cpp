@@ -2,10 +2,13 @@
 
 #include <Python.h>
 
+#include <dlfcn.h>
 #include <malloc.h>
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 
 #include <forkrun/python_memory/page_sizes.hpp>
 
@@ -18,7 +21,54 @@ constexpr std::size_t pool_bytes = 16384;
 constexpr std::size_t pool_header_bytes = 48;
 constexpr std::size_t alignment_bytes = 16;
 constexpr std::size_t largest_block_bytes = 512;
-constexpr std::size_t most_bytes_per_size = std::size_t{1} << 30;  // should the layout be another
+
+/// More than this cannot be free within what the process has, however an allocator that is not the
+/// expected one places blocks: one that guards each of them, as PYTHONMALLOC=debug does, one that
+/// is preloaded.
+class Bound {
+ public:
+  explicit Bound(std::size_t most_bytes) : left_{most_bytes} {}
+  /// Whether so much more may be taken.
+  bool allows(std::size_t size) {
+    if (size > left_) {
+      return false;
+    }
+    left_ -= size;
+    return true;
+  }
+
+ private:
+  std::size_t left_;
+};
+
+std::size_t resident_bytes() {
+  std::ifstream file{"/proc/self/statm"};
+  std::size_t pages = 0;
+  std::size_t resident = 0;
+  file >> pages >> resident;
+  return resident * page_bytes;
+}
+
+#ifdef __GLIBC__
+/// What is free in the heap, and some pages for each size to know that nothing more is.
+std::size_t free_heap_bytes() {
+  constexpr std::size_t n_pages_to_know = 2048;
+#if __GLIBC_PREREQ(2, 33)
+  const auto n_free = static_cast<std::size_t>(::mallinfo2().fordblks);
+#else
+  const auto n_free = resident_bytes();
+#endif
+  return n_free + n_pages_to_know * page_bytes;
+}
+#endif
+
+/// Python's own allocator, without guards around blocks. It has a private name in all versions.
+bool is_plain_pymalloc() {
+  using Name = const char* (*)();
+  const auto name = reinterpret_cast<Name>(::dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName"));
+  const auto* text = name != nullptr ? name() : nullptr;
+  return text == nullptr || std::strcmp(text, "pymalloc") == 0;
+}
 
 bool is_known_allocator() {
 #if defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030F0000
@@ -28,18 +78,18 @@ bool is_known_allocator() {
   PyMemAllocatorEx raw{};
   PyMem_GetAllocator(PYMEM_DOMAIN_OBJ, &objects);
   PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
-  return sizeof(void*) == 8 && objects.malloc != raw.malloc;
+  return sizeof(void*) == 8 && objects.malloc != raw.malloc && is_plain_pymalloc();
 #endif
 }
 
 /// Pools with free blocks are used up before a new one is begun; so when all blocks of one pool
 /// have come in a row, no other has a free one.
-std::size_t take_blocks_of(std::size_t size) {
+std::size_t take_blocks_of(std::size_t size, Bound& bound) {
   const auto per_pool = (pool_bytes - pool_header_bytes) / size;
   std::uintptr_t pool = 0;
   std::size_t in_a_row = 0;
   std::size_t taken = 0;
-  while (in_a_row < per_pool && taken < most_bytes_per_size) {
+  while (in_a_row < per_pool && bound.allows(size)) {
     const auto block = reinterpret_cast<std::uintptr_t>(PyObject_Malloc(size));
     in_a_row = block / pool_bytes == pool ? in_a_row + 1 : 1;
     pool = block / pool_bytes;
@@ -51,11 +101,11 @@ std::size_t take_blocks_of(std::size_t size) {
 constexpr std::size_t smallest_place_bytes = 32;  // of malloc, with its header of 8
 
 /// When places come one behind the other for more than a page, they are cut from a whole one.
-std::size_t take_places_of(std::size_t size) {
+std::size_t take_places_of(std::size_t size, Bound& bound) {
   std::uintptr_t next = 0;
   std::size_t in_a_row = 0;
   std::size_t taken = 0;
-  while (in_a_row <= page_bytes && taken < most_bytes_per_size) {
+  while (in_a_row <= page_bytes && bound.allows(size)) {
     const auto place = reinterpret_cast<std::uintptr_t>(std::malloc(size - sizeof(std::size_t)));
     in_a_row = place == next ? in_a_row + size : size;
     next = place + size;
@@ -69,8 +119,9 @@ std::size_t take_places_of(std::size_t size) {
 std::size_t take_free_places() {
   std::size_t taken = 0;
 #ifdef __GLIBC__
+  Bound bound{free_heap_bytes()};
   for (auto size = page_bytes; size >= smallest_place_bytes; size -= alignment_bytes) {
-    taken += take_places_of(size);
+    taken += take_places_of(size, bound);
   }
 #endif
   return taken;
@@ -79,8 +130,9 @@ std::size_t take_free_places() {
 std::size_t take_free_blocks() {
   std::size_t taken = 0;
   if (is_known_allocator()) {
+    Bound bound{resident_bytes()};
     for (auto size = alignment_bytes; size <= largest_block_bytes; size += alignment_bytes) {
-      taken += take_blocks_of(size);
+      taken += take_blocks_of(size, bound);
     }
   }
   return taken;

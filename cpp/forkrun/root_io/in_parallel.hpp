@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -26,7 +27,11 @@ void in_parallel(std::size_t n, std::size_t n_threads, const Body& body) {
   };
   std::vector<std::jthread> threads;
   for (std::size_t i = 1; i < std::min(n, n_threads); ++i) {
-    threads.emplace_back(work);
+    try {
+      threads.emplace_back(work);
+    } catch (const std::system_error&) {  // No more may be started: those that there are do it.
+      break;
+    }
   }
   work();
   threads.clear();  // joins them

@@ -1,5 +1,9 @@
 #include <forkrun/root_io/start_root.hpp>
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,9 +16,21 @@
 
 namespace forkrun::root_io {
 
+namespace {
+
+/// ROOT crashes for a user without a home, as of a container that runs with any number.
+void have_home() {
+  if (std::getenv("HOME") == nullptr && ::getpwuid(::getuid()) == nullptr) {
+    ::setenv("HOME", "/", 0);
+  }
+}
+
+}  // namespace
+
 void start_root() {
   static std::once_flag is_started;
   std::call_once(is_started, [] {
+    have_home();
     ROOT::EnableThreadSafety();
     static_cast<void>(gROOT->GetVersion());
   });

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forkrun.base.dataclass import dataclass
+from forkrun.base.streams import open_standard_descriptors
 from forkrun.errors import ConfigError
 from forkrun.modules.program import STATE_DESCRIPTOR
 from forkrun.modules.program.encoded import pickled
@@ -46,6 +47,7 @@ def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
 
 
 def _anonymous_file(content: bytes, opened: contextlib.ExitStack) -> int:
+    open_standard_descriptors()  # it must not be one of them
     descriptor = os.memfd_create("forkrun-program", 0)
     opened.callback(os.close, descriptor)
     with os.fdopen(os.dup(descriptor), "wb") as file:

@@ -1,0 +1,97 @@
+"""A job ends the same whoever listens to it: closed streams, readers that have gone, full disks,
+encodings without the characters, users without a home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.files import write_events
+from tests.support.jobs import environment, jets_job, output_digests, write_job
+
+FORKRUN = f'"{sys.executable}" -m forkrun'
+CLOSED = ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"]
+GONE = ["| true", "2>&1 >/dev/null | true", ">/dev/full 2>/dev/full"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("listeners")
+    write_job(folder, jets_job([write_events(folder / "a.root", [(1, 1, 40), (1, 2, 40)])]))
+    assert shell(folder, f"{FORKRUN} run job.json -o expected --no-plots") == 0
+    return folder
+
+
+def shell(folder: Path, command: str, **more: str) -> int:
+    variables = environment(**more)
+    words = ["bash", "-c", f"set -o pipefail; {command}"]
+    return subprocess.run(words, cwd=folder, env=variables, capture_output=True).returncode
+
+
+@pytest.mark.parametrize("streams", [*CLOSED, *GONE])
+def test_a_job_ends_the_same(folder: Path, streams: str) -> None:
+    run = folder / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    assert shell(folder, f"{FORKRUN} run job.json -o run --no-plots {streams}") == 0
+    assert output_digests(run) == output_digests(folder / "expected")
+
+
+@pytest.mark.parametrize("streams", ["<&-", "<&- >&- 2>&-", "2>&1 | true"])
+def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
+    (folder / "merged.root").unlink(missing_ok=True)
+    assert shell(folder, f"{FORKRUN} merge merged.root a.root {streams}") == 0
+    assert (folder / "merged.root").stat().st_size > 0
+    assert shell(folder, f"{FORKRUN} check job.json {streams}") == 0
+    assert shell(folder, f"{FORKRUN} merge merged.root none.root --force {streams}") == 3
+
+
+def test_what_an_encoding_does_not_have_ends_no_job(folder: Path) -> None:
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    more = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    assert shell(folder, f"{FORKRUN} run job.json -o run --no-plots", **more) == 0
+    assert shell(folder, f"{FORKRUN} report run", **more) == 0
+
+
+def test_control_characters_of_names_are_shown_and_not_obeyed(folder: Path) -> None:
+    name = "\x1b]0;title\x07\x9b31m.root"
+    words = [sys.executable, "-m", "forkrun", "merge", "new.root", name]
+    ended = subprocess.run(words, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert ended.returncode == 3
+    assert "\\x1b]0;title\\x07\\x9b31m.root" in ended.stderr
+    assert not {"\x1b", "\x07", "\x9b"} & set(ended.stdout + ended.stderr)
+
+
+def test_a_name_that_begins_with_a_tilde_is_one(folder: Path) -> None:
+    shutil.copy(folder / "a.root", folder / "~a.root")
+    assert shell(folder, f"{FORKRUN} merge tilde.root '~a.root'") == 0
+    assert shell(folder, f"{FORKRUN} merge other.root '~nouser/a.root'") == 3
+    assert shell(folder, f"{FORKRUN} check job.json --set source.files='[\"~a.root\"]'") == 0
+
+
+def test_a_program_whose_streams_are_closed_runs_its_job(folder: Path) -> None:
+    (folder / "program.py").write_text(
+        "import forkrun\n"
+        "for n in (0, 1):\n"
+        "    job = forkrun.Job('a.root', name='p').filter('nJet >= 0').output('o')\n"
+        "    assert job.run(n, output=f'p{n}', force=True, plots=False).outputs['o'].exists()\n"
+    )
+    for streams in ("<&- >&- 2>&-", "2>&1 | true", ">/dev/full 2>/dev/full"):
+        assert shell(folder, f'"{sys.executable}" program.py {streams}') == 0
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare")
+def test_a_user_without_home_and_entry_runs_a_job(folder: Path) -> None:
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    path = environment()["PYTHONPATH"]
+    enter = "unshare -U --map-user=12345 --map-group=12345"
+    if shell(folder, f"{enter} true"):
+        pytest.skip("no user namespaces here")
+    command = f'env -i PATH="{os.environ["PATH"]}" PYTHONPATH="{path}" {enter} {FORKRUN}'
+    assert shell(folder, f"{command} check job.json") == 0
+    assert shell(folder, f"{command} run job.json -o run --no-plots") == 0
+    assert output_digests(folder / "run") == output_digests(folder / "expected")
