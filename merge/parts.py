@@ -3,11 +3,13 @@ is not committed any more."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.base.refusals import refusal
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.merge.histograms import sum_histograms
 from forkrun.rundir.accumulator_parts import read_part
@@ -16,6 +18,7 @@ from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, Histog
 from forkrun.rundir.nodes import revoke_commits
 
 _SHOWN = 5
+_LIMITS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def check_part(folder: Path, part: CommittedFile) -> None:
@@ -70,8 +73,16 @@ def _change(folder: Path, part: CommittedFile) -> str | None:
     except FileNotFoundError:
         return f"{part.file} is missing"
     except (OSError, ForkrunError) as error:
+        _raise_limit(error)
         return f"{part.file} cannot be read: {error}"
     return None
+
+
+def _raise_limit(error: Exception) -> None:
+    """Raises JobError where this process may not open or hold any more: no file is damaged."""
+    for number in _LIMITS:
+        if os.strerror(number) in str(error) and (refused := refusal(OSError(number, ""))):
+            raise refused from error
 
 
 def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
@@ -87,4 +98,5 @@ def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
         n_events = _core.events_of_fragment(str(folder.path / part.file))
         return None if n_events == part.n_events else f"{part.file} has {n_events} events"
     except Exception as error:  # of any kind: what is wrong may be anywhere in the file
+        _raise_limit(error)
         return f"{part.file} cannot be read: {error}"

@@ -17,13 +17,14 @@ from typing import NoReturn
 from forkrun.base.refusals import refusal
 from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
-from forkrun.errors import ConfigError, ForkrunError
+from forkrun.errors import ConfigError, ForkrunError, OutputError
 from forkrun.fork.failure import write_failure
 from forkrun.fork.need_of_root import need_of_root
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
 from forkrun.modules.program import STATE_DESCRIPTOR
 
+_WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)
 _TELLING = ("status", "logs", "plan", "report", "manual", "completion", "estimate", "replay")
 _LONGEST = 2000
 """Characters of a line of an error."""
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             _report(ConfigError(f"{error.filename}: {error.strerror}"))
             return ConfigError.exit_code
-        if refused := refusal(error):
+        if refused := refusal(error) or _wrong_place(error):
             _report(refused)
             return refused.exit_code
         traceback.print_exc()
@@ -92,6 +93,13 @@ def command() -> NoReturn:
 def _only_tells(arguments: Sequence[str]) -> bool:
     """Whether the command is there for what it prints: others end the same whoever listens."""
     return not arguments or arguments[0].startswith("-") or arguments[0] in _TELLING
+
+
+def _wrong_place(error: Exception) -> ForkrunError | None:
+    """The error of a file where a folder should be, the other way round, or of another's."""
+    if isinstance(error, OSError) and error.errno in _WRONG_PLACES and error.filename:
+        return OutputError(f"{error.filename}: cannot be used: {error.strerror}")
+    return None
 
 
 def _cut(line: str) -> str:

@@ -37,6 +37,11 @@ _REMEDIES = {
 def check_safe_to_fork(proc: Path = Path("/proc/self")) -> None:
     """Raises ForkSafetyError with every thread, connection and GPU, where each came from, and what
     to do about it."""
+    if not (proc / "task").exists():
+        raise ForkSafetyError(
+            "cannot fork: /proc is not there, which tells whether this process has other threads;"
+            " mount it (in a container), or take --children 0"
+        )
     hazards = lasting_hazards(proc)
     if hazards:
         counts = Counter(hazard.kind for hazard in hazards)

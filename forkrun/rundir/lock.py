@@ -165,7 +165,7 @@ class RunLock:
             if read_json(dead) != holder:
                 with contextlib.suppress(FileExistsError):
                     os.link(dead, self._path)
-            dead.unlink()
+            _unlink(dead)
 
     def _holder_of_it(self) -> dict[str, Any]:
         """Who holds it; empty if its holder was killed while it wrote it. Raises OutputError for a
@@ -188,6 +188,20 @@ class RunLock:
             f"{self._path}: {why}: forkrun would keep its lock under this name; remove it, or"
             " choose another folder"
         )
+
+
+def _unlink(path: Path) -> None:
+    """By several attempts, if a disk refuses that once. Raises OSError."""
+    for is_last in (*[False] * (_ATTEMPTS - 1), True):
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return
+        except OSError:
+            if is_last:
+                raise
+        else:
+            return
 
 
 def is_held(path: Path) -> bool:

@@ -144,6 +144,11 @@ def test_roots_signal_handlers_are_not_ours() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+def test_without_proc_it_is_said_that_it_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ForkSafetyError, match="/proc is not there"):
+        check_safe_to_fork(tmp_path / "none")
+
+
 @pytest.mark.parametrize(("flags", "is_found"), [(0x400040, True), (0x400044, False)])
 def test_a_thread_that_was_joined_and_is_not_gone_yet_is_no_hazard(
     recorded: Path, flags: int, is_found: bool

@@ -15,6 +15,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.fork.forking import Process, fork_processes
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
+from tests.support.jobs import PATIENCE_S
 
 READY = mmap.mmap(-1, 4096)  # shared: a byte for each child that has set its handlers
 
@@ -162,7 +163,7 @@ def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
 
     supervise([parent], tmp_path)
     grandchild = int((tmp_path / "pid").read_text())
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + PATIENCE_S
     while _runs(grandchild) and time.monotonic() < deadline_s:
         time.sleep(0.01)
     if _runs(grandchild):

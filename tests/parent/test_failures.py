@@ -18,6 +18,7 @@ from forkrun.parent.merging import crash_of_merge
 from forkrun.rundir.directory import RunDirectory
 from tests.support.files import write_events
 from tests.support.jobs import (
+    PATIENCE_S,
     Ended,
     forkrun,
     jets_job,
@@ -159,7 +160,7 @@ def test_a_signal_stops_the_job_cleanly(
         if children:
             wait_for(lambda: "stopping: " in text(tmp_path / "run/logs/parent.log"))
         go_on.touch()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code
     assert f"stopped by signal {number} ({signal.Signals(number).name})" in err
     assert "Traceback" not in err

@@ -32,6 +32,7 @@ from forkrun.parent.memory_guard import (
 )
 from tests.support.files import write_events
 from tests.support.jobs import (
+    PATIENCE_S,
     forkrun,
     jets_job,
     ledger_units,
@@ -257,7 +258,7 @@ def test_a_stopped_job_merges_what_is_complete_if_asked(
         process.send_signal(signal.SIGTERM)
         wait_for(lambda: "stopping: " in (tmp_path / "run/logs/parent.log").read_text())
         go_on.touch()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 143
     done = ledger_units(tmp_path / "run")
     with uproot.open(tmp_path / "run/output/all.root") as output:
@@ -279,7 +280,7 @@ def test_sigusr1_finishes_the_lumis_that_were_begun(tmp_path: Path, job: dict[st
         process.send_signal(signal.SIGUSR1)
         wait_for(lambda: "lumis that have been begun" in _text(tmp_path / "run/logs/parent.log"))
         go_on.touch()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
     done = ledger_units(tmp_path / "run")
     assert done == list(range(len(done)))
     assert len(done) % 4 == 0  # four units make a lumi

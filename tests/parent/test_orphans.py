@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, jets_job, running, wait_for, write_job
+from tests.support.jobs import PATIENCE_S, forkrun, jets_job, running, wait_for, write_job
 
 MODULE = """
 import os
@@ -118,7 +118,7 @@ def test_processes_and_shared_memory_of_a_killed_job_are_gone(
         wait_for(lambda: len(forked(tmp_path / "run")) == 2)
         children = forked(tmp_path / "run")
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
         wait_for(lambda: not any(map(is_running, [*pids(tmp_path), *children])))
     assert process.returncode in (143, -number)
     after = set(os.listdir("/dev/shm")) - before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -11,12 +12,15 @@ from typing import Any
 
 import pytest
 
+from forkrun import _core
 from forkrun.config import validate
-from forkrun.errors import InputError
+from forkrun.errors import InputError, JobError
+from forkrun.merge import parts
 from forkrun.rundir.fingerprint import fingerprint
-from forkrun.rundir.ledger import read_ledgers
+from forkrun.rundir.ledger import HistogramPart, read_ledgers
 from tests.support.files import write_events
 from tests.support.jobs import (
+    PATIENCE_S,
     Ended,
     environment,
     forkrun,
@@ -67,7 +71,7 @@ def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL)
     ) as process:  # fmt: skip
         wait_for(lambda: done.exists() and others <= set(ledger_units(folder / "run")))
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
     assert process.returncode in (-signal.SIGKILL, 128 + number)
     units = ledger_units(folder / "run")
     assert HANGS not in units
@@ -265,3 +269,17 @@ def test_a_run_directory_that_cannot_be_read_is_not_taken_for_another_folder(
     )
     assert ended.returncode == 3
     assert "config.json: cannot be read: Input/output error" in ended.stderr
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_a_file_that_this_process_may_not_open_is_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (tmp_path / "a").write_bytes(b"1234")
+
+    def refuse(file: str) -> int:
+        raise InputError(f"{file}: {os.strerror(number)}")
+
+    monkeypatch.setattr(_core, "file_checksum", refuse)
+    with pytest.raises(JobError, match="no further file may be opened"):
+        parts.is_as_written(tmp_path, HistogramPart("a", 4, 0))

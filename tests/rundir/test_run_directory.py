@@ -25,6 +25,7 @@ from forkrun.rundir.ledger import Commit, read_ledgers
 from forkrun.rundir.lock import RunLock
 from tests.support.files import write_events
 from tests.support.jobs import (
+    PATIENCE_S,
     Ended,
     environment,
     forkrun,
@@ -321,7 +322,7 @@ def test_a_run_that_another_job_finished_meanwhile_is_not_replaced(
         wait_for(lambda: (tmp_path / "waits").exists())
         assert run(tmp_path, job, "-q").code == 0
         (tmp_path / "go").touch()
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 4, err
     assert "belongs to another job" in err
     assert output_digests(tmp_path / "run") == whole
@@ -481,7 +482,7 @@ def test_of_many_that_find_a_dead_lock_one_gets_it(tmp_path: Path) -> None:
     said = [process.stdout.readline().strip() for process in started if process.stdout]
     assert sorted(said) == ["mine", *["no"] * 5]
     for process in started:
-        process.communicate("\n", timeout=60)
+        process.communicate("\n", timeout=PATIENCE_S)
     assert not list(tmp_path.iterdir())
 
 

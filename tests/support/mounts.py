@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobs import environment
+from tests.support.jobs import PATIENCE_S, environment
 
 
 def in_own_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -19,5 +19,5 @@ def in_own_mounts(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         pytest.skip("no mounts here")
     return subprocess.run(
         command, cwd=cwd, env=environment(PY=sys.executable), capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=PATIENCE_S, check=False,
     )  # fmt: skip
