@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from forkrun.base.progress_line import progress_line
+from forkrun.base.quantities import progress_line
 from forkrun.base.streams import unfiltered
 
 PROGRESS = "FORKRUN_PROGRESS"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from forkrun.base.notebook import PROGRESS, MarkedLines, NotebookBar, in_notebook
-from forkrun.base.progress_line import progress_line
+from forkrun.base.quantities import progress_line
 from forkrun.base.streams import tell, unfiltered
 
 if TYPE_CHECKING:

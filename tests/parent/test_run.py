@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.base.progress_line import progress_line
+from forkrun.base.quantities import progress_line
 from forkrun.child.affinity import cpus_of
 from forkrun.plan import Plan
 from forkrun.rundir.ledger import read_ledgers
