@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forkrun import _core
@@ -14,7 +14,7 @@ from forkrun.base.arguments import (
     listed_names,
 )
 from forkrun.base.durable import published
-from forkrun.errors import ConfigError, InputError, OutputError
+from forkrun.errors import ConfigError, OutputError
 
 Joined = tuple[dict[str, int], list[str]]
 """Entries by tree, and lines about baskets and about objects that were not merged."""
@@ -76,16 +76,7 @@ def merge_files(
         if note:
             for line in lines:
                 note(line)
-        for tree in names or ():
-            if tree not in entries:
-                raise InputError(_no_tree(tree, entries))
     return entries
-
-
-def _no_tree(tree: str, entries: Iterable[str]) -> str:
-    from forkrun.base.nearest import suggestion  # the package is slow to load, errors are rare
-
-    return f'no input has a tree "{tree}"' + suggestion(tree, entries)
 
 
 def _check(inputs: Sequence[str], output: Path, force: bool) -> None:

@@ -9,6 +9,7 @@
 #include <forkrun/root_io/histograms/histogram_file.hpp>
 #include <forkrun/root_io/materialise/cluster_begins.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
+#include <forkrun/root_io/merge/carry_objects.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/origins/origin_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>

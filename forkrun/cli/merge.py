@@ -33,7 +33,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
     parser.add_argument(
-        "--trees", nargs="+", metavar="TREE", help="only these trees (default: all)"
+        "--trees",
+        nargs="+",
+        metavar="TREE",
+        help="only these trees (default: all): Events, folder/tree, Events;2 (an older cycle)",
     )
     parser.add_argument(
         "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"

@@ -6,6 +6,7 @@
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TBranchObject.h>
+#include <TDirectory.h>
 #include <TFile.h>
 #include <TKey.h>
 #include <TLeaf.h>
@@ -92,15 +93,18 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
 
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::string path, const BasketTreatment& treatment,
+TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
                        BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
     : output_{output},
-      path_{std::move(path)},
+      place_{std::move(place)},
+      path_{place_.path()},
       treatment_{treatment},
       check_{check},
       only_{std::move(only)},
       reclustering_{treatment},
       joined_{writers_, output} {}
+
+TreeMerger::~TreeMerger() = default;
 
 BranchTree TreeMerger::merged_branches(TTree& tree) const {
   if (!only_) {
@@ -124,7 +128,7 @@ void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& bra
   for (TObject* branch : *tree.GetListOfBranches()) {
     all.emplace_back(branch->GetName());
   }
-  tree_ = &copy_structure(tree, only_.value_or(all), output_.folder_of(path_));
+  tree_.reset(&copy_structure(tree, only_.value_or(all), output_.folder(place_.folder)));
   branches_ = all_branches(*tree_);
   if (branches_.filled.size() != branches.filled.size()) {
     throw InputError(file.path() + ": tree \"" + path_ +
@@ -142,7 +146,7 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
   if (tree_ != nullptr && copy_by_record(file, key)) {
     return;
   }
-  TTree& tree = file.tree(path_);
+  TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
   if (tree_ == nullptr) {
     start(tree, file, branches);
@@ -159,7 +163,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
   if (rows.empty() && tree_ != nullptr) {
     return;
   }
-  TTree& tree = file.tree(path_);
+  TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
   if (tree_ == nullptr) {
     start(tree, file, branches);
@@ -203,7 +207,7 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
     return false;
   }
   const auto n_entries = record->baskets.n_entries;
-  const BasketCheck check{layouts_, std::move(record->baskets), key.GetName(), file, check_};
+  const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   auto places = check.places();
   if (reclustering_.joins(places)) {
     return false;
@@ -254,18 +258,22 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
 
 void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
   const CapturedMessages messages;
+  const TDirectory::TContext nowhere{nullptr};
   if (treatment_.recompresses) {
-    tree.CopyAddresses(tree_);
+    tree.CopyAddresses(tree_.get());
   }
+  const auto autosave = tree_->GetAutoSave();
+  tree_->SetAutoSave(0);  // it would be written by its own name
   if (tree_->CopyEntries(&tree, -1, treatment_.recompresses ? "" : "fast") < 0 ||
       !messages.first_error().empty()) {
-    throw InputError(file.path() + ": tree \"" + tree.GetName() +
+    throw InputError(file.path() + ": tree \"" + path_ +
                      "\" cannot be copied: " + messages.first());
   }
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     branches_.filled[i]->FlushBaskets();
     writers_[i].pass(tree.GetEntries());
   }
+  tree_->SetAutoSave(autosave);
 }
 
 void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
@@ -276,7 +284,7 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
   const auto lacking = missing_from(names_, names);
   const auto extra = missing_from(names, names_);
   throw InputError(
-      file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " + first_path_ +
+      file.path() + ": tree \"" + path_ + "\" differs from that of " + first_path_ +
       (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
       (extra.empty() ? "" : "; it has also " + some_of(extra)) +
       (lacking.empty() && extra.empty() ? "; its branches have another order" : "") +
@@ -343,7 +351,7 @@ void TreeMerger::enter(InputFile& file, const BranchTree& branches,
 
 void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
   TBranch& branch = *branches.filled[place.branch];
-  const auto tree = tree_of_root(*branch.GetTree(), file);
+  const auto tree = tree_of_root(*branch.GetTree(), path_, file);
   BranchReader reader{stored_branch(branch, *tree, file), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
   writers_[place.branch].copy(reader, {&run, 1});
@@ -352,7 +360,7 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
 }
 
 void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows) {
-  const auto tree = tree_of_root(file.tree(path_), file);
+  const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
   JoinedEntries::Readers readers;
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
@@ -369,6 +377,8 @@ std::int64_t TreeMerger::finish() {
     branch->SetEntries(n_entries_);
   }
   tree_->SetEntries(n_entries_);
+  output_.write_and_release(*tree_, place_.name);
+  tree_.reset();
   return n_entries_;
 }
 

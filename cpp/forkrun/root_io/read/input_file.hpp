@@ -49,7 +49,8 @@ class InputFile {
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// \throws InputError if this is not the file that was indexed.
   void check_identity(const FileIdentity& indexed) const;
-  /// As ROOT has it. \throws InputError naming the trees there are.
+  /// As ROOT has it. `name`: its path, of keys; with a cycle, "Events;2", an older one. \throws
+  /// InputError naming the trees there are.
   [[nodiscard]] TTree& tree(const std::string& name) const;
   /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
   /// `tree`.
@@ -82,8 +83,9 @@ class InputFile {
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 
   std::string path_;
-  mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
-  std::optional<FileOutline> outline_;   ///< none: ROOT is needed
+  mutable std::unique_ptr<TFile> file_;                  ///< null until ROOT is needed
+  std::optional<FileOutline> outline_;                   ///< none: ROOT is needed
+  mutable std::map<std::string, TTree*> trees_of_root_;  ///< by path; the file owns them
   std::map<std::string, std::unique_ptr<InputTree>> trees_;
   FileIdentity identity_;
   int descriptor_ = -1;  ///< of a local file; that of a remote one is its protocol's own number
