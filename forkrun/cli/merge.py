@@ -112,7 +112,8 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
         with nullcontext() if config.forking.children else lock.kept_by_thread():
             merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
     except VerificationError as error:
-        remedy = f"forkrun resume {folder.quoted} processes what is missing, and merges"
+        then = "and merges" if config.merge.enabled else f"then forkrun merge {folder.quoted}"
+        remedy = f"forkrun resume {folder.quoted} processes what is missing, {then}"
         raise type(error)(f"{error}\n{remedy}") from None
     timeline.close()
 

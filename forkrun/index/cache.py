@@ -18,7 +18,7 @@ from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url, user_folder
 from forkrun.errors import OutputError
 
-_VERSION = 4
+_VERSION = 5
 
 
 def cache_folder() -> Path | None:

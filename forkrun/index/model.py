@@ -94,6 +94,16 @@ class Branch(NamedTuple):
         return not self.type.startswith("other:")
 
 
+class BesideEvents(NamedTuple):
+    """What a file holds beside its tree of events. `forms`: digest of names, classes, structures of
+    trees and axes of histograms; `contents`: of these and of what cannot be merged; `problems`:
+    lines on what cannot be carried to an output."""
+
+    forms: str = ""
+    contents: str = ""
+    problems: Sequence[str] = ()
+
+
 class FriendPart(NamedTuple):
     """Where the entries of a file are in a friend: in which file and tree, from which entry on.
     `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
@@ -124,6 +134,9 @@ class FileIndex:
     """When a local file was last written, since 1970; 0 for a remote one."""
     friends: tuple[FriendPart, ...] = ()
     """One for each of source.friends."""
+    short_branches: tuple[str, ...] = ()
+    """Names of those that have fewer entries than the tree."""
+    beside: BesideEvents = BesideEvents()
 
     @property
     def identity(self) -> Identity:
@@ -142,6 +155,8 @@ class FileIndex:
             branches=tuple(Branch(*b) for b in data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
+            short_branches=tuple(data["short_branches"]),
+            beside=BesideEvents(*data["beside"]),
         )
 
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 from typing import Any
 
 from forkrun import _core
@@ -19,12 +20,15 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
-    `{"sums": [[origin, number], …]}`, or `{"error": message}`."""
+    `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, or
+    `{"error": message}`."""
     try:
         if "sum_of" in request:
             return {"sums": sums(request)}
         if "events" in request:
             return {"found": find(request)}
+        if "carried" in request:
+            return {"carried": check_carried(request)}
         return {"index": index_of(request)}
     except MemoryError:
         return {"error": "more memory is needed than a helper may have; is the file damaged?"}
@@ -97,6 +101,17 @@ def find(request: dict[str, Any]) -> list[list[int]]:
     return [[int(numbers[place]), int(place) + first] for place in places]
 
 
+def check_carried(request: dict[str, Any]) -> int:
+    """Joins what files hold beside their events, as a job will; nothing of it is kept."""
+    files: list[str] = request["carried"]
+    with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
+        scratch = os.path.join(folder, "carried.root")
+        _core.check_carried(
+            files, scratch, request["exclude"], request["keep_first"], request["common_branches"]
+        )
+    return len(files)
+
+
 def main() -> None:
     """Answers until stdin ends. Stray output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -104,7 +119,7 @@ def main() -> None:
     prepare_helper()
     for line in sys.stdin:
         request = json.loads(line)
-        limit_cpu(cpu_limit_s([request["path"]], _S_PER_MB))
+        limit_cpu(cpu_limit_s(request.get("carried", [request["path"]]), _S_PER_MB))
         replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
         replies.flush()
 

@@ -70,9 +70,9 @@ def test_what_root_sees_of_them_is_what_hadd_makes(named: list[Path], tmp_path: 
     command = Path(find_spec("ROOT").origin).parent / "bin/hadd"  # type: ignore[union-attr,arg-type]
     subprocess.run([command, tmp_path / "hadd.root", *named], check=True, capture_output=True)
     found = call_root(seen_by_root, str(tmp_path / "out.root"))
-    assert sorted(found, key=str) == sorted(
-        call_root(seen_by_root, str(tmp_path / "hadd.root")), key=str
-    )
+    by_hadd = call_root(seen_by_root, str(tmp_path / "hadd.root"))
+    assert {str(one) for one in found} == {str(one) for one in by_hadd}  # it has TNamed twice
+    assert len(found) == 5
     assert ["JES_up", "TTree", "tree", -sum(EXPECTED)] in found
     assert ["key of h", "TH1F", "own", None] in found
 
@@ -199,7 +199,7 @@ def test_a_cycle_can_be_asked_for(tmp_path: Path) -> None:
     assert run(tmp_path, [file], "Events;3").code == 0
     with uproot.open(tmp_path / "run/output/all.root") as opened:
         assert opened["Events"]["event"].array().tolist() == [0, 1, 2]
-        assert {key.partition(";")[0] for key in opened} == {"Events", "forkrun_origins"}
+        assert {key.partition(";")[0] for key in opened} == {"Events"}
 
 
 def test_of_cycles_that_another_program_lists_last_the_highest_is_the_newest(

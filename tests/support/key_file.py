@@ -36,7 +36,7 @@ void write_cycles(const char* path, int n_cycles, int n_kept) {
   for (int cycle = 0; cycle < n_cycles; ++cycle) {
     if (cycle >= n_cycles - 8) {
       UInt_t run = 1, lumi = 1; ULong64_t event = tree->GetEntries(); Float_t x = event;
-      std::vector<float> v, *to_v = &v;
+      std::vector<float> v(event % 3, x), *to_v = &v;
       tree->SetBranchAddress("run", &run);
       tree->SetBranchAddress("luminosityBlock", &lumi);
       tree->SetBranchAddress("event", &event);
@@ -124,7 +124,8 @@ def seen_by_root(path: str) -> list[list[Any]]:
     for key in file.GetListOfKeys():
         thing = key.ReadObj()
         is_tree = thing.InheritsFrom("TTree") and thing.GetBranch("x")
-        total = sum(entry.x for entry in thing) if is_tree else None
+        n = thing.Draw("x", "", "goff") if is_tree else 0
+        total = sum(thing.GetV1()[i] for i in range(n)) if is_tree else None
         found.append([key.GetName(), key.GetClassName(), thing.GetName(), total])
     return found
 

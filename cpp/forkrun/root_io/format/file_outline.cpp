@@ -139,6 +139,30 @@ std::optional<FileKey> FileOutline::find(const std::string& path) const {
   }
 }
 
+void FileOutline::add_objects(const std::vector<FileKey>& keys, const std::string& prefix,
+                              std::vector<Found>& found, int depth) const {
+  constexpr int deepest = 100;
+  require(depth < deepest);
+  const Folder folder{this, keys};
+  for (const auto number : newest_keys(folder.keys())) {
+    const auto& key = keys[number];
+    found.push_back({prefix + key.name, key});
+    if (key.is_folder()) {
+      add_objects(folder.open(number).listed, prefix + key.name + "/", found, depth + 1);
+    }
+  }
+}
+
+std::optional<std::vector<FileOutline::Found>> FileOutline::objects() const {
+  try {
+    std::vector<Found> found;
+    add_objects(keys_, "", found, 0);
+    return found;
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  }
+}
+
 std::optional<std::vector<std::byte>> FileOutline::object(const FileKey& key) const {
   try {
     require(is_possible_size(key.n_object_bytes, key.n_bytes - key.key_length));

@@ -82,11 +82,11 @@ bool carry_without_root(const Carried& carried, const std::string& output_path) 
 }
 
 std::vector<std::string> carry_with_root(
-    const Carried& carried, const std::string& output_path, IfTheyDiffer if_they_differ,
-    std::map<std::string, std::vector<std::string>> only_branches) {
+    const Carried& carried, const std::string& output_path, OutputMode mode,
+    IfTheyDiffer if_they_differ, std::map<std::string, std::vector<std::string>> only_branches) {
   auto first = std::make_unique<InputFile>(carried.inputs.front());
   const auto compression = first->compression();
-  OutputFile output{output_path, compression, OutputMode::update};
+  OutputFile output{output_path, compression, mode};
   const auto wanted = [&](const std::string& path) {
     return carried.wants(path) ? std::optional{path} : std::nullopt;
   };
@@ -117,13 +117,24 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
   }
   const Carried carried{inputs, exclude, identities};
   if (branches == BranchesThatDiffer::leave_out) {
-    return carry_with_root(carried, output_path, if_they_differ, common_branches(inputs, exclude));
+    return carry_with_root(carried, output_path, OutputMode::update, if_they_differ,
+                           common_branches(inputs, exclude));
   }
   const auto trees = plain_trees(carried);
   if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
     return {trees->begin(), trees->end()};
   }
-  return carry_with_root(carried, output_path, if_they_differ, {});
+  return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, {});
+}
+
+void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,
+                   const std::set<std::string>& exclude, IfTheyDiffer if_they_differ,
+                   BranchesThatDiffer branches) {
+  const std::vector<FileIdentity> any;
+  const bool are_common = branches == BranchesThatDiffer::leave_out;
+  carry_with_root({inputs, exclude, any}, scratch, OutputMode::create, if_they_differ,
+                  are_common ? common_branches(inputs, exclude)
+                             : std::map<std::string, std::vector<std::string>>{});
 }
 
 }  // namespace forkrun::root_io

@@ -19,4 +19,10 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        BranchesThatDiffer branches = BranchesThatDiffer::error,
                                        const std::vector<FileIdentity>& identities = {});
 
+/// Whether what these files hold beside the objects of these names can be joined: it is, in a file
+/// at `scratch`. \throws InputError as `carry_objects`, OutputError
+void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,
+                   const std::set<std::string>& exclude, IfTheyDiffer if_they_differ,
+                   BranchesThatDiffer branches);
+
 }  // namespace forkrun::root_io

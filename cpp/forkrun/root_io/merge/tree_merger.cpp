@@ -72,6 +72,14 @@ bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
          !(are_relocatable(branches) || is_all_on_file);
 }
 
+std::vector<std::string> names_of_tops(TTree& tree) {
+  std::vector<std::string> names;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    names.emplace_back(branch->GetName());
+  }
+  return names;
+}
+
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t n_shown = 8;
   std::string text;
@@ -106,12 +114,13 @@ TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatmen
 
 TreeMerger::~TreeMerger() = default;
 
+/// In the order of the first tree, where this one has the same branches in another.
 BranchTree TreeMerger::merged_branches(TTree& tree) const {
-  if (!only_) {
+  if (!only_ && !is_reordered(tree)) {
     return all_branches(tree);
   }
   BranchTree merged;
-  for (const auto& name : *only_) {
+  for (const auto& name : only_ ? *only_ : tops_) {
     if (auto* top = branch_named(tree, name)) {
       const auto of_top = all_branches(*top);
       merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
@@ -121,14 +130,23 @@ BranchTree TreeMerger::merged_branches(TTree& tree) const {
   return merged;
 }
 
+/// Not where several branches have one name.
+bool TreeMerger::is_reordered(TTree& tree) const {
+  auto names = names_of_tops(tree);
+  if (tops_.empty() || names == tops_) {
+    return false;
+  }
+  auto before = tops_;
+  std::ranges::sort(names);
+  std::ranges::sort(before);
+  return names == before && std::ranges::adjacent_find(names) == names.end();
+}
+
 void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& branches) {
   first_path_ = file.path();
   names_ = described_branches(branches);
-  std::vector<std::string> all;
-  for (TObject* branch : *tree.GetListOfBranches()) {
-    all.emplace_back(branch->GetName());
-  }
-  tree_.reset(&copy_structure(tree, only_.value_or(all), output_.folder(place_.folder)));
+  tops_ = names_of_tops(tree);
+  tree_.reset(&copy_structure(tree, only_.value_or(tops_), output_.folder(place_.folder)));
   branches_ = all_branches(*tree_);
   if (branches_.filled.size() != branches.filled.size()) {
     throw InputError(file.path() + ": tree \"" + path_ +
@@ -287,7 +305,7 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
       file.path() + ": tree \"" + path_ + "\" differs from that of " + first_path_ +
       (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
       (extra.empty() ? "" : "; it has also " + some_of(extra)) +
-      (lacking.empty() && extra.empty() ? "; its branches have another order" : "") +
+      (lacking.empty() && extra.empty() ? "; branches within others have another order" : "") +
       "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
       "false)");
 }

@@ -60,6 +60,7 @@ class TreeMerger {
 
  private:
   [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
+  [[nodiscard]] bool is_reordered(TTree& tree) const;
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
@@ -83,7 +84,8 @@ class TreeMerger {
   std::optional<std::vector<std::string>> only_;
   std::unique_ptr<TTree> tree_;
   std::string first_path_;
-  std::vector<std::string> names_;
+  std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
+  std::vector<std::string> names_;  ///< of the merged ones, with their forms
   BranchTree branches_;
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;  ///< as branches_.filled

@@ -63,6 +63,8 @@ class InputFile {
                                                     PartsOfTree wanted) const;
   /// The names of its trees in their order; none if it holds anything else, or ROOT has to read it.
   [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
+  /// Header and directories, as they are read without ROOT; none if that is not possible.
+  [[nodiscard]] const std::optional<FileOutline>& outline() const { return outline_; }
   /// Of new records.
   [[nodiscard]] Compression compression() const;
   /// Whether the top directory has an object of this name.

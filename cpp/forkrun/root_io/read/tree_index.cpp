@@ -86,6 +86,12 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
     index.clusters = clusters_of(branches, index.n_entries);
     index.ranges = ranges_of(tree, file, ids, file_number);
+    for (const auto& branch : branches) {
+      if (!branch.is_split && branch.n_entries < index.n_entries) {
+        index.short_branches.push_back(branch.layout.name);
+      }
+    }
+    index.beside = beside_tree(file, tree_name);
     return index;
   });
 }
