@@ -89,7 +89,7 @@ def test_of_texts_that_differ_the_first_can_be_kept(tmp_path: Path, kind: str) -
 
 
 def test_histograms_that_cannot_be_joined_can_be_left_out(tmp_path: Path) -> None:
-    files = files_with(tmp_path, {"bins": [4, 0, 1]}, {"bins": [4, 0, 3]})
+    files = files_with(tmp_path, {"bins": [4, 0, 1]}, {"bins": [3, 0.1, 0.9]})
     check_refused(tmp_path, files, "1.root: ", 'object "h" (TH1D)', "merge.carry = false")
     assert [ended.code for ended in try_job(tmp_path, files, "merge.carry=false")] == [0, 0]
 
@@ -134,6 +134,6 @@ def test_a_merge_takes_branches_in_another_order(tmp_path: Path, options: dict[s
     with uproot.open(out) as file:
         runs = file["Runs"]
         assert runs.keys() == names[0]
-        assert {name: runs[name].array().tolist() for name in runs} == {
+        assert {name: runs[name].array().tolist() for name in names[0]} == {
             "a": [1, 1, 1], "bb": [2, 2, 2], "ccc": [3, 3, 3],
         }  # fmt: skip

@@ -27,6 +27,12 @@ void write_events_beside(const char* path, int first, bool has_late_branch) {
   }
   tree.Write();
 }
+void write_map(const char* value) {
+  TObjString key("key"), text(value);
+  TMap values;
+  values.Add(&key, &text);
+  values.Write("map", TObject::kSingleKey);
+}
 void add_rntuple(const char* path, const char* name) {
   std::unique_ptr<TFile> file{TFile::Open(path, "UPDATE")};
   auto model = ROOT::RNTupleModel::Create();
@@ -51,9 +57,7 @@ def write_beside(path: str, first: int, beside: dict[str, Any]) -> None:
     if "tag" in beside:
         ROOT.TObjString(beside["tag"]).Write("tag")
     if "map" in beside:
-        values = ROOT.TMap()
-        values.Add(ROOT.TObjString("key"), ROOT.TObjString(beside["map"]))
-        values.Write("map", ROOT.TObject.kSingleKey)
+        ROOT.write_map(beside["map"])
     if "bins" in beside:
         histogram = ROOT.TH1D("h", "", *beside["bins"])
         histogram.Fill(first + 0.5)
