@@ -41,6 +41,9 @@ class JobFacts:
     problem: str | None
     config_digest: str
     distribution: str | None
+    order: str | None
+    """Of events: "input", "lumi" or "sorted"."""
+    order_reason: str
     children: int
     threads_per_child: int
     reads_ahead: bool
@@ -172,6 +175,8 @@ def _job_facts(
         problem=problem,
         config_digest=records.config_digest,
         distribution=records.plan.get("distribution"),
+        order=records.plan.get("order"),
+        order_reason=records.plan.get("order_reason", ""),
         children=records.plan.get("children", config.get("forking", {}).get("children", 0)),
         threads_per_child=threads.get("per_child", 1),
         reads_ahead=_reads_ahead(records),

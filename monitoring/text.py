@@ -64,10 +64,18 @@ def _job(job: JobFacts, events: EventCounts) -> list[str]:
     )
     lumis, files, units = (plural(n, word) for n, word in parts)
     data = f"{lumis} in {files}, as {units} of work"
-    lines = [_row("Job", shape), _row("", data), _row("", f"config {job.config_digest[:16]}")]
+    lines = [_row("Job", shape), _row("", data), *_order(job)]
+    lines.append(_row("", f"config {job.config_digest[:16]}"))
     if host:
         lines += [_row("", _command(host)), _row("Host", _machine(host)), _row("", _versions(host))]
     return [*lines, *_shared_histograms(job.shared_histograms)]
+
+
+def _order(job: JobFacts) -> list[str]:
+    """Where it is not that of the input."""
+    words = {"lumi": "each lumi in one piece", "sorted": "sorted by run and lumi"}
+    text = words.get(job.order or "")
+    return [_row("", f"{text}, for {job.order_reason}")] if text else []
 
 
 def _shared_histograms(histograms: Sequence[Mapping[str, Any]]) -> list[str]:

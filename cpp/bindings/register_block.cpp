@@ -85,8 +85,8 @@ void register_block(py::module_& module) {
                              [](const PythonBlock& block) { return open(block).lumis().size(); })
       .def("lumi_spans", &lumi_spans)
       .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
-      .def_property_readonly("file",
-                             [](const PythonBlock& block) { return open(block).range().file; })
+      .def_property_readonly(
+          "file", [](const PythonBlock& block) { return open(block).ranges().front().file; })
       .def_property_readonly("n_events",
                              [](const PythonBlock& block) { return open(block).n_events(); })
       .def_property_readonly(

@@ -11,12 +11,12 @@ from typing import Any
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.batch.shipping import take_shipped
-from forkrun.config import JobConfig, read_config, validate
+from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, input_files
 from forkrun.index.digests import friend_name
 from forkrun.parent.job import describe_job, read_found
-from forkrun.parent.preparation import JobInput, PlannedJob, index_input, plan_of
+from forkrun.parent.preparation import JobInput, PlannedJob, in_order, index_input, plan_of
 from forkrun.plan import Plan
 from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
@@ -132,16 +132,17 @@ def _extended(
 ) -> NodesJob:
     """`config`: with the files that the job has."""
     more_config, whole_config = (_with_files(config, files) for files in (new, [*plan.files, *new]))
-    index = index_input(whole_config)
-    more = plan_of(more_config, JobInput.of(more_config, index[len(plan.files) :]))
-    whole = PlannedJob.of(whole_config, index, time.time(), is_on_nodes=True)
+    index, order = index_input(whole_config), EventOrder(plan.order)
+    given = JobInput.of(more_config, index[len(plan.files) :])
+    more = plan_of(in_order(more_config, order), given)
+    whole = PlannedJob.of(in_order(whole_config, order), index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)
     if joined is None:
         raise ConfigError(
             "submit --extend: a lumi of the new files is in the files before as well, so that its"
             " events would come elsewhere; submit the whole input to another folder"
         )
-    planned = replace(whole, plan=joined)
+    planned = replace(whole, config=whole_config, plan=joined, may_reorder=False)
     job = planned.prepared(planned.conditions(), known)
     n_before = len(plan.units)
     n_nodes = (split or _as_before(ranges)).count(more.n_events)

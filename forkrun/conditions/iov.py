@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -89,6 +90,13 @@ class IovTable:
     """For each IOV, the interval of each condition that holds in it."""
     first_lumis: tuple[LumiId, ...]
     """For each IOV, its first lumi in the plan."""
+
+    def of_units(self, lumis: npt.NDArray[np.uint64], n_events: npt.NDArray[np.int64]) -> IovTable:
+        """The same IOVs for other units with the same lumis: (n_units, 2), (n_units,)."""
+        firsts = keys_of(np.array(self.first_lumis, dtype=np.uint64).reshape(-1, 2))
+        of_unit = np.searchsorted(firsts, keys_of(lumis), side="right") - 1
+        of_unit[n_events == 0] = -1
+        return replace(self, of_unit=of_unit.astype(np.int32))
 
 
 def make_iov_table(

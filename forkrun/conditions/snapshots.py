@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.nearest import suggestion
@@ -67,6 +68,11 @@ class Conditions:
         conditions.labels = values.keys()
         conditions.outside = Snapshot(_NO_IOV, conditions, values)
         return conditions
+
+    def reorder(self, lumis: npt.NDArray[np.uint64], n_events: npt.NDArray[np.int64]) -> None:
+        """The units of the job become these, of the same lumis in another order. `lumis` :
+        (n_units, 2) run and lumi; `n_events` : (n_units,)."""
+        self.table = self.table.of_units(lumis, n_events)
 
     def files(self) -> list[str]:
         """Files that payloads are loaded from, also those that no event needs."""

@@ -55,11 +55,13 @@ class OnBadEvent(StrEnum):
     SKIP = "skip"
 
 
-class MergeOrder(StrEnum):
-    """Order of lumis in the plan and in merged files."""
+class EventOrder(StrEnum):
+    """Order of events in the plan and in outputs."""
 
+    AUTO = "auto"
     INPUT = "input"
     LUMI = "lumi"
+    SORTED = "sorted"
 
 
 class OutputMode(StrEnum):
@@ -134,6 +136,10 @@ class SourceConfig(Section):
     max_events: Count | None = None
     """Largest number of events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
+    order: EventOrder = EventOrder.AUTO
+    """Of events in blocks and outputs: as the "input" has them; each "lumi" in one piece, where its
+    first event is; "sorted" by run and lumi. "auto": the input's, unless something needs whole
+    lumis."""
     datasets: Texts = ()
     """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()
@@ -260,7 +266,6 @@ class MergeConfig(Section):
     enabled: Flag = True
     keep_temporary: Flag = False
     """Keep RUNDIR/units after a verified merge."""
-    order: MergeOrder = MergeOrder.INPUT
     when_stopped: Flag = False
     """Merge what has been committed also when the job was stopped before its end."""
     carry: Flag = True

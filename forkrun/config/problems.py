@@ -30,6 +30,7 @@ _FORMS = {
     "modules.variation": 'letters, digits and _, such as "jes_up"',
     "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
 }
+_MOVED = {"merge.order": 'there is no such key any more; write source.order = "sorted"'}
 _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 
 
@@ -42,6 +43,8 @@ def schema_problems(
 
 
 def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel]) -> str:
+    if kind == "extra_forbidden" and ".".join(map(str, location)) in _MOVED:
+        return _MOVED[".".join(map(str, location))]
     if kind == "extra_forbidden":
         return "there is no such key" + suggestion(
             str(location[-1]), _keys_at(location[:-1], model)

@@ -10,7 +10,8 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import JobConfig
+from forkrun.config import EventOrder, JobConfig
+from forkrun.errors import ConfigError
 from forkrun.index import (
     EventId,
     FileIndex,
@@ -22,7 +23,7 @@ from forkrun.index import (
     with_friends,
 )
 from forkrun.index.carried import check_carried
-from forkrun.index.datasets import data_files
+from forkrun.index.datasets import data_files, dataset_numbers
 from forkrun.index.digests import input_digests
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.model import FriendPart
@@ -36,6 +37,9 @@ from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.job import Job
 from forkrun.schedule.job_schedule import in_flight
 from forkrun.schedule.plugins import plugin_paths
+
+_WHOLE_LUMIS = "modules with callbacks of lumis or runs, or one_lumi"
+"""Need them."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,14 @@ class PreparedJob(Job):
 
     @property
     def goes_on(self) -> Flags:
-        """(n_units,) whether a unit may be processed together with the one before: both in one IOV
-        and, if modules want it, in one lumi."""
+        """(n_units,) whether a unit may be processed together with the one before: both in one
+        dataset, in one IOV and, if modules want it, in one lumi."""
         units, iov = self.plan.units, self.schedule.conditions.table.of_unit
         joined = np.zeros(len(units), dtype=np.bool_)
         joined[1:] = iov[1:] == iov[:-1]
+        if self.config.datasets:
+            dataset = units.of_file(dataset_numbers(self.config, self.plan.files))
+            joined[1:] &= dataset[1:] == dataset[:-1]
         if self.schedule.core.wants_one_lumi:
             joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
         return joined
@@ -100,6 +107,8 @@ class PlannedJob:
     copies: Mapping[str, str] = field(default_factory=dict)
     """By path of a file, where to read it instead."""
     is_on_nodes: bool = False
+    may_reorder: bool = False
+    """The plan is of the whole input, and not begun: modules may need another order of events."""
 
     @classmethod
     def of(
@@ -117,9 +126,16 @@ class PlannedJob:
         given = JobInput.of(config, index_input(config) if index is None else index)
         lumis = count_lumis(given.ranges, given.mask)
         plan = plan_of(config, given)
-        now_s = time.time()
         return cls(
-            config, given.index, given.ranges, plan, lumis, start_s, now_s, is_on_nodes=is_on_nodes
+            config,
+            given.index,
+            given.ranges,
+            plan,
+            lumis,
+            start_s,
+            time.time(),
+            is_on_nodes=is_on_nodes,
+            may_reorder=True,
         )
 
     @classmethod
@@ -158,8 +174,11 @@ class PlannedJob:
     def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
         Raises ConfigError or InputError."""
-        config, plan, index = self.config, self.plan, self.index
-        schedule = build_schedule(config, self._as_read(), conditions, plan.units, known)
+        config, index = self.config, self.index
+        schedule = build_schedule(config, self._as_read(), conditions, self.plan.units, known)
+        plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
+        if plan is not self.plan:
+            conditions.reorder(plan.units.lumis, plan.units.n_events)
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,
@@ -179,6 +198,22 @@ class PlannedJob:
             self.done_s,
             time.time(),
         )
+
+    def _with_whole_lumis(self) -> Plan:
+        """The plan for modules that want each lumi in one piece."""
+        if not self.may_reorder or self.plan.order != EventOrder.INPUT:
+            return self.plan
+        given = JobInput.of(self.config, self.index)
+        plan = plan_of(in_order(self.config, EventOrder.LUMI), given)
+        if self.config.source.order is EventOrder.INPUT and plan.units != self.plan.units:
+            raise ConfigError(f'source.order: {_WHOLE_LUMIS} need "lumi" or "sorted", not "input"')
+        return replace(plan, order_reason=_WHOLE_LUMIS)
+
+
+def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
+    """The configuration with this order of events."""
+    source = config.source.model_copy(update={"order": order})
+    return config.model_copy(update={"source": source})
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:

@@ -12,14 +12,15 @@ from forkrun.plan.pieces import Pieces
 from forkrun.plan.select import Selected
 
 
-def by_lumi(selected: Selected, children: int) -> Pieces:
+def by_lumi(selected: Selected, lumi_rank: Integers, children: int) -> Pieces:
     """Whole lumis: the largest first, each to the child with the fewest events so far; ties go to
-    the lumi that comes first and the child with the lowest number."""
-    _, first, lumi = np.unique(selected.lumi_key, return_index=True, return_inverse=True)
+    the lumi that comes first and the child with the lowest number. `lumi_rank` : (n_ranges,)."""
+    _, first, lumi = np.unique(lumi_rank, return_index=True, return_inverse=True)
     sizes = np.zeros(len(first), dtype=np.int64)
     np.add.at(sizes, lumi, selected.last - selected.first)
-    child_of = _deal(sizes, np.lexsort((first, -sizes)), children)
-    return _pieces(selected, child_of[lumi])
+    child = _deal(sizes, np.lexsort((first, -sizes)), children)[lumi]
+    source = np.arange(len(child))
+    return Pieces(child, np.zeros_like(child), source, selected.first, selected.last)
 
 
 def _deal(sizes: Integers, order: Integers, children: int) -> Integers:
@@ -40,18 +41,5 @@ def by_turns(selected: Selected, children: int, per_turn: int) -> Pieces:
     lasts = np.append(firsts, n_events)[1:]
     source = np.searchsorted(begins, firsts, side="right") - 1
     shift = selected.first[source] - begins[source]
-    return Pieces(
-        child=firsts // per_turn % children,
-        part=np.zeros(len(firsts), dtype=np.int64),
-        run=selected.run[source],
-        lumi=selected.lumi[source],
-        file=selected.file[source],
-        first=firsts + shift,
-        last=lasts + shift,
-    )
-
-
-def _pieces(selected: Selected, child: Integers) -> Pieces:
-    part = np.zeros(len(child), dtype=np.int64)
-    s = selected
-    return Pieces(child, part, s.run, s.lumi, s.file, s.first, s.last)
+    child = firsts // per_turn % children
+    return Pieces(child, np.zeros_like(child), source, firsts + shift, lasts + shift)

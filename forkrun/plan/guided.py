@@ -67,7 +67,8 @@ def cut_for_all(
     selected: Selected, lumi_rank: Integers, sizes: UnitSizes, clusters: Clusters
 ) -> Pieces:
     """Whole lumis where they are small; others cut, at clusters where they begin near enough.
-    `lumi_rank` : (n_ranges,) place of the range's lumi in the plan."""
+    `lumi_rank` : (n_ranges,) place in the plan of the lumi, or of the stretch of the input that is
+    of one lumi."""
     order = np.argsort(lumi_rank, kind="stable")
     n_ranges_of = np.bincount(lumi_rank)
     n_events_of = np.zeros(len(n_ranges_of), dtype=np.int64)
@@ -85,20 +86,13 @@ def cut_for_all(
         clusters,
         sizes.for_core(),
     )
-    cut[:, 0] = places[cut[:, 0]]
-    return _joined(selected, order[~is_cut], cut)
-
-
-def _joined(selected: Selected, whole: Integers, cut: Integers) -> Pieces:
-    """`cut` : (n, 4) place of the range in the selection, part, first, last."""
-    columns = cut.T
-    place = np.concatenate((whole, columns[0]))
+    source, part, first, last = cut.T
+    whole = order[~is_cut]
+    source = np.concatenate((whole, places[source]))
     return Pieces(
-        child=np.full(len(place), ANY_CHILD, dtype=np.int64),
-        part=np.concatenate((np.zeros(len(whole), dtype=np.int64), columns[1])),
-        run=selected.run[place],
-        lumi=selected.lumi[place],
-        file=selected.file[place],
-        first=np.concatenate((selected.first[whole], columns[2])),
-        last=np.concatenate((selected.last[whole], columns[3])),
+        child=np.full(len(source), ANY_CHILD, dtype=np.int64),
+        part=np.concatenate((np.zeros(len(whole), dtype=np.int64), part)),
+        source=source,
+        first=np.concatenate((selected.first[whole], first)),
+        last=np.concatenate((selected.last[whole], last)),
     )

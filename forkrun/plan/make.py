@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forkrun.base.lumis import Integers, Keys, lumi_keys
-from forkrun.config import Distribution, JobConfig, MergeOrder
+from forkrun.base.lumis import Integers, Keys
+from forkrun.config import Distribution, EventOrder, JobConfig
+from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
+from forkrun.index.datasets import dataset_numbers
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import Plan
-from forkrun.plan.pieces import Pieces
+from forkrun.plan.pieces import Pieces, changes
 from forkrun.plan.select import Selected, Selection, select
 
 
@@ -29,30 +31,66 @@ def select_events(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None =
 
 def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileIndex]) -> Plan:
     """The plan for events that `select_events` has found."""
-    ranks, n_lumis = lumi_ranks(selected.lumi_key, config.merge.order)
+    order, reason = order_of(config)
+    lumis = lumis_of(selected, _datasets(config, index))
+    ranks = ranks_of(lumis, order)
     pieces = _distribute(config, selected, ranks, index)
-    piece_ranks = _ranks_of(pieces, selected, ranks)
     return Plan(
         distribution=config.forking.distribution.value,
         children=config.forking.children,
         n_events=selected.n_events,
-        n_lumis=n_lumis,
+        n_lumis=len(np.unique(lumis)),
         files=tuple(file.path for file in index),
-        units=pieces.units(piece_ranks),
+        units=pieces.units(selected, ranks),
         digest=selected.digest,
         identities=tuple(file.identity for file in index),
+        order=order.value,
+        order_reason=reason,
     )
 
 
-def lumi_ranks(lumi_key: Keys, order: MergeOrder) -> tuple[Integers, int]:
-    """(n_ranges,) place of each range's lumi among all lumis, and their number: as they first
-    appear in the input, or by (run, lumi)."""
-    keys, first, lumi = np.unique(lumi_key, return_index=True, return_inverse=True)
-    if order is MergeOrder.LUMI:
-        return lumi.astype(np.int64), len(keys)
-    rank = np.empty(len(keys), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(keys))
-    return rank[lumi], len(keys)
+def order_of(config: JobConfig) -> tuple[EventOrder, str]:
+    """Order of a job's events, and why it is not that of the input; as far as it does not depend on
+    modules. Raises ConfigError where that of the input was asked for, and something else needs
+    whole lumis."""
+    asked, needs = config.source.order, _needs_whole_lumis(config)
+    if asked is EventOrder.INPUT and needs:
+        raise ConfigError(f'source.order: {needs} needs "lumi" or "sorted", not "input"')
+    if asked is EventOrder.AUTO:
+        return (EventOrder.LUMI, needs) if needs else (EventOrder.INPUT, "")
+    return asked, f'source.order = "{asked.value}"'
+
+
+def _needs_whole_lumis(config: JobConfig) -> str:
+    """What does; "" if nothing."""
+    if config.forking.distribution is Distribution.LUMI:
+        return 'forking.distribution = "lumi"'
+    return next((f'output "{o.label}", per_lumi' for o in config.outputs if o.per_lumi), "")
+
+
+def lumis_of(selected: Selected, datasets: Integers) -> Keys:
+    """(n_ranges,) a number for each lumi of each dataset, in the order of datasets, runs and lumis.
+    `datasets` : (n_files,) number of the dataset of each file."""
+    keys, lumi = np.unique(selected.lumi_key, return_inverse=True)
+    return (datasets[selected.file] * len(keys) + lumi).astype(np.uint64)
+
+
+def ranks_of(lumis: Keys, order: EventOrder) -> Integers:
+    """(n_ranges,) place in the plan of the lumi of each range; in the order of the input, of the
+    neighbouring ranges of one lumi."""
+    if order is EventOrder.INPUT:
+        return np.cumsum(changes(lumis)) - 1
+    _, first, lumi = np.unique(lumis, return_index=True, return_inverse=True)
+    if order is EventOrder.SORTED:
+        return lumi.astype(np.int64)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[lumi]
+
+
+def _datasets(config: JobConfig, index: Sequence[FileIndex]) -> Integers:
+    numbers = dataset_numbers(config, [f.path for f in index]) if config.datasets else [0]
+    return np.resize(np.array(numbers, dtype=np.int64), max(len(index), 1))
 
 
 def _distribute(
@@ -66,16 +104,8 @@ def _distribute(
             sizes = UnitSizes(n_events, least, most)
             return cut_for_all(selected, ranks, sizes, [file.clusters for file in index])
         case Distribution.LUMI:
-            return by_lumi(selected, children)
+            return by_lumi(selected, ranks, children)
         case Distribution.ROUND_ROBIN:
             return by_turns(selected, children, forking.events_per_turn)
         case Distribution.CONTIGUOUS:
             return by_turns(selected, children, max(1, -(-n_events // children)))
-
-
-def _ranks_of(pieces: Pieces, selected: Selected, ranks: Integers) -> Integers:
-    """(n_pieces,) place of each piece's lumi."""
-    keys, first = np.unique(selected.lumi_key, return_index=True)
-    places = np.searchsorted(keys, lumi_keys(pieces.run, pieces.lumi))
-    result: Integers = ranks[first][places]
-    return result

@@ -81,6 +81,11 @@ class Units(Sequence[Unit]):
     last: Integers
 
     @property
+    def lumis(self) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
+        """(n_units, 2) run and lumi."""
+        return np.stack([self.run, self.lumi], axis=1).astype(np.uint64)
+
+    @property
     def lumi_key(self) -> Keys:
         """(n_units,) equal for units of one lumi."""
         return lumi_keys(self.run, self.lumi)
@@ -90,6 +95,15 @@ class Units(Sequence[Unit]):
         """(n_units,) events of each."""
         before = np.concatenate(([0], np.cumsum(self.last - self.first)))
         return np.diff(before[self.first_range])
+
+    def of_file(self, values: Sequence[int]) -> Integers:
+        """(n_units,) what each unit's first file has of `values` : (n_files,); 0 for a unit without
+        events."""
+        found = np.zeros(len(self), dtype=np.int64)
+        has_events = self.first_range[:-1] < self.first_range[1:]
+        files = self.file[self.first_range[:-1][has_events]]
+        found[has_events] = np.asarray(values, dtype=np.int64)[files]
+        return found
 
     def __len__(self) -> int:
         return len(self.run)
@@ -190,6 +204,10 @@ class Plan:
     digest: str | None
     identities: tuple[Identity, ...] = ()
     """Identity of each input file, to check that it is still the one that was indexed."""
+    order: str = "input"
+    """`source.order`, as it was chosen."""
+    order_reason: str = ""
+    """Why it is not "input"."""
 
     @property
     def is_shared(self) -> bool:
@@ -245,6 +263,8 @@ class Plan:
         """The same with arrays, which takes no time."""
         return {
             "distribution": self.distribution,
+            "order": self.order,
+            "order_reason": self.order_reason,
             "children": self.children,
             "n_events": self.n_events,
             "n_lumis": self.n_lumis,
@@ -267,4 +287,6 @@ class Plan:
             units=Units.of(data["units"]),
             digest=data["digest"],
             identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
+            order=data["order"],
+            order_reason=data["order_reason"],
         )

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.plan.model import Units
+from forkrun.plan.select import Selected
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Ranges of entries as columns, in input order. Ranges of one lumi with the same `child` and
-    `part` are one unit."""
+    """Entries [first, last) of ranges of a selection, as columns in input order. `source`: the
+    place of the range. Pieces of one rank with the same `child` and `part` are one unit."""
 
     child: Integers
     part: Integers
-    run: Integers
-    lumi: Integers
-    file: Integers
+    source: Integers
     first: Integers
     last: Integers
 
-    def units(self, lumi_rank: Integers) -> Units:
-        """Units in order of the lumis' ranks, then of children, then of parts. If there is no range
-        at all, one empty unit, so that outputs have branches. `lumi_rank` : (n_ranges,)."""
-        if not len(self.run):
+    def units(self, selected: Selected, rank_of: Integers) -> Units:
+        """Units in order of ranks, then of children, then of parts. If there is no piece at all,
+        one empty unit, so that outputs have branches. `rank_of` : (n_ranges of the selection,)."""
+        if not len(self.source):
             zero = np.zeros(1, dtype=np.int64)
             none = np.zeros(0, dtype=np.int64)
             return Units(zero, zero, zero, np.zeros(2, dtype=np.int64), none, none, none)
-        order = np.lexsort((self.part, self.child, lumi_rank))
-        rank, child, part, file, first, last = (
-            column[order]
-            for column in (lumi_rank, self.child, self.part, self.file, self.first, self.last)
+        order = np.lexsort((self.part, self.child, rank_of[self.source]))
+        child, part, source, first, last = (
+            column[order] for column in (self.child, self.part, self.source, self.first, self.last)
         )
-        begins_unit = _changes(rank) | _changes(child) | _changes(part)
-        begins_range = begins_unit | _changes(file)
+        rank, file = rank_of[source], selected.file[source]
+        begins_unit = changes(rank) | changes(child) | changes(part)
+        begins_range = begins_unit | changes(file)
         begins_range[1:] |= last[:-1] != first[1:]
         firsts = np.flatnonzero(begins_range)
         lasts = np.append(firsts[1:], len(order)) - 1
         unit_firsts = np.flatnonzero(begins_unit)
         first_range = np.append(np.searchsorted(firsts, unit_firsts), len(firsts))
-        of_unit = order[unit_firsts]
         return Units(
             child=child[unit_firsts],
-            run=self.run[of_unit],
-            lumi=self.lumi[of_unit],
+            run=selected.run[source[unit_firsts]],
+            lumi=selected.lumi[source[unit_firsts]],
             first_range=first_range,
             file=file[firsts],
             first=first[firsts],
@@ -53,8 +54,8 @@ class Pieces:
         )
 
 
-def _changes(column: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def changes(column: npt.NDArray[Any]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """(n,) whether a value differs from the one before; true for the first."""
-    changes = np.ones(len(column), dtype=np.bool_)
-    changes[1:] = column[1:] != column[:-1]
-    return changes
+    differs = np.ones(len(column), dtype=np.bool_)
+    differs[1:] = column[1:] != column[:-1]
+    return differs

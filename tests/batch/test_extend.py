@@ -50,15 +50,22 @@ def test_what_was_planned_keeps_its_place(
     assert (again.units, again.files) == (plan.units, plan.files)
 
 
-def test_a_lumi_that_goes_on_in_new_files_cannot_be_added() -> None:
+@pytest.mark.parametrize("order", ["input", "lumi"])
+def test_a_lumi_that_goes_on_in_new_files_can_be_added_where_lumis_need_not_be_whole(
+    order: str,
+) -> None:
     index = [
         FileIndex(name, name, 20, (0, 20), tuple(_two_lumis(first)), ())
         for name, first in (("a", 1), ("b", 1))
     ]
     before, more, whole = (
-        make_plan(default_config(), files) for files in (index[:1], index[1:], index)
+        make_plan(default_config([("source.order", order)]), files)
+        for files in (index[:1], index[1:], index)
     )
-    assert extended(before, more, whole) is None
+    joined = extended(before, more, whole)
+    assert (joined is None) == (order == "lumi")
+    if joined is not None:
+        assert joined.units.lumi.tolist() == [1, 2, 1, 2]
 
 
 def _two_lumis(first: int) -> list[LumiRange]:

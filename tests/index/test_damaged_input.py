@@ -297,9 +297,12 @@ def test_the_largest_ids_come_through_a_job(tmp_path: Path) -> None:
     )
     (tmp_path / "mask.json").write_text(f'{{"{2**32 - 1}": [[1, {2**32 - 1}]], "3": [[3, 3]]}}')
     job: dict[str, Any] = {
-        "source": {"files": [str(file)], "lumi_mask": str(tmp_path / "mask.json")},
+        "source": {
+            "files": [str(file)],
+            "lumi_mask": str(tmp_path / "mask.json"),
+            "order": "sorted",
+        },
         "outputs": [{"label": "events"}],
-        "merge": {"order": "lumi"},
     }
     ended = forkrun("run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")

@@ -6,6 +6,7 @@ import itertools
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkrun._core import EventDigest
-from forkrun.config import Distribution, ForkingConfig, JobConfig, MergeConfig, SourceConfig
+from forkrun.config import (
+    Distribution,
+    EventOrder,
+    ForkingConfig,
+    JobConfig,
+    OutputConfig,
+    SourceConfig,
+)
+from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
@@ -155,22 +164,93 @@ def test_the_digest_is_the_sum_over_whole_ranges(sizes: Sizes) -> None:
     assert make_plan(JobConfig(), index).digest == total.hex
 
 
-def test_a_lumi_in_several_places_is_one_lumi() -> None:
-    sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
-    plan = make_plan(JobConfig(), index_of(sizes))
+def ordered(order: str) -> JobConfig:
+    return JobConfig(source=SourceConfig(order=EventOrder(order)))
+
+
+def lumis_in(plan: Plan) -> list[tuple[int, int]]:
+    return [(unit.run, unit.lumi) for unit in plan.units]
+
+
+IN_PLACES: Sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
+"""A lumi in several places, of which the last two follow each other over the end of a file."""
+
+
+def test_events_are_planned_in_the_order_of_the_input_wherever_pieces_of_their_lumis_are() -> None:
+    plan = make_plan(JobConfig(), index_of(IN_PLACES))
     assert list(plan.units) == [
-        Unit(0, ANY_CHILD, 1, 7, (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
+        Unit(0, ANY_CHILD, 1, 7, (EntryRange(0, 0, 3),)),
         Unit(1, ANY_CHILD, 1, 8, (EntryRange(0, 3, 5),)),
+        Unit(2, ANY_CHILD, 1, 7, (EntryRange(0, 5, 6), EntryRange(1, 0, 2))),
     ]
+    assert (plan.n_lumis, plan.order) == (2, "input")
 
 
-def test_units_come_in_order_of_the_input_or_of_lumis() -> None:
+@pytest.mark.parametrize(
+    "config",
+    [
+        ordered("lumi"),
+        JobConfig(outputs=(OutputConfig(label="by_lumi", per_lumi=True),)),
+        config_of(Distribution.LUMI, 1),
+    ],
+    ids=["order", "per_lumi", "distribution"],
+)
+def test_a_lumi_in_several_places_is_one_where_it_is_to_be_whole(config: JobConfig) -> None:
+    plan = make_plan(config, index_of(IN_PLACES))
+    pieces = (EntryRange(0, 0, 3), EntryRange(0, 5, 6), EntryRange(1, 0, 2))
+    assert [(unit.lumi, unit.ranges) for unit in plan.units] == [
+        (7, pieces),
+        (8, (EntryRange(0, 3, 5),)),
+    ]
+    assert plan.order == "lumi"
+
+
+@given(inputs, settings_of_job)
+def test_lumis_that_are_whole_in_the_input_have_the_same_units_in_both_orders(
+    sizes: Sizes, config: JobConfig
+) -> None:
+    lumis = [(run, lumi) for lumis in sizes for run, lumi, _ in lumis]
+    places = [n for n, lumi in enumerate(lumis) if n == 0 or lumis[n - 1] != lumi]
+    whole = [[each for each in of_file if lumis.count(each[:2]) == 1] for of_file in sizes]
+    sizes = sizes if len(places) == len(set(lumis)) else whole
+    source = SourceConfig(order=EventOrder.LUMI)
+    gathered = make_plan(config.model_copy(update={"source": source}), index_of(sizes))
+    assert make_plan(config, index_of(sizes)).units == gathered.units
+
+
+def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
+    index = [
+        replace(file, path=str(tmp_path / file.path))
+        for file in index_of([[(1, 1, 2), (1, 2, 2)], [(1, 2, 3), (1, 1, 3)]])
+    ]
+    for file in index:
+        Path(file.path).touch()
+    datasets = tuple(DatasetConfig(name=f"data_{f.uuid}", files=(f.path,)) for f in index)
+    for order, expected in {
+        "input": [(1, 1), (1, 2), (1, 2), (1, 1)],
+        "lumi": [(1, 1), (1, 2), (1, 2), (1, 1)],
+        "sorted": [(1, 1), (1, 2), (1, 1), (1, 2)],
+    }.items():
+        config = ordered(order).model_copy(update={"datasets": datasets})
+        plan = make_plan(config, index)
+        assert lumis_in(plan) == expected
+        assert plan.n_lumis == 4
+
+
+def test_the_order_of_the_input_is_refused_where_lumis_are_to_be_whole() -> None:
+    config = ordered("input").model_copy(
+        update={"outputs": (OutputConfig(label="by_lumi", per_lumi=True),)}
+    )
+    with pytest.raises(
+        ConfigError, match=r'source.order: output "by_lumi", per_lumi needs "lumi"'
+    ):
+        make_plan(config, index_of(IN_PLACES))
+
+
+def test_lumis_can_be_sorted() -> None:
     index = index_of([[(2, 1, 1), (1, 9, 1), (1, 3, 1)]])
-    lumis = [(unit.run, unit.lumi) for unit in make_plan(JobConfig(), index).units]
-    assert lumis == [(2, 1), (1, 9), (1, 3)]
-    config = JobConfig(merge=MergeConfig(order="lumi"))
-    lumis = [(unit.run, unit.lumi) for unit in make_plan(config, index).units]
-    assert lumis == [(1, 3), (1, 9), (2, 1)]
+    assert lumis_in(make_plan(JobConfig(), index)) == [(2, 1), (1, 9), (1, 3)]
+    assert lumis_in(make_plan(ordered("sorted"), index)) == [(1, 3), (1, 9), (2, 1)]
 
 
 def test_no_event_at_all_gives_one_empty_unit() -> None:

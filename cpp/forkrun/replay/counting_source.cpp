@@ -11,10 +11,10 @@ namespace {
 
 class CountingLane final : public SourceLane {
  public:
-  std::span<const std::uint64_t> load(const EntryRange& block,
-                                      const BlockLumis& /*lumis*/) override {
-    events_.resize(static_cast<std::size_t>(block.last - block.first));
-    std::iota(events_.begin(), events_.end(), static_cast<std::uint64_t>(block.first));
+  std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& /*lumis*/) override {
+    const auto& [file, first, last] = block.front();
+    events_.resize(static_cast<std::size_t>(last - first));
+    std::iota(events_.begin(), events_.end(), static_cast<std::uint64_t>(first));
     return events_;
   }
   void read(std::size_t /*column*/, Column& /*into*/) override {}
@@ -25,12 +25,11 @@ class CountingLane final : public SourceLane {
 
 }  // namespace
 
-void CountingSource::cut(const UnitOfWork& unit, std::size_t block_size,
-                         std::vector<EntryRange>& blocks) const {
+void CountingSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
   const auto size = static_cast<std::int64_t>(block_size == 0 ? 1 : block_size);
   for (const auto& range : unit.ranges) {
     for (auto first = range.first; first < range.last; first += size) {
-      blocks.push_back({range.file, first, std::min(first + size, range.last)});
+      blocks.begin({range.file, first, std::min(first + size, range.last)});
     }
   }
 }

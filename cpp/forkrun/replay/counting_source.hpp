@@ -8,8 +8,7 @@ namespace forkrun::replay {
 class CountingSource final : public Source {
  public:
   [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }
-  void cut(const UnitOfWork& unit, std::size_t block_size,
-           std::vector<EntryRange>& blocks) const override;
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override;
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
 };
 

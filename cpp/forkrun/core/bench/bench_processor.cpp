@@ -48,11 +48,10 @@ class EmptyFilter final : public Filter {
 class CountingSource final : public Source {
  public:
   [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }
-  void cut(const UnitOfWork& unit, std::size_t block_size,
-           std::vector<EntryRange>& blocks) const override {
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override {
     const auto size = static_cast<std::int64_t>(block_size);
     for (auto first = unit.ranges[0].first; first < unit.ranges[0].last; first += size) {
-      blocks.push_back({0, first, first + size});
+      blocks.begin({0, first, first + size});
     }
   }
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override {
@@ -62,10 +61,11 @@ class CountingSource final : public Source {
  private:
   class CountingLane final : public SourceLane {
    public:
-    std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis&) override {
-      events_.resize(static_cast<std::size_t>(block.last - block.first));
+    std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis&) override {
+      const auto& [file, first, last] = block.front();
+      events_.resize(static_cast<std::size_t>(last - first));
       for (std::size_t i = 0; i < events_.size(); ++i) {
-        events_[i] = static_cast<std::uint64_t>(block.first) + i;
+        events_[i] = static_cast<std::uint64_t>(first) + i;
       }
       return events_;
     }
@@ -133,8 +133,8 @@ class LoopByHand {
     std::size_t n_accepted = 0;
     blocks_.clear();
     source_.cut({0, {1, 1}, {{0, 0, n_events_}}}, block_size_, blocks_);
-    for (const auto& range : blocks_) {
-      digest_.add({1, 1}, lane_->load(range, LumiId{1, 1}));
+    for (std::size_t block = 0; block < blocks_.size(); ++block) {
+      digest_.add({1, 1}, lane_->load(blocks_[block], LumiId{1, 1}));
       for (auto* producer : job_.producers) {
         producer->produce(block_);
       }
@@ -161,7 +161,7 @@ class LoopByHand {
   EventBlock block_{products_, lane_.get()};
   std::vector<std::uint8_t> accept_;
   EventDigest digest_;
-  std::vector<EntryRange> blocks_;
+  BlockList blocks_;
 };
 
 class ByProcessor {

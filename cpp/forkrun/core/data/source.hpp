@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include <forkrun/core/data/block_list.hpp>
 #include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
@@ -27,7 +27,7 @@ class SourceLane {
 
   /// Moves to a block and gives the event numbers of its events, in entry order; the span is valid
   /// until the next `load`. \throws InputError if an event is not of the lumi that `lumis` says.
-  virtual std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) = 0;
+  virtual std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) = 0;
 
   /// Makes one column of the loaded block. Called at most once per block and column, and for
   /// distinct columns at the same time. `column` indexes `Source::columns()`.
@@ -36,7 +36,7 @@ class SourceLane {
   /// Whether it is worth knowing what comes after the loaded block.
   [[nodiscard]] virtual bool expects() const { return false; }
   /// That block: it may be read meanwhile. `lumis` need not live longer than the call.
-  virtual void expect(const EntryRange& /*block*/, const BlockLumis& /*lumis*/) {}
+  virtual void expect(EntryRanges /*block*/, const BlockLumis& /*lumis*/) {}
 
   /// What has the loaded block, where several take turns. Nothing else reads it any more.
   [[nodiscard]] virtual SourceLane& of_block() { return *this; }
@@ -51,6 +51,11 @@ class SourceLane {
   struct Statistics {
     std::int64_t read_calls{};
     std::int64_t read_bytes{};
+    Statistics& operator+=(const Statistics& other) {
+      read_calls += other.read_calls;
+      read_bytes += other.read_bytes;
+      return *this;
+    }
   };
   /// Since the lane was made; called between blocks.
   [[nodiscard]] virtual Statistics statistics() const { return {}; }
@@ -66,8 +71,7 @@ class Source {
   /// Cuts a unit into blocks of at most `block_size` events, in entry order, and adds them to
   /// `blocks`. Depends on the unit and the input alone. Blocks end at cluster boundaries of the
   /// input where that costs little. `block_size` 0: the source chooses.
-  virtual void cut(const UnitOfWork& unit, std::size_t block_size,
-                   std::vector<EntryRange>& blocks) const = 0;
+  virtual void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const = 0;
 
   /// Called in the child, once per concurrent block. Opens nothing until the first `load`.
   [[nodiscard]] virtual std::unique_ptr<SourceLane> make_lane() = 0;

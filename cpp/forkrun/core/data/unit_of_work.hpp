@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,14 @@ struct EntryRange {
 
   friend bool operator==(const EntryRange&, const EntryRange&) = default;
 };
+
+/// Entries one after the other, as the events of a block are.
+using EntryRanges = std::span<const EntryRange>;
+
+[[nodiscard]] inline std::int64_t n_events_of(EntryRanges ranges) {
+  return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
+                         [](auto n, const auto& range) { return n + range.last - range.first; });
+}
 
 /// Events that are processed and committed together: of one lumi, of a part of one, or of several
 /// in one IOV. Yields exactly one temporary file per output.

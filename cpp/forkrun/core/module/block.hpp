@@ -108,7 +108,8 @@ class EventBlock {
   /// Event numbers, in entry order; (n_events,).
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_; }
   [[nodiscard]] std::size_t n_events() const { return events_.size(); }
-  [[nodiscard]] const EntryRange& range() const { return range_; }
+  /// Where the events are in the input files; not empty.
+  [[nodiscard]] EntryRanges ranges() const { return ranges_; }
   /// 0 for the first block of a unit, then 1, 2, …
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   /// Number of the concurrent block, in [0, concurrent_blocks).
@@ -223,7 +224,7 @@ class EventBlock {
   BlockLumis lumis_;
   std::uint32_t iov_{};
   const void* const* conditions_{};
-  EntryRange range_{};
+  EntryRanges ranges_{};
   std::span<const std::uint64_t> events_;
   std::uint64_t sequence_{};
   std::size_t lane_{};

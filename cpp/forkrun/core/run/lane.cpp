@@ -12,10 +12,13 @@ namespace forkrun {
 
 namespace {
 
-std::string describe_range(const BlockToDo& block) {
+std::string describe_ranges(const BlockToDo& block) {
+  const auto& [file, first, last] = block.ranges.front();
+  const auto n_more = block.ranges.size() - 1;
   return std::to_string(block.lumis.first().run) + ":" + std::to_string(block.lumis.first().lumi) +
-         ", entries " + std::to_string(block.range.first) + "…" +
-         std::to_string(block.range.last - 1) + " of file " + std::to_string(block.range.file);
+         ", entries " + std::to_string(first) + "…" + std::to_string(last - 1) + " of file " +
+         std::to_string(file) +
+         (n_more == 0 ? "" : " and " + std::to_string(n_more) + " more ranges of entries");
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ void Lane::add_to_digest() {
 
 void Lane::fail_load(const BlockToDo& block) {
   is_open_[0] = 0;
-  rethrow_with_context("reading failed at " + describe_range(block));
+  rethrow_with_context("reading failed at " + describe_ranges(block));
 }
 
 void Lane::fail_call(std::uint32_t node) const {

@@ -22,7 +22,7 @@ namespace forkrun {
 /// A block of a unit that is to be processed.
 struct BlockToDo {
   BlockLumis lumis;
-  EntryRange range;
+  EntryRanges ranges;
   std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
   std::uint32_t iov{};
 };
@@ -60,7 +60,7 @@ class alignas(cache_line_pair) Lane {
   void load(const BlockToDo& block);
   /// Whether `expect` is of use, and what will be loaded next.
   [[nodiscard]] bool expects() const { return expects_; }
-  void expect(const BlockToDo& next) { source_->expect(next.range, next.lumis); }
+  void expect(const BlockToDo& next) { source_->expect(next.ranges, next.lumis); }
   /// Instead of `load`, when the unit has failed: a block of no events.
   void skip(const BlockToDo& block);
   /// The block has ended.
@@ -156,7 +156,7 @@ inline void Lane::begin(const BlockToDo& block) {
   block_.lumis_ = block.lumis;
   block_.iov_ = block.iov;
   block_.conditions_ = graph_.conditions ? graph_.conditions->objects_in(block.iov) : nullptr;
-  block_.range_ = block.range;
+  block_.ranges_ = block.ranges;
   block_.sequence_ = block.sequence;
   block_.events_ = {};
 }
@@ -164,7 +164,7 @@ inline void Lane::begin(const BlockToDo& block) {
 inline void Lane::load(const BlockToDo& block) {
   begin(block);
   try {
-    block_.events_ = source_->load(block.range, block.lumis);
+    block_.events_ = source_->load(block.ranges, block.lumis);
   } catch (...) {
     fail_load(block);
   }

@@ -11,10 +11,10 @@ namespace forkrun {
 
 namespace {
 
-std::vector<LumiSpan> spans_of(const EntryRange& block, const BlockLumis& lumis) {
+std::vector<LumiSpan> spans_of(EntryRanges block, const BlockLumis& lumis) {
   std::vector<LumiSpan> spans;
   lumis.for_each(
-      0, static_cast<std::size_t>(block.last - block.first),
+      0, static_cast<std::size_t>(n_events_of(block)),
       [&spans](LumiId lumi, std::size_t, std::size_t last) { spans.push_back({lumi, last}); });
   return spans;
 }
@@ -40,12 +40,11 @@ ReadAheadLane::~ReadAheadLane() {
 
 // By whoever works on the loaded block
 
-std::span<const std::uint64_t> ReadAheadLane::load(const EntryRange& block,
-                                                   const BlockLumis& lumis) {
+std::span<const std::uint64_t> ReadAheadLane::load(EntryRanges block, const BlockLumis& lumis) {
   Lock lock{mutex_};
   usual_ = std::exchange(asked_, {});
   drop(loaded(), lock);
-  if (other().is_expected && other().block == block) {
+  if (other().expects(block)) {
     loaded_ = 1 - loaded_;
     auto& turn = loaded();
     turn.is_expected = false;
@@ -99,10 +98,10 @@ void ReadAheadLane::read(std::size_t column, Column& into) {
   turn.lane->read(column, into);
 }
 
-void ReadAheadLane::expect(const EntryRange& block, const BlockLumis& lumis) {
+void ReadAheadLane::expect(EntryRanges block, const BlockLumis& lumis) {
   Lock lock{mutex_};
   auto& turn = other();
-  if (block.first == block.last || (turn.is_expected && turn.block == block)) {
+  if (n_events_of(block) == 0 || turn.expects(block)) {
     return;
   }
   drop(turn, lock);
@@ -127,8 +126,8 @@ SourceLane::Statistics ReadAheadLane::statistics() const {
 }
 
 /// With the columns that were asked for last; their memory is used again.
-void ReadAheadLane::begin(Turn& turn, const EntryRange& block) {
-  turn.block = block;
+void ReadAheadLane::begin(Turn& turn, EntryRanges block) {
+  turn.block.assign(block.begin(), block.end());
   turn.loading = State::to_do;
   if (!std::ranges::equal(turn.wanted, usual_, {}, &WantedColumn::number)) {
     turn.wanted.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstddef>
@@ -28,10 +29,10 @@ class ReadAheadLane final : public SourceLane {
   ReadAheadLane& operator=(const ReadAheadLane&) = delete;
   ~ReadAheadLane() override;
 
-  std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) override;
+  std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) override;
   void read(std::size_t column, Column& into) override;
   [[nodiscard]] bool expects() const override { return true; }
-  void expect(const EntryRange& block, const BlockLumis& lumis) override;
+  void expect(EntryRanges block, const BlockLumis& lumis) override;
   [[nodiscard]] SourceLane& of_block() override;
   [[nodiscard]] Cost cost_elsewhere() const override { return cost_; }
   [[nodiscard]] Statistics statistics() const override;
@@ -56,8 +57,11 @@ class ReadAheadLane final : public SourceLane {
   /// What reads every other block.
   struct Turn {
     std::unique_ptr<SourceLane> lane;
-    EntryRange block{};
+    std::vector<EntryRange> block{};
     std::vector<LumiSpan> lumis{};
+    [[nodiscard]] bool expects(EntryRanges wanted) const {
+      return is_expected && std::ranges::equal(block, wanted);
+    }
     bool is_expected{};  ///< and not loaded by its reader yet
     State loading = State::to_do;
     std::span<const std::uint64_t> events{};
@@ -68,7 +72,7 @@ class ReadAheadLane final : public SourceLane {
   // With the lock held; those that are given it give it back meanwhile.
   [[nodiscard]] Turn& loaded() { return turns_.at(loaded_); }
   [[nodiscard]] Turn& other() { return turns_.at(1 - loaded_); }
-  void begin(Turn& turn, const EntryRange& block);
+  void begin(Turn& turn, EntryRanges block);
   void drop(Turn& turn, Lock& lock);
   [[nodiscard]] WantedColumn* next_column(Turn& turn) const;
   [[nodiscard]] bool do_next(Lock& lock);

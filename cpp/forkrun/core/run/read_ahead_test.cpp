@@ -17,7 +17,7 @@ class ReadAheadTest : public ::testing::Test {
  protected:
   /// That the columns of entries [first, last) are right: of "y" if it `wants_y`.
   void expect_block(std::int64_t first, std::int64_t last, bool wants_y = true) {
-    const auto events = lane.load({0, first, last}, LumiId{1, 1});
+    const auto events = load(first, last);
     ASSERT_EQ(events.size(), static_cast<std::size_t>(last - first));
     EXPECT_EQ(events.front(), testing::event_at(first));
     for (const auto column : {x, y}) {
@@ -29,8 +29,11 @@ class ReadAheadTest : public ::testing::Test {
       }
     }
   }
+  std::span<const std::uint64_t> load(std::int64_t first, std::int64_t last) {
+    return lane.load(std::array{EntryRange{0, first, last}}, LumiId{1, 1});
+  }
   void expect_next(std::int64_t first, std::int64_t last) {
-    lane.expect({0, first, last}, LumiId{1, 1});
+    lane.expect(std::array{EntryRange{0, first, last}}, LumiId{1, 1});
   }
   /// That the thread has read a column so many times, before long.
   void wait_for_reads(std::size_t column, int n) {
@@ -87,7 +90,7 @@ TEST_F(ReadAheadTest, a_failure_is_thrown_where_the_column_is_asked_for) {
   expect_block(10, 20);
   expect_next(20, 30);
   wait_for_reads(y, 3);
-  EXPECT_EQ(lane.load({0, 20, 30}, LumiId{1, 1}).size(), 10U);
+  EXPECT_EQ(load(20, 30).size(), 10U);
   EXPECT_THROW(lane.read(x, values), InputError);
   lane.read(y, values);
   EXPECT_EQ(values.values<std::int64_t>().size(), 10U);
@@ -97,7 +100,7 @@ TEST_F(ReadAheadTest, a_block_that_cannot_be_loaded_fails_when_it_is_loaded) {
   source.control.load_fails_at = testing::event_at(25);
   expect_block(0, 10);
   expect_next(20, 30);
-  EXPECT_THROW(lane.load({0, 20, 30}, LumiId{1, 1}), InputError);
+  EXPECT_THROW(load(20, 30), InputError);
   expect_block(30, 40);
 }
 

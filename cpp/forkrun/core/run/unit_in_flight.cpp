@@ -5,7 +5,7 @@
 
 namespace forkrun {
 
-void UnitInFlight::begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop) {
+void UnitInFlight::begin(UnitToDo to_do, BlockList& blocks, StopOrder stop) {
   to_do_ = std::move(to_do);
   blocks_.swap(blocks);
   share_lumis();
@@ -23,12 +23,12 @@ void UnitInFlight::share_lumis() {
   first_lumi_.clear();
   auto lumi = unit().lumis.begin();
   std::size_t first = 0;  // of the block, in the unit
-  for (const auto& block : blocks_) {
-    if (unit().lumis.empty()) {
-      return;
-    }
+  if (unit().lumis.empty()) {
+    return;
+  }
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
     first_lumi_.push_back(lumis_.size());
-    const auto last = first + static_cast<std::size_t>(block.last - block.first);
+    const auto last = first + static_cast<std::size_t>(n_events_of(blocks_[block]));
     for (; lumi->last < last; ++lumi) {
       lumis_.push_back({lumi->lumi, lumi->last - first});
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <forkrun/concurrency/waiting_task_list.hpp>
+#include <forkrun/core/data/block_list.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/core/run/block_deal.hpp>
@@ -36,7 +37,7 @@ class UnitInFlight {
   UnitInFlight(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
 
   /// Begins another unit, while nothing else uses this object. `blocks` are swapped in.
-  void begin(UnitToDo to_do, std::vector<EntryRange>& blocks, StopOrder stop);
+  void begin(UnitToDo to_do, BlockList& blocks, StopOrder stop);
 
   [[nodiscard]] const UnitOfWork& unit() const { return to_do_.unit; }
   [[nodiscard]] const std::map<std::string, std::string>& outputs() const { return to_do_.outputs; }
@@ -104,7 +105,7 @@ class UnitInFlight {
   void share_lumis();
 
   UnitToDo to_do_;
-  std::vector<EntryRange> blocks_;
+  BlockList blocks_;
   std::vector<LumiSpan> lumis_;          ///< of one block after the other; empty if it is one lumi
   std::vector<std::size_t> first_lumi_;  ///< by block, and the number of all
   StopOrder stop_{nullptr};

@@ -75,8 +75,8 @@ class UnitSteps {
   const NextUnit* next_{};
   const CommitUnit* commit_{};
   LastEnds last_ends_{};
-  std::vector<EntryRange> blocks_;  ///< of `take`
-  std::exception_ptr failure_;      ///< of `take`
+  BlockList blocks_;            ///< of `take`
+  std::exception_ptr failure_;  ///< of `take`
   std::atomic<bool> is_stopped_{};
   std::chrono::steady_clock::time_point begin_{};
   std::int64_t cpu_begin_ns_{};

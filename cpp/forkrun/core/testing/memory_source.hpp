@@ -39,15 +39,14 @@ class MemorySource final : public Source {
 
   [[nodiscard]] std::span<const ColumnDescription> columns() const override { return columns_; }
 
-  void cut(const UnitOfWork& unit, std::size_t block_size,
-           std::vector<EntryRange>& blocks) const override {
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override {
     const auto size = static_cast<std::int64_t>(block_size == 0 ? 10 : block_size);
     for (const auto& range : unit.ranges) {
       for (auto first = range.first; first < range.last; first += size) {
-        blocks.push_back({range.file, first, std::min(first + size, range.last)});
+        blocks.begin({range.file, first, std::min(first + size, range.last)});
       }
       if (range.first == range.last) {
-        blocks.push_back(range);
+        blocks.begin(range);
       }
     }
   }
@@ -63,13 +62,14 @@ class MemorySource final : public Source {
    public:
     explicit MemoryLane(Control& control) : control_{control} {}
 
-    std::span<const std::uint64_t> load(const EntryRange& block,
-                                        const BlockLumis& /*lumis*/) override {
+    std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& /*lumis*/) override {
       ++control_.n_loads;
       events_.clear();
-      for (auto entry = block.first; entry < block.last; ++entry) {
-        fail_at(control_.load_fails_at, event_at(entry), "no such entry");
-        events_.push_back(event_at(entry));
+      for (const auto& range : block) {
+        for (auto entry = range.first; entry < range.last; ++entry) {
+          fail_at(control_.load_fails_at, event_at(entry), "no such entry");
+          events_.push_back(event_at(entry));
+        }
       }
       ++statistics_.read_calls;
       return events_;

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <numeric>
-#include <span>
 #include <vector>
 
 #include <forkrun/core/data/unit_of_work.hpp>
@@ -17,11 +14,6 @@ inline void append(std::vector<EntryRange>& ranges, const EntryRange& more) {
   } else {
     ranges.push_back(more);
   }
-}
-
-[[nodiscard]] inline std::int64_t n_events_of(std::span<const EntryRange> ranges) {
-  return std::accumulate(ranges.begin(), ranges.end(), std::int64_t{0},
-                         [](auto n, const auto& range) { return n + range.last - range.first; });
 }
 
 }  // namespace forkrun::root_io

@@ -1,6 +1,7 @@
 #include <forkrun/root_io/materialise/fragment_output.hpp>
 
 #include <algorithm>
+#include <map>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/write/column_leaf.hpp>
@@ -41,9 +42,7 @@ EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
   return digest;
 }
 
-std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange& range,
-                                          Column& column, std::vector<std::int64_t>& counts) {
-  reader.read(range.first, range.last, column);
+void counts_from(const Column& column, std::vector<std::int64_t>& counts) {
   const auto size = size_of(column.type().element);
   const auto* bytes = column.values<std::byte>().data();
   counts.resize(column.n_events());
@@ -53,7 +52,6 @@ std::span<const std::int64_t> counts_from(BranchReader& reader, const EntryRange
                 reinterpret_cast<std::byte*>(&value));  // little-endian host
     counts[i] = static_cast<std::int64_t>(value);
   }
-  return counts;
 }
 
 [[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter,
@@ -92,7 +90,6 @@ void FragmentOutput::find_shared_counters() {
 }
 
 void FragmentOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
-  readers_.clear();  // of lanes that may be gone
   fragment_ = std::make_unique<FragmentWriter>(path, columns());
 }
 
@@ -107,35 +104,16 @@ std::vector<ColumnDescription> FragmentOutput::columns() const {
   return columns;
 }
 
-FragmentOutput::LaneReaders& FragmentOutput::readers_of(TreeLane& lane) {
-  auto& readers = readers_[&lane];
-  if (readers.generation == lane.generation()) {
-    return readers;
-  }
-  readers.generation = lane.generation();
-  readers.counters.clear();
-  for (const auto& shared : shared_) {
-    if (shared.is_of_input) {
-      readers.counters[shared.counter] =
-          std::make_unique<BranchReader>(lane.input_tree().branch(shared.counter), lane.file());
-    }
-  }
-  return readers;
-}
-
 void FragmentOutput::write(const EventBlock& block, Mask selected, Parallel& /*parallel*/) {
   const auto runs = runs_of(selected);
   if (runs.empty()) {
     return;
   }
   if (!shared_.empty()) {
-    check_counts(block, readers_of(dynamic_cast<TreeLane&>(block.source())));
+    check_counts(block);
   }
   written_ += digest_of(block, runs);
-  const auto begin = block.range().first;
-  for (const auto& run : runs) {
-    fragment_->add_entries({block.range().file, begin + run.first, begin + run.last});
-  }
+  add_entries(block.ranges(), runs);
   for (std::size_t i = 0; i < config_.product_numbers.size(); ++i) {
     fragment_->add(i, block.column(config_.product_numbers[i]), runs);
   }
@@ -147,13 +125,32 @@ void FragmentOutput::write(const EventBlock& block, Mask selected, Parallel& /*p
   fragment_->end_of_step();
 }
 
-void FragmentOutput::check_counts(const EventBlock& block, LaneReaders& readers) const {
+/// `runs`: of events of a block with these entries.
+void FragmentOutput::add_entries(EntryRanges block, std::span<const EntryRun> runs) {
+  std::int64_t end = 0;  // of the range, in the block
+  const auto* range = block.data() - 1;
+  for (auto run : runs) {
+    while (run.first < run.last) {
+      while (end <= run.first) {
+        ++range;
+        end += range->last - range->first;
+      }
+      const auto last = std::min(run.last, end);
+      fragment_->add_entries(
+          {range->file, range->last - (end - run.first), range->last - (end - last)});
+      run.first = last;
+    }
+  }
+}
+
+void FragmentOutput::check_counts(const EventBlock& block) const {
   Column column;
   std::vector<std::int64_t> counts;
   for (const auto& shared : shared_) {
     const auto offsets = block.column(shared.product).offsets();
     if (shared.is_of_input) {
-      counts_from(*readers.counters.at(shared.counter), block.range(), column, counts);
+      dynamic_cast<TreeLane&>(block.source()).read_branch(shared.counter, column);
+      counts_from(column, counts);
     } else {
       const auto others = block.column(shared.counted_product).offsets();
       counts.resize(block.n_events());

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,20 +42,15 @@ class FragmentOutput : public OutputModule {
     std::uint32_t counted_product{};  ///< of the column that made the counter, if not of the input
     bool is_of_input{};
   };
-  struct LaneReaders {
-    std::uint64_t generation{};
-    std::map<std::string, std::unique_ptr<BranchReader>> counters;
-  };
 
   [[nodiscard]] std::vector<ColumnDescription> columns() const;
   void find_shared_counters();
-  LaneReaders& readers_of(TreeLane& lane);
-  void check_counts(const EventBlock& block, LaneReaders& readers) const;
+  void add_entries(EntryRanges block, std::span<const EntryRun> runs);
+  void check_counts(const EventBlock& block) const;
 
   FragmentOutputConfig config_;
   std::vector<SharedCounter> shared_;
   std::unique_ptr<FragmentWriter> fragment_;
-  std::map<const TreeLane*, LaneReaders> readers_;
   EventDigest written_;
 };
 

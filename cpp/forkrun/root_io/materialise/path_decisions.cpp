@@ -5,14 +5,6 @@
 
 namespace forkrun::root_io {
 
-namespace {
-
-bool is_same(const EntryRange& a, const EntryRange& b) {
-  return a.file == b.file && a.first == b.first && a.last == b.last;
-}
-
-}  // namespace
-
 std::string decision_name(const std::string& path) { return "forkrun_paths_" + path; }
 
 std::size_t PathDecisions::add(const std::string& path) {
@@ -29,15 +21,15 @@ PathDecisions::Noted& PathDecisions::noted(std::size_t path, const EventBlock& b
 
 void PathDecisions::note(std::size_t path, const EventBlock& block, Mask selected) {
   auto& mine = noted(path, block);
-  mine.range = block.range();
+  mine.first_range = block.ranges().front();
   std::ranges::copy(selected, mine.column.fill_scalar<std::uint8_t>(block.n_events()).begin());
 }
 
 /// A path of which no event was left has noted nothing of this block.
 const Column& PathDecisions::of(std::size_t path, const EventBlock& block) {
   auto& mine = noted(path, block);
-  if (!is_same(mine.range, block.range())) {
-    mine.range = block.range();
+  if (mine.first_range != block.ranges().front()) {
+    mine.first_range = block.ranges().front();
     std::ranges::fill(mine.column.fill_scalar<std::uint8_t>(block.n_events()), 0);
   }
   return mine.column;

@@ -29,7 +29,7 @@ class PathDecisions {
 
  private:
   struct Noted {
-    EntryRange range{};
+    EntryRange first_range{};  ///< of the block: no other block begins with its first event
     Column column{{ElementType::boolean, Shape::scalar}};
   };
   Noted& noted(std::size_t path, const EventBlock& block);

@@ -1,8 +1,10 @@
 #include <forkrun/root_io/read/tree_source.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/read/joined_column.hpp>
 
 namespace forkrun::root_io {
 
@@ -12,184 +14,147 @@ namespace {
 /// stay in the cache.
 constexpr std::size_t default_block_size = 8192;
 
+/// Files of a block: each is open, with what is known of its branches.
+constexpr std::size_t most_files = 16;
+
+std::uint32_t number_of(const std::unique_ptr<SourceFile>& file) { return file->number(); }
+
 std::string text_of(LumiId lumi) {
   return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
 }
 
 }  // namespace
 
-TreeLane::TreeLane(const TreeSourceConfig& config)
-    : config_{config}, readers_(config.columns.size()), filled_(config.columns.size()) {}
+TreeLane::TreeLane(const TreeSourceConfig& config) : config_{config} {}
 
 TreeLane::~TreeLane() = default;
 
-void TreeLane::open(std::uint32_t file) {
-  if (file_ && file == file_number_) {
-    return;
+void TreeLane::open(std::uint32_t file) { open_files(std::array{EntryRange{file, 0, 0}}); }
+
+/// Closes all files but those of the pieces, then opens those that are not open.
+void TreeLane::open_files(EntryRanges pieces) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& piece : pieces) {
+    if (numbers.empty() || numbers.back() != piece.file) {
+      numbers.push_back(piece.file);
+    }
   }
-  closed_ = statistics();
-  std::ranges::fill(readers_, nullptr);
-  std::ranges::fill(filled_, nullptr);
-  ids_.reset();
-  friends_.clear();
-  file_.reset();
-  ++generation_;
-  file_ = std::make_unique<InputFile>(config_.files.at(file));
-  file_number_ = file;
-  if (!config_.identities.empty()) {
-    file_->check_identity(config_.identities.at(file));
-  }
-  naming_file(file_->path(), [&] {
-    tree_ = &file_->input_tree(config_.tree);
-    tree_of_root_ = nullptr;
-    ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
+  std::erase_if(files_, [&](const auto& file) {
+    if (std::ranges::binary_search(numbers, file->number())) {
+      return false;
+    }
+    closed_ += file->statistics();
+    return true;
   });
-  open_friends();
-}
-
-TTree& TreeLane::tree() const {
-  if (tree_of_root_ == nullptr) {
-    tree_of_root_ = &file_->tree(config_.tree);
-  }
-  return *tree_of_root_;
-}
-
-void TreeLane::open_friends() {
-  for (const auto& tree : config_.friends) {
-    const auto& path = tree.parts.at(file_number_).file;
-    naming_file(path, [&] { friends_.push_back(open_friend(tree)); });
-  }
-}
-
-TreeLane::OpenFriend TreeLane::open_friend(const FriendTree& tree) const {
-  const auto& part = tree.parts.at(file_number_);
-  OpenFriend opened{nullptr, file_.get(), nullptr, part.first_entry};
-  if (part.file != file_->path()) {
-    opened.own = std::make_unique<InputFile>(part.file);
-    opened.own->check_identity(part.identity);
-    opened.file = opened.own.get();
-  }
-  opened.tree = &opened.file->input_tree(tree.tree);
-  if (opened.tree->n_entries() < part.first_entry + tree_->n_entries()) {
-    throw InputError(part.file + ": tree \"" + tree.tree + "\" has " +
-                     std::to_string(opened.tree->n_entries()) +
-                     " entries, too few to be a friend of " + file_->path());
-  }
-  if (!tree.ids.event.empty()) {
-    opened.ids = std::make_unique<EventIds>(*opened.tree, *opened.file, tree.ids, file_number_);
-  }
-  return opened;
-}
-
-std::span<const std::uint64_t> TreeLane::load(const EntryRange& block, const BlockLumis& lumis) {
-  open(block.file);
-  if (block.last > tree_->n_entries()) {
-    throw InputError(file_->path() + ": has " + std::to_string(tree_->n_entries()) +
-                     " events, not the " + std::to_string(block.last) +
-                     " of its index: it changed since it was indexed");
-  }
-  block_ = block;
-  ids_->load(block.first, block.last);
-  lumis.for_each(
-      0, ids_->events().size(),
-      [this](LumiId lumi, std::size_t first, std::size_t last) { check_lumi(lumi, first, last); });
-  for (const auto& each : friends_) {
-    if (each.ids) {
-      naming_file(each.file->path(), [&] { check_events(each); });
-    }
-  }
-  return ids_->events();
-}
-
-/// That a friend has the events of the block, one by one.
-void TreeLane::check_events(const OpenFriend& other) const {
-  other.ids->load(other.first_entry + block_.first, other.first_entry + block_.last);
-  const auto events = ids_->events();
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (other.ids->events()[i] != events[i] || other.ids->lumi(i) != ids_->lumi(i)) {
-      throw InputError(
-          other.file->path() + ": entry " +
-          std::to_string(other.first_entry + block_.first + static_cast<std::int64_t>(i)) +
-          " of tree \"" + other.tree->name() + "\" is another event than entry " +
-          std::to_string(block_.first + static_cast<std::int64_t>(i)) + " of " + file_->path() +
-          ", whose friend it is to be");
+  for (const auto number : numbers) {
+    if (std::ranges::find(files_, number, number_of) == files_.end()) {
+      ++generation_;
+      files_.push_back(std::make_unique<SourceFile>(config_, number));
     }
   }
 }
 
-/// Of events [first, last) of the block.
-void TreeLane::check_lumi(LumiId lumi, std::size_t first, std::size_t last) const {
-  for (auto i = first; i < last; ++i) {
-    if (ids_->lumi(i) != lumi) {
-      throw InputError(file_->path() + ": entry " +
-                       std::to_string(block_.first + static_cast<std::int64_t>(i)) +
-                       " is of lumi " + text_of(ids_->lumi(i)) + ", not " + text_of(lumi) +
-                       " as in its index: it changed since it was indexed");
+SourceFile& TreeLane::file_of(const EntryRange& piece) const {
+  return **std::ranges::find(files_, piece.file, number_of);
+}
+
+std::span<const std::uint64_t> TreeLane::load(EntryRanges block, const BlockLumis& lumis) {
+  block_.assign(block.begin(), block.end());
+  order_ = ReadingOrder{block};
+  const auto pieces = order_.pieces();
+  open_files(pieces);
+  if (order_.is_block() && pieces.size() == 1) {
+    const auto& ids = file_of(pieces[0]).load(pieces[0].first, pieces[0].last);
+    check_lumis(lumis, ids.events().size(), [&ids](std::size_t event) { return ids.lumi(event); });
+    return ids.events();
+  }
+  load_ids();
+  check_lumis(lumis, events_.size(), [this](std::size_t event) { return lumis_[event]; });
+  return events_;
+}
+
+void TreeLane::load_ids() {
+  std::vector<std::uint64_t> events;
+  std::vector<LumiId> lumis;
+  for (const auto& piece : order_.pieces()) {
+    const auto& ids = file_of(piece).load(piece.first, piece.last);
+    events.insert(events.end(), ids.events().begin(), ids.events().end());
+    for (std::size_t i = 0; i < ids.events().size(); ++i) {
+      lumis.push_back(ids.lumi(i));
     }
   }
-}
-
-TreeLane::Origin TreeLane::origin_of(std::size_t column) const {
-  const auto& name = config_.columns[column].name;
-  const auto found = config_.friend_columns.find(name);
-  if (found == config_.friend_columns.end()) {
-    return {*file_, *tree_, name, 0};
+  events_.clear();
+  lumis_.clear();
+  for (const auto& [first, last] : order_.slices()) {
+    events_.insert(events_.end(), &events[first], &events[first] + (last - first));
+    lumis_.insert(lumis_.end(), &lumis[first], &lumis[first] + (last - first));
   }
-  const auto& from = friends_.at(found->second.number);
-  return {*from.file, *from.tree, found->second.branch, from.first_entry};
 }
 
-BranchReader& TreeLane::reader(std::size_t column, const Origin& origin) {
-  auto& reader = readers_[column];
-  if (!reader) {
-    const auto& wanted = config_.columns[column];
-    reader = std::make_unique<BranchReader>(origin.tree.branch(origin.branch), origin.file);
-    if (reader->layout().column != wanted.type) {
-      throw InputError(origin.file.path() + ": branch \"" + origin.branch + "\" is " +
-                       reader->layout().described_type() + ", in the first file it is " +
-                       wanted.type.name());
+template <typename LumiOf>
+void TreeLane::check_lumis(const BlockLumis& lumis, std::size_t n_events,
+                           const LumiOf& lumi_of) const {
+  lumis.for_each(0, n_events, [&](LumiId wanted, std::size_t first, std::size_t last) {
+    for (auto i = first; i < last; ++i) {
+      if (lumi_of(i) != wanted) {
+        throw_other_lumi(i, lumi_of(i), wanted);
+      }
     }
-  }
-  return *reader;
+  });
 }
 
-FilledColumn* TreeLane::filled(std::size_t column) {
-  const auto& wanted = config_.columns[column];
-  const auto fill = config_.fills.find(wanted.name);
-  if (readers_[column] || fill == config_.fills.end()) {
-    return nullptr;
+void TreeLane::throw_other_lumi(std::size_t event, LumiId found, LumiId wanted) const {
+  auto range = block_.begin();
+  auto place = static_cast<std::int64_t>(event);
+  for (; place >= range->last - range->first; ++range) {
+    place -= range->last - range->first;
   }
-  auto& filled = filled_[column];
-  if (!filled && !tree_->has(wanted.name)) {
-    const auto& [value, name] = fill->second;
-    const bool has_counter = !name.empty() && tree_->has(name);
-    filled = std::make_unique<FilledColumn>(
-        wanted.type, value,
-        has_counter ? std::make_unique<BranchReader>(tree_->branch(name), *file_) : nullptr);
-  }
-  return filled.get();
+  throw InputError(config_.files[range->file] + ": entry " + std::to_string(range->first + place) +
+                   " is of lumi " + text_of(found) + ", not " + text_of(wanted) +
+                   " as in its index: it changed since it was indexed");
 }
 
 void TreeLane::read(std::size_t column, Column& into) {
-  const auto origin = origin_of(column);
-  naming_file(origin.file.path(), [&] {
-    if (auto* instead = filled(column)) {
-      return instead->read(block_.first, block_.last, into);
+  read_block([column](SourceFile& file, const EntryRange& piece,
+                      Column& part) { file.read(column, piece.first, piece.last, part); },
+             into);
+}
+
+void TreeLane::read_branch(const std::string& name, Column& into) {
+  read_block([&name](SourceFile& file, const EntryRange& piece,
+                     Column& part) { file.read_branch(name, piece.first, piece.last, part); },
+             into);
+}
+
+void TreeLane::read_block(const ReadPiece& read, Column& into) const {
+  const auto pieces = order_.pieces();
+  if (order_.is_block() && pieces.size() == 1) {
+    return read(file_of(pieces[0]), pieces[0], into);
+  }
+  Column part;
+  JoinedColumn joined;
+  for (const auto& piece : pieces) {
+    read(file_of(piece), piece, part);
+    if (&piece == pieces.data()) {
+      joined.begin(part.type(), static_cast<std::size_t>(n_events_of(pieces)));
     }
-    reader(column, origin)
-        .read(origin.first_entry + block_.first, origin.first_entry + block_.last, into);
-  });
+    joined.add(part, 0, part.n_events());
+  }
+  if (order_.is_block()) {
+    return joined.fill(into);
+  }
+  joined.fill(part);
+  joined.begin(part.type(), static_cast<std::size_t>(n_events_of(block_)));
+  for (const auto& [first, last] : order_.slices()) {
+    joined.add(part, first, last);
+  }
+  joined.fill(into);
 }
 
 SourceLane::Statistics TreeLane::statistics() const {
-  if (!file_) {
-    return closed_;
-  }
-  Statistics all{closed_.read_calls + file_->read_calls(),
-                 closed_.read_bytes + file_->read_bytes()};
-  for (const auto& each : friends_) {
-    all.read_calls += each.own ? each.own->read_calls() : 0;
-    all.read_bytes += each.own ? each.own->read_bytes() : 0;
+  auto all = closed_;
+  for (const auto& file : files_) {
+    all += file->statistics();
   }
   return all;
 }
@@ -198,12 +163,30 @@ TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
 
 std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<TreeLane>(config_); }
 
-void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size,
-                     std::vector<EntryRange>& blocks) const {
+void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
   const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
-  for (const auto& range : unit.ranges) {
-    const auto cut = cut_into_blocks(range, config_.clusters.at(range.file), size);
-    blocks.insert(blocks.end(), cut.begin(), cut.end());
+  join_into_blocks(unit.ranges, config_.clusters, size, blocks);
+}
+
+void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
+                      std::int64_t block_size, BlockList& blocks) {
+  std::int64_t n_events = block_size;  // of the block that was begun last
+  std::size_t n_files = 0;
+  auto file = ~std::uint32_t{0};
+  for (const auto& range : ranges) {
+    for (const auto& part : cut_into_blocks(range, clusters[range.file], block_size)) {
+      const auto n_of_part = part.last - part.first;
+      n_files += part.file == file ? 0 : 1;
+      if (n_events + n_of_part <= block_size && n_files <= most_files) {
+        blocks.add(part);
+      } else {
+        blocks.begin(part);
+        n_events = 0;
+        n_files = 1;
+      }
+      file = part.file;
+      n_events += n_of_part;
+    }
   }
 }
 

@@ -1,19 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <forkrun/core/data/source.hpp>
-#include <forkrun/root_io/read/branch_reader.hpp>
-#include <forkrun/root_io/read/event_ids.hpp>
 #include <forkrun/root_io/read/filled_column.hpp>
-#include <forkrun/root_io/read/input_file.hpp>
-#include <forkrun/root_io/read/input_tree.hpp>
-
-class TTree;
+#include <forkrun/root_io/read/reading_order.hpp>
+#include <forkrun/root_io/read/source_file.hpp>
 
 namespace forkrun::root_io {
 
@@ -49,63 +45,47 @@ struct TreeSourceConfig {
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
 };
 
-/// Reads one concurrent block of a tree: has its own file, tree and baskets.
+/// Reads one concurrent block of a tree: has its own files, trees and baskets.
 class TreeLane : public SourceLane {
  public:
   explicit TreeLane(const TreeSourceConfig& config);
   ~TreeLane() override;
 
-  std::span<const std::uint64_t> load(const EntryRange& block, const BlockLumis& lumis) override;
+  std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) override;
   void read(std::size_t column, Column& into) override;
+  /// The same for a branch of the tree itself, whether or not it is a column of the source.
+  void read_branch(const std::string& name, Column& into);
   [[nodiscard]] Statistics statistics() const override;
 
-  /// For output modules: opens a file without loading a block.
+  /// Opens a file without loading a block, and has it alone.
   void open(std::uint32_t file);
+  // Of the file that was opened last.
   /// As ROOT has it.
-  [[nodiscard]] TTree& tree() const;
-  [[nodiscard]] const InputTree& input_tree() const { return *tree_; }
-  [[nodiscard]] InputFile& file() const { return *file_; }
+  [[nodiscard]] TTree& tree() const { return files_.back()->tree(); }
+  [[nodiscard]] const InputTree& input_tree() const { return files_.back()->input_tree(); }
+  [[nodiscard]] InputFile& file() const { return files_.back()->file(); }
   /// Changes whenever another file is opened: references into the earlier one are then void.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  private:
-  /// A friend as of the file that is open.
-  struct OpenFriend {
-    std::unique_ptr<InputFile> own;  ///< null if it is in that file
-    InputFile* file{};
-    const InputTree* tree{};
-    std::int64_t first_entry{};
-    std::unique_ptr<EventIds> ids{};  ///< null if it has none
-  };
-  /// What a column is read from.
-  struct Origin {
-    InputFile& file;
-    const InputTree& tree;
-    const std::string& branch;
-    std::int64_t first_entry;
-  };
+  using ReadPiece = std::function<void(SourceFile&, const EntryRange&, Column&)>;
 
-  void open_friends();
-  [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
-  void check_events(const OpenFriend& other) const;
-  [[nodiscard]] Origin origin_of(std::size_t column) const;
-  BranchReader& reader(std::size_t column, const Origin& origin);
-  /// nullptr if the file has its branch.
-  FilledColumn* filled(std::size_t column);
-  void check_lumi(LumiId lumi, std::size_t first, std::size_t last) const;
+  void open_files(EntryRanges pieces);
+  [[nodiscard]] SourceFile& file_of(const EntryRange& piece) const;
+  void load_ids();
+  template <typename LumiOf>
+  void check_lumis(const BlockLumis& lumis, std::size_t n_events, const LumiOf& lumi_of) const;
+  [[noreturn]] void throw_other_lumi(std::size_t event, LumiId found, LumiId wanted) const;
+  void read_block(const ReadPiece& read, Column& into) const;
 
   const TreeSourceConfig& config_;
-  std::unique_ptr<InputFile> file_;
-  const InputTree* tree_ = nullptr;
-  mutable TTree* tree_of_root_ = nullptr;  ///< null until it is asked for
-  std::uint32_t file_number_{};
+  std::vector<std::unique_ptr<SourceFile>> files_;  ///< of the block, or the one that is open
   std::uint64_t generation_ = 0;
-  std::vector<OpenFriend> friends_;
-  std::unique_ptr<EventIds> ids_;
-  std::vector<std::unique_ptr<BranchReader>> readers_;  ///< by column, made when first asked for
-  std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
-  EntryRange block_{};
-  Statistics closed_;  ///< of files closed before
+  std::vector<EntryRange> block_;
+  ReadingOrder order_{{}};
+  std::vector<LumiId> lumis_;          ///< of the events of a block of several pieces
+  std::vector<std::uint64_t> events_;  ///< the same
+  Statistics closed_;                  ///< of files closed before
 };
 
 /// Events of a tree in ROOT files.
@@ -116,14 +96,18 @@ class TreeSource : public Source {
   [[nodiscard]] std::span<const ColumnDescription> columns() const override {
     return config_.columns;
   }
-  void cut(const UnitOfWork& unit, std::size_t block_size,
-           std::vector<EntryRange>& blocks) const override;
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override;
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
   [[nodiscard]] const TreeSourceConfig& config() const { return config_; }
 
  private:
   TreeSourceConfig config_;
 };
+
+/// Joins short ranges to blocks of at most `block_size` events, of a few files; others are cut as
+/// by `cut_into_blocks`. `clusters`: by file.
+void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
+                      std::int64_t block_size, BlockList& blocks);
 
 /// Cuts [first, last) into blocks of at most `block_size` entries, at cluster boundaries as far as
 /// possible, a cluster larger than that into equal parts.

@@ -18,7 +18,44 @@ Cut cut(std::int64_t first, std::int64_t last, const std::vector<std::int64_t>& 
   return ranges;
 }
 
+using Clusters = std::vector<std::vector<std::int64_t>>;
+
+/// Ranges of each block.
+std::vector<std::vector<EntryRange>> joined(const std::vector<EntryRange>& ranges,
+                                            const Clusters& clusters, std::int64_t block_size) {
+  BlockList blocks;
+  join_into_blocks(ranges, clusters, block_size, blocks);
+  std::vector<std::vector<EntryRange>> found;
+  for (std::size_t block = 0; block < blocks.size(); ++block) {
+    found.emplace_back(blocks[block].begin(), blocks[block].end());
+  }
+  return found;
+}
+
 }  // namespace
+
+TEST(Blocks, GoOnOverTheEndsOfFiles) {
+  const Clusters clusters(3, {0, 30});
+  EXPECT_EQ(joined({{0, 0, 30}, {1, 0, 30}, {2, 0, 30}}, clusters, 70),
+            (std::vector<std::vector<EntryRange>>{{{0, 0, 30}, {1, 0, 30}}, {{2, 0, 30}}}));
+}
+
+TEST(Blocks, AreCutWhereARangeIsLarger) {
+  const Clusters clusters(2, {0, 60, 100});
+  EXPECT_EQ(joined({{0, 0, 100}, {1, 90, 100}, {1, 0, 5}}, clusters, 60),
+            (std::vector<std::vector<EntryRange>>{{{0, 0, 60}},
+                                                  {{0, 60, 100}, {1, 90, 100}, {1, 0, 5}}}));
+}
+
+TEST(Blocks, AreOfAFewFiles) {
+  std::vector<EntryRange> ranges;
+  for (std::uint32_t file = 0; file < 100; ++file) {
+    ranges.push_back({file, 0, 1});
+  }
+  const auto found = joined(ranges, Clusters(100, {0, 1}), 1000);
+  EXPECT_EQ(found.size(), 7U);
+  EXPECT_EQ(found.front().size(), 16U);
+}
 
 TEST(Blocks, EndAtTheLastClusterBoundaryThatFits) {
   EXPECT_EQ(cut(0, 100, {0, 30, 60, 90, 100}, 70), (Cut{{0, 60}, {60, 100}}));
