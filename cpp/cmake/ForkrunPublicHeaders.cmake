@@ -2,7 +2,6 @@
 set(FORKRUN_PUBLIC_HEADERS
   module.hpp
   conditions/correctionlib.hpp
-  core/data/block_list.hpp
   core/data/block_lumis.hpp
   core/data/column.hpp
   core/data/errors.hpp

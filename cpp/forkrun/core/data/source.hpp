@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include <forkrun/core/data/block_list.hpp>
 #include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <forkrun/concurrency/waiting_task_list.hpp>
-#include <forkrun/core/data/block_list.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/core/run/block_deal.hpp>
