@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 import uproot
 
+from forkrun.modules.program.code_digest import globals_in
 from forkrun.modules.program.encoded import decode, encode
+from forkrun.modules.program.own_modules import own_file
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.jobs import environment, forkrun
 
@@ -197,3 +200,25 @@ def test_values_come_back_as_they_were() -> None:
     for value in (1, "a", None, {"a": [1]}, np.float32(2), np, len, json.JSONDecodeError):
         assert decode(encode(value)) == value
     assert encode(sys.stdout)[0] == "type"
+
+
+def test_an_attribute_of_the_name_of_a_global_is_no_value_that_a_function_uses() -> None:
+    namespace: dict[str, object] = {"MET": object(), "CUT": 10}
+    exec("f = lambda events: events.MET > CUT\ndef g(): return MET", namespace)
+    codes = [getattr(namespace[name], "__code__") for name in ("f", "g")]  # noqa: B009
+    assert [globals_in(code) for code in codes] == [{"CUT"}, {"MET"}]
+
+
+def test_a_folder_of_installed_packages_on_the_import_path_is_not_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("libraries/tool-1.0.dist-info", "mine"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "libraries/tool_of_a_library.py").write_text("CUT = 1\n")
+    (tmp_path / "mine/cuts_of_mine.py").write_text("CUT = 1\n")
+    for folder in ("libraries", "mine"):
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    for name in ("tool_of_a_library", "cuts_of_mine"):
+        monkeypatch.setitem(sys.modules, name, importlib.import_module(name))
+    assert own_file("tool_of_a_library") is None
+    assert own_file("cuts_of_mine") == str(tmp_path / "mine/cuts_of_mine.py")

@@ -5,6 +5,7 @@ Not of its text: a comment, or a line elsewhere in the program, changes nothing.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import inspect
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+_LOADS_OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...))
 
 
@@ -65,7 +67,7 @@ def _of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name
         yield from _parts(_content(cell), seen)
-    for name in sorted(names_in(function.__code__) & function.__globals__.keys()):
+    for name in sorted(globals_in(function.__code__) & function.__globals__.keys()):
         yield name
         yield from _parts(function.__globals__[name], seen)
 
@@ -81,6 +83,13 @@ def names_in(code: CodeType) -> set[str]:
     """Globals and attributes that code uses, with that of functions in it."""
     inner = [names_in(each) for each in code.co_consts if isinstance(each, CodeType)]
     return set(code.co_names).union(*inner)
+
+
+def globals_in(code: CodeType) -> set[str]:
+    """Globals that code uses, with that of functions in it: not `MET` of `events.MET`."""
+    inner = [globals_in(each) for each in code.co_consts if isinstance(each, CodeType)]
+    loads = (each for each in dis.get_instructions(code) if each.opname in _LOADS_OF_GLOBALS)
+    return {str(each.argval) for each in loads}.union(*inner)
 
 
 def _of_code(code: CodeType, seen: set[int]) -> Iterator[str]:

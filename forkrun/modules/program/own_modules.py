@@ -34,7 +34,19 @@ def own_file(name: str) -> str | None:
 def _is_own(file: str) -> bool:
     installed = tuple(path + os.sep for path in installed_paths())
     is_installed = file.startswith(installed) or any(folder in file for folder in _INSTALLED)
-    return file.endswith(".py") and not is_installed
+    return file.endswith(".py") and not is_installed and not _is_beside_records(file)
+
+
+def _is_beside_records(file: str) -> bool:
+    """Whether the folder of the import path that has it is one of installed packages, such as
+    `pip install --target` makes."""
+    roots = [path for path in sys.path if path and file.startswith(path + os.sep)]
+    return any(_has_records(path) for path in roots)
+
+
+@functools.cache
+def _has_records(folder: str) -> bool:
+    return os.path.isdir(folder) and any(n.endswith(".dist-info") for n in os.listdir(folder))
 
 
 def own_modules() -> Iterator[ModuleType]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.modules.program.code_digest import names_in
+from forkrun.modules.program.code_digest import globals_in, names_in
 from forkrun.modules.program.own_modules import names_by_file, own_file
 
 _AS_TEXT = (
@@ -71,7 +71,7 @@ def _inside(what: Any, names: frozenset[str]) -> Iterator[tuple[str, Any, frozen
     file = own_file(what.__module__ or "") or ""
     if isinstance(what, FunctionType):
         used = frozenset(names_in(what.__code__))
-        for name in sorted(used & what.__globals__.keys()):
+        for name in sorted(globals_in(what.__code__) & what.__globals__.keys()):
             yield name, what.__globals__[name], used, file
         for cell in what.__closure__ or ():
             yield "", getattr(cell, "cell_contents", None), frozenset(), ""
