@@ -63,6 +63,7 @@ $(VENV)/tools: $(VENV)/environment
 # The C++ tests are a third of what there is to compile: they are built when they are asked for, and from then on.
 $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 	@echo "Compiling into $(BUILD): a few minutes the first time"
+	@touch $@.begun # what is edited meanwhile is newer
 	@mkdir -p build && set -o pipefail && \
 		PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=$(BUILD) FORKRUN_WERROR=$(if $(CI),ON,OFF) \
 		FORKRUN_TESTS=$(if $(wildcard $(VENV)/tested),ON,OFF) \
@@ -70,7 +71,7 @@ $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 		| tee build/install.log | sed -un 's/^ *\(\[[0-9]*\/[0-9]*\] .*\)/\1/p' \
 		|| { tail -n 60 build/install.log; exit 1; }
 	@$(BIN)/python -m compileall -q forkrun merge monitoring # commands start sooner where Python may not keep what it compiles
-	touch $@
+	mv $@.begun $@
 
 $(VENV)/tested: $(VENV)/built
 	@echo "Compiling the C++ tests"
