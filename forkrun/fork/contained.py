@@ -45,6 +45,27 @@ def prepare_helper() -> None:
     _lower(resource.RLIMIT_CORE, 0)
 
 
+def limit_heap(files: Sequence[str], least_bytes: int) -> None:
+    """Lets this process have what reading these files may need: so much, and 32 times the largest
+    of them; MOST_HEAP_BYTES at most, and where the size of a remote file is not known."""
+    known = [least_bytes + 32 * _n_bytes(file, MOST_HEAP_BYTES) for file in files]
+    _lower(resource.RLIMIT_DATA, min(MOST_HEAP_BYTES, max(known, default=least_bytes)))
+
+
+def limit_growth(files: Sequence[str], n_threads: int) -> None:
+    """Bounds what a process that merges files takes beside what it has: a size in a damaged file
+    may ask for anything. What it has may be histograms, sums of which take a few times as much.
+    Does not bound it where the size of a remote file is not known."""
+    least, for_thread, unknown = 2 << 30, 128 << 20, 1 << 40
+    largest = max((_n_bytes(file, unknown) for file in files), default=0)
+    now = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    _lower(resource.RLIMIT_DATA, 4 * now + least + 32 * largest + n_threads * for_thread)
+
+
+def _n_bytes(file: str, unknown: int) -> int:
+    return os.stat(file).st_size if os.path.exists(file) else unknown
+
+
 def limit_cpu(more_s: float) -> None:
     """Lets this process use so much more CPU time; SIGXCPU ends it then."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
@@ -142,5 +163,4 @@ def cpu_limit_s(files: Sequence[str], s_per_mb: float) -> float:
     """CPU time that suffices for these files, and ends what does not come to an end. The size of a
     remote file is not known."""
     least_s, unknown_bytes = 60, 10 << 30
-    sizes = [os.stat(f).st_size if os.path.exists(f) else unknown_bytes for f in files]
-    return least_s + s_per_mb * sum(sizes) / 1e6
+    return least_s + s_per_mb * sum(_n_bytes(file, unknown_bytes) for file in files) / 1e6

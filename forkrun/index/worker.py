@@ -12,9 +12,16 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.fork.contained import cpu_limit_s, limit_cpu, prepare_helper
+from forkrun.fork.contained import (
+    MOST_HEAP_BYTES,
+    cpu_limit_s,
+    limit_cpu,
+    limit_heap,
+    prepare_helper,
+)
 
 _IDS = ("run_branch", "lumi_branch", "event_branch")
+_LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
 _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
@@ -119,7 +126,9 @@ def main() -> None:
     prepare_helper()
     for line in sys.stdin:
         request = json.loads(line)
-        limit_cpu(cpu_limit_s(request.get("carried", [request["path"]]), _S_PER_MB))
+        files = request.get("carried", [request["path"]])
+        limit_cpu(cpu_limit_s(files, _S_PER_MB))
+        limit_heap(files, MOST_HEAP_BYTES if "carried" in request else _LEAST_HEAP_BYTES)
         replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
         replies.flush()
 

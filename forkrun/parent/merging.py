@@ -15,12 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import write_json
 from forkrun.base.progress import make_progress
 from forkrun.base.regular_file import read_regular
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
+from forkrun.fork.contained import limit_growth
 from forkrun.fork.failure import FailureNote, as_forkrun_error
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
@@ -78,6 +80,7 @@ def merge(
             counter, opened = _Counter(), _Counter()
 
             def body() -> None:
+                limit_growth(plan.files, _n_threads(config))
                 _merge_here(
                     folder,
                     config,
@@ -110,6 +113,8 @@ def merge_part(
 
     def body() -> None:
         try:
+            if config.forking.children:
+                limit_growth(plan.files, _n_threads(config))
             ordered = merge_order(plan.units.n_events, commits)
             merging = Merging(folder, config, _planned(folder, plan, is_whole=True), ordered)
             make_part(merging, number, n_parts, lambda file: opened.set(file + 1))
@@ -189,6 +194,10 @@ def _planned(folder: RunDirectory, plan: Plan, *, is_whole: bool) -> Planned:
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
         is_whole,
     )  # fmt: skip
+
+
+def _n_threads(config: JobConfig) -> int:
+    return merge_threads(config.forking.children, config.threads.per_child)
 
 
 def _file_read(plan: Plan, number: int) -> str | None:

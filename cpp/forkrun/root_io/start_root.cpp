@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <RVersion.h>
+#include <TEnv.h>
 #include <TMemFile.h>
 #include <TROOT.h>
 #include <TSystem.h>
@@ -33,6 +34,7 @@ void start_root() {
     have_home();
     ROOT::EnableThreadSafety();
     static_cast<void>(gROOT->GetVersion());
+    gEnv->SetValue("Root.Stacktrace", 0);  // where ROOT aborts, it would wait for a debugger
   });
 }
 

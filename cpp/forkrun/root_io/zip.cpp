@@ -287,12 +287,12 @@ bool is_possible_size(std::int64_t n_object, std::int64_t n_stored) {
 }
 
 std::vector<std::byte> restored(std::span<const std::byte> stored, std::size_t n_object) {
-  std::vector<std::byte> object(n_object);
   if (stored.size() >= n_object) {
-    std::ranges::copy(stored.first(n_object), object.begin());
-  } else {
-    unzip(stored, object);
+    return {stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(n_object)};
   }
+  check_blocks(stored, n_object);  // before memory is taken for what they become
+  std::vector<std::byte> object(n_object);
+  unzip(stored, object);
   return object;
 }
 

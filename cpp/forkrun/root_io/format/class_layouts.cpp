@@ -205,56 +205,66 @@ constexpr ElementLayout class_26[] = {
 };
 constexpr ElementLayout class_27[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
+    {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 9, 8, 0, 0, {0, 0, 0, 0, 0}, "Double32_t"},
+    {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 9, 8, 0, 0, {0, 0, 0, 0, 0}, "Double32_t"},
+};
+constexpr ElementLayout class_28[] = {
+    {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 5, 4, 0, 0, {0, 0, 0, 0, 0}, "float"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 5, 4, 0, 0, {0, 0, 0, 0, 0}, "float"},
 };
-constexpr ElementLayout class_28[] = {
+constexpr ElementLayout class_29[] = {
+    {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
+    {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 19, 4, 0, 0, {0, 0, 0, 0, 0}, "Float16_t"},
+    {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 19, 4, 0, 0, {0, 0, 0, 0, 0}, "Float16_t"},
+};
+constexpr ElementLayout class_30[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 4, 8, 0, 0, {0, 0, 0, 0, 0}, "long"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 4, 8, 0, 0, {0, 0, 0, 0, 0}, "long"},
 };
-constexpr ElementLayout class_29[] = {
+constexpr ElementLayout class_31[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "int"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "int"},
 };
-constexpr ElementLayout class_30[] = {
+constexpr ElementLayout class_32[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 16, 8, 0, 0, {0, 0, 0, 0, 0}, "Long64_t"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 16, 8, 0, 0, {0, 0, 0, 0, 0}, "Long64_t"},
 };
-constexpr ElementLayout class_31[] = {
+constexpr ElementLayout class_33[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 18, 1, 0, 0, {0, 0, 0, 0, 0}, "bool"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 18, 1, 0, 0, {0, 0, 0, 0, 0}, "bool"},
 };
-constexpr ElementLayout class_32[] = {
+constexpr ElementLayout class_34[] = {
     {ElementKind::base, "TLeaf", "Leaf: description of a Branch data type", 0, 0, 0, 0, {0, 1830715730, 0, 0, 0}, "BASE", 2},
     {ElementKind::basic_type, "fMinimum", "Minimum value if leaf range is specified", 2, 2, 0, 0, {0, 0, 0, 0, 0}, "short"},
     {ElementKind::basic_type, "fMaximum", "Maximum value if leaf range is specified", 2, 2, 0, 0, {0, 0, 0, 0, 0}, "short"},
 };
-constexpr ElementLayout class_33[] = {
+constexpr ElementLayout class_35[] = {
     {ElementKind::base, "TSeqCollection", "Sequenceable collection ABC", 0, 0, 0, 0, {0, -60015674, 0, 0, 0}, "BASE", 0},
 };
-constexpr ElementLayout class_34[] = {
+constexpr ElementLayout class_36[] = {
     {ElementKind::base, "TObject", "Basic ROOT object", 66, 0, 0, 0, {0, -1877229523, 0, 0, 0}, "BASE", 1},
     {ElementKind::string, "fName", "object identifier", 65, 24, 0, 0, {0, 0, 0, 0, 0}, "TString"},
     {ElementKind::string, "fTitle", "object title", 65, 24, 0, 0, {0, 0, 0, 0, 0}, "TString"},
 };
-constexpr ElementLayout class_35[] = {
+constexpr ElementLayout class_37[] = {
     {ElementKind::base, "TSeqCollection", "Sequenceable collection ABC", 0, 0, 0, 0, {0, -60015674, 0, 0, 0}, "BASE", 0},
     {ElementKind::basic_type, "fLowerBound", "Lower bound of the array", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "int"},
     {ElementKind::basic_type, "fLast", "Last element in array containing an object", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "int"},
 };
-constexpr ElementLayout class_36[] = {
+constexpr ElementLayout class_38[] = {
     {ElementKind::base, "TObject", "Basic ROOT object", 66, 0, 0, 0, {0, -1877229523, 0, 0, 0}, "BASE", 1},
     {ElementKind::string, "fString", "wrapped TString", 65, 24, 0, 0, {0, 0, 0, 0, 0}, "TString"},
 };
-constexpr ElementLayout class_37[] = {
+constexpr ElementLayout class_39[] = {
     {ElementKind::basic_type, "fUniqueID", "object unique identifier", 13, 4, 0, 0, {0, 0, 0, 0, 0}, "unsigned int"},
     {ElementKind::basic_type, "fBits", "bit field status word", 15, 4, 0, 0, {0, 0, 0, 0, 0}, "unsigned int"},
 };
-constexpr ElementLayout class_38[] = {
+constexpr ElementLayout class_40[] = {
     {ElementKind::base, "TH1D", "1-Dim histograms (one double per channel)", 0, 0, 0, 0, {0, -105818465, 0, 0, 0}, "BASE", 3},
     {ElementKind::object_any, "fBinEntries", "number of entries per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
     {ElementKind::basic_type, "fErrorMode", "Option to compute errors", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "EErrorType"},
@@ -264,10 +274,10 @@ constexpr ElementLayout class_38[] = {
     {ElementKind::basic_type, "fTsumwy2", "Total Sum of weight*Y*Y", 8, 8, 0, 0, {0, 0, 0, 0, 0}, "double"},
     {ElementKind::object_any, "fBinSumw2", "Array of sum of squares of weights per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
 };
-constexpr const char* rules_38[] = {
+constexpr const char* rules_40[] = {
     "TProfile version=\"[1-5]\" source=\"\" target=\"fBinSumw2\" code=\"{ fBinSumw2.Reset(); }\" ",
 };
-constexpr ElementLayout class_39[] = {
+constexpr ElementLayout class_41[] = {
     {ElementKind::base, "TH2D", "2-Dim histograms (one double per channel)", 0, 0, 0, 0, {0, 2142929648, 0, 0, 0}, "BASE", 4},
     {ElementKind::object_any, "fBinEntries", "Number of entries per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
     {ElementKind::basic_type, "fErrorMode", "Option to compute errors", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "EErrorType"},
@@ -277,10 +287,10 @@ constexpr ElementLayout class_39[] = {
     {ElementKind::basic_type, "fTsumwz2", "Total Sum of weight*Z*Z", 8, 8, 0, 0, {0, 0, 0, 0, 0}, "double"},
     {ElementKind::object_any, "fBinSumw2", "Array of sum of squares of weights per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
 };
-constexpr const char* rules_39[] = {
+constexpr const char* rules_41[] = {
     "TProfile2D version=\"[1-6]\" source=\"\" target=\"fBinSumw2\" code=\"{ fBinSumw2.Reset(); }\" ",
 };
-constexpr ElementLayout class_40[] = {
+constexpr ElementLayout class_42[] = {
     {ElementKind::base, "TH3D", "3-Dim histograms (one double per channel)", 0, 0, 0, 0, {0, 1689911174, 0, 0, 0}, "BASE", 4},
     {ElementKind::object_any, "fBinEntries", "Number of entries per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
     {ElementKind::basic_type, "fErrorMode", "Option to compute errors", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "EErrorType"},
@@ -290,20 +300,20 @@ constexpr ElementLayout class_40[] = {
     {ElementKind::basic_type, "fTsumwt2", "Total Sum of weight*T*T", 8, 8, 0, 0, {0, 0, 0, 0, 0}, "double"},
     {ElementKind::object_any, "fBinSumw2", "Array of sum of squares of weights per bin", 62, 24, 0, 0, {0, 0, 0, 0, 0}, "TArrayD"},
 };
-constexpr const char* rules_40[] = {
+constexpr const char* rules_42[] = {
     "TProfile3D version=\"[1-6]\" source=\"\" target=\"fBinSumw2\" code=\"{ fBinSumw2.Reset(); }\" ",
 };
-constexpr ElementLayout class_41[] = {
+constexpr ElementLayout class_43[] = {
     {ElementKind::base, "TObject", "Basic ROOT object", 66, 0, 0, 0, {0, -1877229523, 0, 0, 0}, "BASE", 1},
     {ElementKind::basic_type, "fSize", "dummy for backward compatibility", 3, 4, 0, 0, {0, 0, 0, 0, 0}, "int"},
     {ElementKind::object_pointer, "fParents", "array of Parent objects  (eg TTree branch) holding the referenced objects", 64, 8, 0, 0, {0, 0, 0, 0, 0}, "TObjArray*"},
     {ElementKind::object_pointer, "fOwner", "Object owning this TRefTable", 64, 8, 0, 0, {0, 0, 0, 0, 0}, "TObject*"},
     {ElementKind::stl, "fProcessGUIDs", "UUIDs of TProcessIDs used in fParentIDs", 500, 24, 0, 0, {0, 0, 0, 0, 0}, "vector<string>", 1, "", "", 61},
 };
-constexpr ElementLayout class_42[] = {
+constexpr ElementLayout class_44[] = {
     {ElementKind::base, "TCollection", "Collection abstract base class", 0, 0, 0, 0, {0, 1474546588, 0, 0, 0}, "BASE", 3},
 };
-constexpr ElementLayout class_44[] = {
+constexpr ElementLayout class_46[] = {
     {ElementKind::base, "TNamed", "The basis for a named object (name, title)", 67, 0, 0, 0, {0, -541636036, 0, 0, 0}, "BASE", 1},
     {ElementKind::base, "TAttLine", "Line attributes", 0, 0, 0, 0, {0, -1811462839, 0, 0, 0}, "BASE", 2},
     {ElementKind::base, "TAttFill", "Fill area attributes", 0, 0, 0, 0, {0, -2545006, 0, 0, 0}, "BASE", 2},
@@ -338,7 +348,7 @@ constexpr ElementLayout class_44[] = {
     {ElementKind::object_pointer, "fUserInfo", "pointer to a list of user objects associated to this Tree", 64, 8, 0, 0, {0, 0, 0, 0, 0}, "TList*"},
     {ElementKind::object_pointer, "fBranchRef", "Branch supporting the TRefTable (if any)", 64, 8, 0, 0, {0, 0, 0, 0, 0}, "TBranchRef*"},
 };
-constexpr const char* rules_44[] = {
+constexpr const char* rules_46[] = {
     "TTree version=\"[-16]\" source=\"\" target=\"fDefaultEntryOffsetLen\" code=\"{ fDefaultEntryOffsetLen = 1000; }\" ",
     "TTree version=\"[-18]\" source=\"\" target=\"fNClusterRange\" code=\"{ fNClusterRange = 0; }\" ",
 };
@@ -371,24 +381,26 @@ constexpr ClassLayout layouts[] = {
     {"TLeafB", 1, 0xf1e4b5e, class_24, {}},
     {"TLeafC", 1, 0xfbe3b2f3, class_25, {}},
     {"TLeafD", 1, 0x118e8776, class_26, {}},
-    {"TLeafF", 1, 0x3add9d72, class_27, {}},
-    {"TLeafG", 1, 0xeca71cb7, class_28, {}},
-    {"TLeafI", 1, 0x7e6aae19, class_29, {}},
-    {"TLeafL", 1, 0xde320862, class_30, {}},
-    {"TLeafO", 1, 0x2ae48d3, class_31, {}},
-    {"TLeafS", 1, 0x150ceecf, class_32, {}},
-    {"TList", 5, 0x69c5c3bb, class_33, {}},
-    {"TNamed", 1, 0xdfb74a3c, class_34, {}},
-    {"TObjArray", 3, 0xa99e6552, class_35, {}},
-    {"TObjString", 1, 0x9c8e4800, class_36, {}},
-    {"TObject", 1, 0x901bc02d, class_37, {}},
-    {"TProfile", 7, 0x4bedee54, class_38, rules_38},
-    {"TProfile2D", 8, 0x36a142ac, class_39, rules_39},
-    {"TProfile3D", 8, 0xf60c6814, class_40, rules_40},
-    {"TRefTable", 3, 0x8c895b85, class_41, {}},
-    {"TSeqCollection", 0, 0xfc6c3bc6, class_42, {}},
+    {"TLeafD32", 2, 0xe1dc6401, class_27, {}},
+    {"TLeafF", 1, 0x3add9d72, class_28, {}},
+    {"TLeafF16", 2, 0xeb35f883, class_29, {}},
+    {"TLeafG", 1, 0xeca71cb7, class_30, {}},
+    {"TLeafI", 1, 0x7e6aae19, class_31, {}},
+    {"TLeafL", 1, 0xde320862, class_32, {}},
+    {"TLeafO", 1, 0x2ae48d3, class_33, {}},
+    {"TLeafS", 1, 0x150ceecf, class_34, {}},
+    {"TList", 5, 0x69c5c3bb, class_35, {}},
+    {"TNamed", 1, 0xdfb74a3c, class_36, {}},
+    {"TObjArray", 3, 0xa99e6552, class_37, {}},
+    {"TObjString", 1, 0x9c8e4800, class_38, {}},
+    {"TObject", 1, 0x901bc02d, class_39, {}},
+    {"TProfile", 7, 0x4bedee54, class_40, rules_40},
+    {"TProfile2D", 8, 0x36a142ac, class_41, rules_41},
+    {"TProfile3D", 8, 0xf60c6814, class_42, rules_42},
+    {"TRefTable", 3, 0x8c895b85, class_43, {}},
+    {"TSeqCollection", 0, 0xfc6c3bc6, class_44, {}},
     {"TString", 2, 0x17419, {}, {}},
-    {"TTree", 20, 0x7264e07f, class_44, rules_44},
+    {"TTree", 20, 0x7264e07f, class_46, rules_46},
 };
 
 }  // namespace

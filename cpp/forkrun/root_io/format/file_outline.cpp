@@ -30,7 +30,19 @@ std::string text_of(std::span<const std::byte> uuid) {
   return text;
 }
 
-FileKey parse_key(ObjectStream& from) {
+/// None if it is damaged.
+std::optional<std::vector<std::byte>> uncompressed(std::span<const std::byte> payload,
+                                                   std::size_t n_bytes) {
+  try {
+    return restored(payload, n_bytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+FileKey parse_file_key(ObjectStream& from) {
   constexpr std::int16_t oldest = 2, large = 1000;
   FileKey key;
   key.n_bytes = from.number<std::int32_t>();
@@ -48,18 +60,6 @@ FileKey parse_key(ObjectStream& from) {
   require(key.key_length > 0 && key.n_bytes >= key.key_length && key.n_object_bytes >= 0);
   return key;
 }
-
-/// None if it is damaged.
-std::optional<std::vector<std::byte>> uncompressed(std::span<const std::byte> payload,
-                                                   std::size_t n_bytes) {
-  try {
-    return restored(payload, n_bytes);
-  } catch (const Error&) {
-    return {};
-  }
-}
-
-}  // namespace
 
 std::optional<FileOutline> FileOutline::of(std::int64_t n_bytes, Read read) {
   FileOutline outline{n_bytes, std::move(read)};
@@ -102,12 +102,12 @@ std::vector<FileKey> FileOutline::keys_of(std::span<const std::byte> directory) 
   const auto list = key_list_of(directory);
   const auto record = bytes(list.place, list.n_bytes);
   ObjectStream from{record, 0};
-  const auto own = parse_key(from);
+  const auto own = parse_file_key(from);
   require(own.n_bytes == list.n_bytes && own.place == list.place);
   ObjectStream content{std::span{record}.subspan(static_cast<std::size_t>(own.key_length)), 0};
   std::vector<FileKey> keys;
   for (auto n = content.number<std::int32_t>(); n > 0; --n) {
-    keys.push_back(parse_key(content));
+    keys.push_back(parse_file_key(content));
   }
   return keys;
 }
@@ -168,7 +168,7 @@ std::optional<std::vector<std::byte>> FileOutline::object(const FileKey& key) co
     require(is_possible_size(key.n_object_bytes, key.n_bytes - key.key_length));
     const auto record = bytes(key.place, key.n_bytes);
     ObjectStream from{record, 0};
-    const auto own = parse_key(from);
+    const auto own = parse_file_key(from);
     require(own.place == key.place && own.n_bytes == key.n_bytes && own.name == key.name &&
             own.key_length == key.key_length && own.n_object_bytes == key.n_object_bytes);
     return uncompressed(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),

@@ -12,6 +12,8 @@
 
 namespace forkrun::root_io {
 
+class ObjectStream;
+
 /// What a directory of a file says of an object in it.
 struct FileKey {
   std::string type;
@@ -24,6 +26,9 @@ struct FileKey {
 
   [[nodiscard]] bool is_folder() const { return type == "TDirectoryFile" || type == "TDirectory"; }
 };
+
+/// The next key of a directory's list, or of a record. \throws ObjectStream::Unexpected
+[[nodiscard]] FileKey parse_file_key(ObjectStream& from);
 
 /// Header and directories of a file, read without ROOT.
 class FileOutline {

@@ -83,6 +83,15 @@ bool is_arithmetic(std::string_view leaf_type) {
   return leaf_type.size() == 6 && leaf_type.starts_with("TLeaf");
 }
 
+bool is_possible(std::string_view leaf_type, int value_size, int offset) {
+  LeafForm leaf;
+  leaf.type = leaf_type;
+  const auto element = is_arithmetic(leaf_type) ? element_of(leaf) : std::optional<ElementType>{};
+  const bool is_text = leaf_type == "TLeafC";
+  const auto size = is_text ? 1 : element ? static_cast<int>(size_of(*element)) : value_size;
+  return value_size == size && (offset >= 0 || (!is_text && !element));
+}
+
 std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves) {
   const auto& leaf = leaves.front();
   if (leaves.size() == 1 && leaf.type == "TLeafC") {

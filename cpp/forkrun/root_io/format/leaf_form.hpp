@@ -22,6 +22,10 @@ struct LeafForm {
 /// TLeafF, TLeafI, … and not TLeafF16, TLeafObject, TLeafElement.
 [[nodiscard]] bool is_arithmetic(std::string_view leaf_type);
 
+/// Whether a leaf of this class can have values of this size, at this offset in its branch's
+/// memory.
+[[nodiscard]] bool is_possible(std::string_view leaf_type, int value_size, int offset);
+
 /// What a branch with these leaves holds in each entry; nothing if it cannot be a column.
 [[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);
 

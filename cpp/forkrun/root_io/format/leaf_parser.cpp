@@ -21,10 +21,10 @@ std::optional<LeafRange> range_of(std::string_view type, std::span<const std::by
   if (type == "TLeafS") {
     return range_in<std::int16_t>(bytes);
   }
-  if (type == "TLeafB") {
+  if (type == "TLeafB" || type == "TLeafO") {
     return range_in<std::int8_t>(bytes);
   }
-  if (type == "TLeafL") {
+  if (type == "TLeafL" || type == "TLeafG") {
     return range_in<std::int64_t>(bytes);
   }
   return {};
@@ -64,9 +64,11 @@ void LeafParser::read(const ObjectStream::Pointer& pointer) {
   const auto base = from_.object();
   const auto [name, title] = parse_named(from_, structure_);
   LeafRecord leaf{name, {}, {pointer.type, title}};
+  leaf.version = object.version;
   leaf.form.n_values = from_.number<std::int32_t>();
   leaf.value_size = from_.number<std::int32_t>();
   leaf.offset = from_.number<std::int32_t>();
+  ObjectStream::require(is_possible(leaf.form.type, leaf.value_size, leaf.offset));
   leaf.counts_others = from_.number<std::uint8_t>() != 0;
   leaf.form.is_unsigned = from_.number<std::uint8_t>() != 0;
   for (const int number :

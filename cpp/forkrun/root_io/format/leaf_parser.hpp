@@ -31,6 +31,7 @@ struct LeafRecord {
   std::int32_t value_size{};
   std::int32_t offset{};
   bool counts_others{};
+  int version{};                        ///< of its class
   std::span<const std::byte> limits{};  ///< where there is no range
 };
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <forkrun/root_io/format/class_layouts.hpp>
+
 namespace forkrun::root_io {
 
 namespace {
@@ -25,7 +27,10 @@ LeafMembers members_of(const LeafRecord& leaf) {
 
 void PlainMembers::add(BranchMembers branch, std::string_view name, std::string_view title,
                        const std::vector<Leaf>& leaves) {
-  const auto is_plain = [](const Leaf& leaf) { return !value_type_of(leaf.record->form).empty(); };
+  const auto is_plain = [](const Leaf& leaf) {
+    const auto* described = class_layout(leaf.record->form.type);
+    return described != nullptr && described->version == leaf.record->version;
+  };
   if (leaves.empty() || branch.compression < 0 || !std::ranges::all_of(leaves, is_plain)) {
     return give_up();
   }

@@ -59,7 +59,7 @@ void write_objects(TFile& file) {
   sparse.Fill(&low);
   write(sparse);
   TTree tree{"tree", ""};
-  for (const char* leaf : {"O", "B", "S", "I", "L", "G", "F", "D", "C"}) {
+  for (const char* leaf : {"O", "B", "S", "I", "L", "G", "F", "D", "C", "f", "d"}) {
     static std::array<char, 8> value{};
     tree.Branch(leaf, value.data(), (std::string{leaf} + "/" + leaf).c_str());
   }

@@ -343,11 +343,9 @@ class TreeParser {
     }
     std::vector<LeafForm> forms;
     for (const auto number : branch.leaves) {
-      forms.push_back(leaves_.at(number).form);
-    }
-    if (branch.leaves.size() == 1) {
-      const auto& leaf = leaves_.at(branch.leaves[0]);
-      top.largest_count = leaf.counts_others && leaf.range ? leaf.range->largest : 0;
+      const auto& leaf = leaves_.at(number);
+      forms.push_back(leaf.form);
+      top.largest_counts.push_back(leaf.counts_others && leaf.range ? leaf.range->largest : 0);
     }
     const auto counter = forms.empty() ? 0 : leaves_.at(branch.leaves[0]).counter;
     tops_->add_leaves(std::move(top), branch.named.title, forms, counter);

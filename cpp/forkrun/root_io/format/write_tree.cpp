@@ -150,7 +150,7 @@ class TreeRecordWriter {
     const auto& leaf = *leaves_[number];
     places_[number] = to_.next_number();
     to_.pointer(leaf.type, [&] {
-      to_.object(1, [&] {
+      to_.object(static_cast<std::int16_t>(class_layout(leaf.type)->version), [&] {
         to_.object(2, [&] { members(leaf); });
         limits(leaf);
       });

@@ -146,7 +146,7 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
     kept_[basket.branch].enter(basket.header, basket.place);
   }
   for (const auto branch : branches) {
-    kept_[branch].include_largest(input_.branch(branch).largest_count);
+    kept_[branch].include_largest(input_.branch(branch).largest_counts);
   }
 }
 

@@ -38,6 +38,7 @@ std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
   std::map<std::string, std::string> structures;
   for (const auto& path : carried.inputs) {
     InputFile file{path};
+    file.check_keys();
     const auto trees = file.names_of_trees();
     if (!trees) {
       return {};

@@ -14,6 +14,7 @@ PlainMerger::PlainMerger(PlainFile& output, const BasketTreatment& treatment,
       origins_{std::move(origins)} {}
 
 bool PlainMerger::add(InputFile& file) {
+  file.check_keys();
   const auto trees = file.names_of_trees();
   if (!trees) {
     return false;

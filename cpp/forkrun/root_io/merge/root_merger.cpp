@@ -46,6 +46,7 @@ RootMerger::RootMerger(OutputFile& output, RootMergeSettings settings, WantedTre
 
 void RootMerger::add(InputFile& file) {
   naming_file(file.path(), [&] {
+    file.check_keys();
     origins_.begin_file(file);
     add_directory(file, file.file(), "");
   });
@@ -117,7 +118,9 @@ void RootMerger::add_tree(InputFile& file, TKey& key, const TreePlace& place) {
 }
 
 void RootMerger::add_folder(InputFile& file, TKey& key, const std::string& path) {
+  const CapturedMessages messages;
   auto& folder = open_folder(key);
+  messages.require_undamaged(file.path());
   if (!settings_.only_trees) {
     output_.folder(path, folder.GetTitle());
   }

@@ -12,12 +12,13 @@
 #include <set>
 
 #include <TBranch.h>
-#include <TError.h>
 #include <TFile.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/key_check.hpp>
+#include <forkrun/root_io/format/leaf_form.hpp>
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/read/directory_keys.hpp>
@@ -28,29 +29,6 @@
 namespace forkrun::root_io {
 
 namespace {
-
-thread_local int capture_depth = 0;
-thread_local std::string first_message;
-thread_local std::string first_error_message;
-ErrorHandlerFunc_t earlier_handler = nullptr;
-
-void capture(int level, Bool_t abort, const char* location, const char* message) {
-  if (capture_depth == 0 || abort) {
-    earlier_handler(level, abort, location, message);
-  } else if (level >= kWarning && first_message.empty()) {
-    first_message = message;
-  }
-  if (capture_depth > 0 && level >= kError && first_error_message.empty()) {
-    first_error_message = message;
-  }
-}
-
-/// Another library, such as PyROOT, may have put its own handler in place since.
-void install_capture() {
-  if (GetErrorHandler() != capture) {
-    earlier_handler = SetErrorHandler(capture);
-  }
-}
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
@@ -139,6 +117,11 @@ void check_leaves(TTree& tree, const std::string& where) {
     if (leaf == nullptr || leaf->GetBranch() == nullptr) {
       throw InputError(where + " is damaged: leaf " + std::to_string(i) + " is of no branch");
     }
+    if (!is_possible(leaf->ClassName(), leaf->GetLenType(), leaf->GetOffset())) {
+      throw InputError(where + " is damaged: leaf \"" + leaf->GetName() + "\" (" +
+                       leaf->ClassName() + ") has values of " + std::to_string(leaf->GetLenType()) +
+                       " bytes");
+    }
   }
 }
 
@@ -201,25 +184,12 @@ void rethrow_with_file(const std::string& path) {
   }
 }
 
-CapturedMessages::CapturedMessages() {
-  install_capture();
-  if (capture_depth++ == 0) {
-    first_message.clear();
-    first_error_message.clear();
-  }
-}
-
-CapturedMessages::~CapturedMessages() { --capture_depth; }
-
-std::string CapturedMessages::first() const { return first_message; }
-
-std::string CapturedMessages::first_error() const { return first_error_message; }
-
 InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
   if (outline_) {
     identity_.uuid = outline_->uuid();
     return;
   }
+  check_keys();  // before ROOT looks at it
   if (descriptor_ < 0) {
     identity_.n_bytes = file().GetSize();
   }
@@ -236,14 +206,7 @@ InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/) : path_{path}
     throw_cannot_open(path_);
   }
   identity_ = identity_of(descriptor_, path_);
-  outline_ =
-      FileOutline::of(identity_.n_bytes, [this](std::int64_t place, std::span<std::byte> into) {
-        const auto n = read_at(descriptor_, place, into);
-        if (n < 0) {
-          throw InputError(cannot_read(path_, place, std::strerror(errno)));
-        }
-        return n == static_cast<std::int64_t>(into.size());
-      });
+  outline_ = FileOutline::of(identity_.n_bytes, reading());
 }
 
 InputFile::~InputFile() {
@@ -273,7 +236,28 @@ void InputFile::open_with_root() const {
     throw InputError(path_ + ": is truncated or was not closed properly" +
                      because(messages.first()) + "; make it again, or copy it again");
   }
+  messages.require_undamaged(path_);
   file_ = std::move(file);
+}
+
+void InputFile::check_keys() const {
+  if (descriptor_ < 0) {
+    return;  // ROOT says what it sees
+  }
+  const auto problem = disagreeing_key(identity_.n_bytes, reading());
+  if (!problem.empty()) {
+    fail_damaged(path_, problem);
+  }
+}
+
+FileOutline::Read InputFile::reading() const {
+  return [this](std::int64_t place, std::span<std::byte> into) {
+    const auto n = read_at(descriptor_, place, into);
+    if (n < 0) {
+      throw InputError(cannot_read(path_, place, std::strerror(errno)));
+    }
+    return n == static_cast<std::int64_t>(into.size());
+  };
 }
 
 const InputTree& InputFile::input_tree(const std::string& name) {
@@ -350,6 +334,7 @@ TTree& InputFile::tree(const std::string& name) const {
       const CapturedMessages messages;
       auto* key = find_object(file(), name);  // TFile::Get takes a tree's own name for the key's
       auto* tree = key == nullptr ? nullptr : key->ReadObject<TTree>();
+      messages.require_undamaged(path_);
       if (tree == nullptr) {
         throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
       }

@@ -70,6 +70,10 @@ class InputFile {
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
 
+  /// Compares the lists of its objects with the file, if it is a local one. \throws InputError if
+  /// they do not agree: readers would not see all objects.
+  void check_keys() const;
+
   /// Fills `into` from this offset of the file. Any thread. \throws InputError
   void read(std::int64_t offset, std::span<std::byte> into);
 
@@ -81,6 +85,7 @@ class InputFile {
   /// \throws InputError if it cannot be opened.
   InputFile(const std::string& path, WithoutRoot tag);
   void open_with_root() const;
+  [[nodiscard]] FileOutline::Read reading() const;
   [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 
@@ -113,6 +118,9 @@ class CapturedMessages {
   [[nodiscard]] std::string first() const;
   /// The first error, warnings left out; "" if there was none.
   [[nodiscard]] std::string first_error() const;
+  /// \throws InputError if one of them says that the file is damaged: ROOT goes on without the
+  /// object, or all objects behind it.
+  void require_undamaged(const std::string& path) const;
 };
 
 /// Whether columns of this tree of a local file can be read without ROOT. False also if there is no
@@ -123,6 +131,8 @@ class CapturedMessages {
 /// \throws InputError if it cannot be opened.
 [[nodiscard]] bool has_plain_trees_alone(const std::string& path);
 
+/// \throws InputError that says what of the file is damaged.
+[[noreturn]] void fail_damaged(const std::string& path, const std::string& what);
 [[noreturn]] void rethrow_with_file(const std::string& path);
 
 template <typename Body>

@@ -94,7 +94,7 @@ class TreeOfRecord final : public InputTree {
                         top.n_entries,
                         top.n_told_bytes,
                         top.compression,
-                        top.largest_count};
+                        top.largest_counts};
     branch.of_tree = top.of_tree;
     if (!top.is_split) {
       branch.baskets =

@@ -60,7 +60,7 @@ StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const InputFi
   stored.n_entries = branch.GetEntries();
   stored.n_told_bytes = branch.GetTotBytes();
   stored.compression = branch.GetCompressionSettings();
-  stored.largest_count = largest_told_count(branch);
+  stored.largest_counts = largest_told_counts(branch);
   if (has_baskets(branch)) {
     stored.baskets = checked_baskets(listed_baskets(branch), stored.layout.name, file);
   }

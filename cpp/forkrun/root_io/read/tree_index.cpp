@@ -78,6 +78,7 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
   InputFile file{path};
   return naming_file(path, [&] {
     const CapturedMessages messages;
+    file.check_keys();
     const auto& tree = file.input_tree(tree_name);
     const auto branches = tree.branches();
     TreeIndex index;

@@ -1,6 +1,8 @@
 #include <forkrun/root_io/write/branch_of_root.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include <TBasket.h>
 #include <TBranch.h>
@@ -10,6 +12,7 @@
 #include <TVirtualStreamerInfo.h>
 
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/format/leaf_form.hpp>
 #include <forkrun/root_io/write/leaf_range.hpp>
 
 namespace forkrun::root_io {
@@ -28,21 +31,26 @@ class WrittenBasket : public TBasket {
   }
 };
 
-TLeaf* only_leaf(const TBranch& branch) {
-  const auto* leaves = const_cast<TBranch&>(branch).GetListOfLeaves();
-  return leaves->GetEntriesFast() == 1 ? static_cast<TLeaf*>(leaves->At(0)) : nullptr;
+std::vector<TLeaf*> leaves_of(TBranch& branch) {
+  std::vector<TLeaf*> leaves;
+  for (TObject* leaf : *branch.GetListOfLeaves()) {
+    leaves.push_back(static_cast<TLeaf*>(leaf));
+  }
+  return leaves;
 }
 
-BranchTarget::Counts counts_of(const TBranch& branch) {
+bool counts_objects(const TBranch& branch) {
   constexpr int clones = 3, collection = 4;
   const auto* element = dynamic_cast<const TBranchElement*>(&branch);
-  if (element != nullptr && (element->GetType() == clones || element->GetType() == collection ||
-                             element->GetStreamerType() == TVirtualStreamerInfo::kCounter)) {
-    return BranchTarget::Counts::objects;
-  }
-  const TLeaf* leaf = only_leaf(branch);
-  return leaf != nullptr && leaf->IsRange() ? BranchTarget::Counts::values
-                                            : BranchTarget::Counts::nothing;
+  return element != nullptr && (element->GetType() == clones || element->GetType() == collection ||
+                                element->GetStreamerType() == TVirtualStreamerInfo::kCounter);
+}
+
+LeafInEntry in_entry(const TLeaf& leaf) {
+  const bool is_fixed = is_arithmetic(leaf.ClassName()) && leaf.GetLeafCount() == nullptr;
+  return {static_cast<std::size_t>(leaf.GetLenType()),
+          static_cast<std::size_t>(std::max(leaf.GetLenStatic(), 0)), is_fixed, leaf.IsRange(),
+          leaf.IsUnsigned()};
 }
 
 class BranchOfRoot final : public BranchTarget {
@@ -52,20 +60,30 @@ class BranchOfRoot final : public BranchTarget {
   [[nodiscard]] std::string name() const override { return branch_.GetName(); }
   [[nodiscard]] std::string tree_name() const override { return branch_.GetTree()->GetName(); }
   [[nodiscard]] bool has_offsets() const override { return branch_.GetEntryOffsetLen() != 0; }
-  [[nodiscard]] Counts counts() const override { return counts_of(branch_); }
+  [[nodiscard]] std::vector<CountPlace> counts() const override {
+    if (counts_objects(branch_)) {
+      return {{0, 0, sizeof(std::int32_t), false}};
+    }
+    std::vector<LeafInEntry> leaves;
+    std::ranges::transform(leaves_of(branch_), std::back_inserter(leaves),
+                           [](const TLeaf* leaf) { return in_entry(*leaf); });
+    return count_places(leaves);
+  }
 
   void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) override {
     WrittenBasket basket{header, place};
     branch_.AddBasket(basket, true, first_entry);
   }
 
-  void finish(std::int64_t n_entries, std::int64_t largest) override {
-    const auto counts = this->counts();
-    if (counts == Counts::values) {
-      TLeaf& leaf = *only_leaf(branch_);
-      include_range(leaf, {leaf.GetMinimum(), largest});
-    } else if (counts == Counts::objects) {
-      set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest)));
+  void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) override {
+    const auto leaves = leaves_of(branch_);
+    for (const auto& [number, at, size, is_unsigned] : counts()) {
+      const auto largest = number < largest_counts.size() ? largest_counts[number] : 0;
+      if (counts_objects(branch_)) {
+        set_largest_count(branch_, std::max(largest_count(branch_), static_cast<int>(largest)));
+      } else {
+        include_range(*leaves[number], {leaves[number]->GetMinimum(), largest});
+      }
     }
     branch_.AddLastBasket(n_entries);
   }
@@ -80,12 +98,15 @@ std::unique_ptr<BranchTarget> branch_of_root(TBranch& branch) {
   return std::make_unique<BranchOfRoot>(branch);
 }
 
-std::int64_t largest_told_count(TBranch& branch) {
-  switch (counts_of(branch)) {
-    case BranchTarget::Counts::objects: return largest_count(branch);
-    case BranchTarget::Counts::values: return only_leaf(branch)->GetMaximum();
-    default: return 0;
+std::vector<std::int64_t> largest_told_counts(TBranch& branch) {
+  if (counts_objects(branch)) {
+    return {largest_count(branch)};
   }
+  std::vector<std::int64_t> largest;
+  std::ranges::transform(leaves_of(branch), std::back_inserter(largest), [](const TLeaf* leaf) {
+    return leaf->IsRange() ? leaf->GetMaximum() : 0;
+  });
+  return largest;
 }
 
 }  // namespace forkrun::root_io

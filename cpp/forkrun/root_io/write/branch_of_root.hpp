@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <forkrun/root_io/write/branch_target.hpp>
 
@@ -11,7 +13,7 @@ namespace forkrun::root_io {
 /// A branch of a tree of ROOT's that is written.
 [[nodiscard]] std::unique_ptr<BranchTarget> branch_of_root(TBranch& branch);
 
-/// The largest number of values or objects that a branch tells; 0 if it counts none.
-[[nodiscard]] std::int64_t largest_told_count(TBranch& branch);
+/// By leaf: the largest number of values or objects that the branch tells; 0: it counts none.
+[[nodiscard]] std::vector<std::int64_t> largest_told_counts(TBranch& branch);
 
 }  // namespace forkrun::root_io

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
@@ -11,12 +12,19 @@ namespace forkrun::root_io {
 
 namespace {
 
-std::int64_t counted(const std::byte* entry, std::size_t size) {
-  switch (size) {
-    case 1: return std::to_integer<std::int64_t>(*entry);
-    case 2: return big_endian<std::int16_t>(entry);
-    case 4: return big_endian<std::int32_t>(entry);
-    default: return big_endian<std::int64_t>(entry);
+template <typename Signed>
+std::int64_t counted(const std::byte* at, bool is_unsigned) {
+  const auto count = big_endian<Signed>(at);
+  return is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Signed>>(count))
+                     : static_cast<std::int64_t>(count);
+}
+
+std::int64_t counted(const std::byte* at, const CountPlace& place) {
+  switch (place.value_size) {
+    case 1: return counted<std::int8_t>(at, place.is_unsigned);
+    case 2: return counted<std::int16_t>(at, place.is_unsigned);
+    case 4: return counted<std::int32_t>(at, place.is_unsigned);
+    default: return big_endian<std::int64_t>(at);
   }
 }
 
@@ -26,7 +34,8 @@ BranchWriter::BranchWriter(std::unique_ptr<BranchTarget> branch, Compression com
     : branch_{std::move(branch)}, compression_{compression}, has_offsets_{branch_->has_offsets()} {}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
-  const auto n_from = pending_.size();
+  const auto n_bytes_before = pending_.size();
+  const auto n_entries_before = offsets_.size();
   for (auto run : runs) {
     while (run.first < run.last) {
       const Basket& basket = reader.basket_at(run.first);
@@ -40,7 +49,12 @@ void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
       run.first = part.last;
     }
   }
-  note_counts(n_from);
+  note_counts(n_bytes_before, n_entries_before);
+  for (const auto& place : branch_->counts()) {
+    if (!place.at && place.leaf < reader.branch().largest_counts.size()) {
+      include_largest(place.leaf, reader.branch().largest_counts[place.leaf]);
+    }
+  }
 }
 
 void BranchWriter::copy_fixed(const Basket& basket, EntryRun run) {
@@ -60,16 +74,37 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
   std::memcpy(pending_.extend(bytes.size()), bytes.data(), bytes.size());
 }
 
-void BranchWriter::note_counts(std::size_t n_from) {
-  const auto counts = branch_->counts();
-  const auto size = counts == BranchTarget::Counts::objects ? sizeof(std::int32_t)
-                                                            : static_cast<std::size_t>(entry_size_);
-  if (size == 0 || counts == BranchTarget::Counts::nothing) {
-    return;
+/// In the entries that are pending behind these.
+void BranchWriter::note_counts(std::size_t n_bytes_before, std::size_t n_entries_before) {
+  for (const auto& place : branch_->counts()) {
+    if (!place.at) {
+      continue;
+    }
+    if (has_offsets_) {
+      for (const auto begin : std::span{offsets_}.subspan(n_entries_before)) {
+        note_counts_at(place, static_cast<std::size_t>(begin));
+      }
+    } else if (entry_size_ > 0) {
+      const auto entry_size = static_cast<std::size_t>(entry_size_);
+      for (auto begin = n_bytes_before; begin < pending_.size(); begin += entry_size) {
+        note_counts_at(place, begin);
+      }
+    }
   }
-  for (auto at = n_from; at < pending_.size(); at += size) {
-    largest_count_ = std::max(largest_count_, counted(pending_.view().data() + at, size));
+}
+
+void BranchWriter::note_counts_at(const CountPlace& place, std::size_t begin) {
+  const auto at = begin + *place.at;
+  if (at + place.value_size <= pending_.size()) {
+    include_largest(place.leaf, counted(pending_.view().data() + at, place));
   }
+}
+
+void BranchWriter::include_largest(std::size_t leaf, std::int64_t count) {
+  if (leaf >= largest_counts_.size()) {
+    largest_counts_.resize(leaf + 1);
+  }
+  largest_counts_[leaf] = std::max(largest_counts_[leaf], count);
 }
 
 void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
@@ -113,7 +148,7 @@ void BranchWriter::add_nested(const Column& column, std::span<const EntryRun> ru
 
 void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> runs) {
   const auto offsets = column.offsets();
-  const auto n_from = pending_.size();
+  const auto n_bytes_before = pending_.size();
   entry_size_ = sizeof(std::int32_t);
   for (const auto& run : runs) {
     for (auto event = static_cast<std::size_t>(run.first);
@@ -123,7 +158,7 @@ void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> ru
     }
     n_pending_ += static_cast<std::int32_t>(run.last - run.first);
   }
-  note_counts(n_from);
+  note_counts(n_bytes_before, offsets_.size());
 }
 
 void BranchWriter::encode() {
@@ -156,10 +191,12 @@ void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
   n_written_ += header.n_entries;
 }
 
-void BranchWriter::finish() { branch_->finish(n_written_, largest_count_); }
+void BranchWriter::finish() { branch_->finish(n_written_, largest_counts_); }
 
-void BranchWriter::include_largest(std::int64_t count) {
-  largest_count_ = std::max(largest_count_, count);
+void BranchWriter::include_largest(std::span<const std::int64_t> counts) {
+  for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
+    include_largest(leaf, counts[leaf]);
+  }
 }
 
 }  // namespace forkrun::root_io

@@ -41,8 +41,8 @@ class BranchWriter {
   void write(RecordFile& file);
   /// Enters a basket that is on file already; nothing may be pending.
   void enter(const BasketHeader& header, std::int64_t place);
-  /// The largest count of an input branch, baskets of which are entered as they are.
-  void include_largest(std::int64_t count);
+  /// The largest counts of an input branch, baskets of which are entered as they are.
+  void include_largest(std::span<const std::int64_t> counts);
   /// Entries that ROOT has added.
   void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
@@ -52,7 +52,9 @@ class BranchWriter {
   void add_nested(const Column& column, std::span<const EntryRun> runs);
   void copy_fixed(const Basket& basket, EntryRun run);
   void copy_varying(const Basket& basket, EntryRun run);
-  void note_counts(std::size_t n_from);
+  void note_counts(std::size_t n_bytes_before, std::size_t n_entries_before);
+  void note_counts_at(const CountPlace& place, std::size_t begin);
+  void include_largest(std::size_t leaf, std::int64_t count);
 
   std::unique_ptr<BranchTarget> branch_;
   Compression compression_;
@@ -60,7 +62,7 @@ class BranchWriter {
   std::int32_t entry_size_{};
   std::int64_t n_written_{};
   std::int32_t n_pending_{};
-  std::int64_t largest_count_{};
+  std::vector<std::int64_t> largest_counts_;  ///< by leaf
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 class TLeaf;
@@ -12,6 +13,10 @@ struct LeafRange {
   std::int64_t largest{};
   bool operator==(const LeafRange&) const = default;
 };
+
+/// The largest count that a leaf with values of so many bytes can tell: what is unsigned is kept as
+/// if it were signed.
+[[nodiscard]] std::int64_t largest_number(std::size_t n_bytes);
 
 /// Widens the range of a leaf by this one; nothing if leaves of its class have none.
 void include_range(TLeaf& leaf, const LeafRange& range);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/leaf_form.hpp>
 #include <forkrun/root_io/write/column_leaf.hpp>
 
 namespace forkrun::root_io {
@@ -14,7 +16,7 @@ namespace forkrun::root_io {
 namespace {
 
 LeafMembers leaf_of(const ColumnDescription& column) {
-  constexpr std::string_view with_range = "BSIL";
+  constexpr std::string_view with_range = "BSILO";
   const char letter = leaf_letter(column.type.element);
   const char kind = static_cast<char>(std::toupper(letter));
   const auto size = size_of(column.type.element);
@@ -28,6 +30,12 @@ LeafMembers leaf_of(const ColumnDescription& column) {
     leaf.limits.resize(2 * size);
   }
   return leaf;
+}
+
+LeafInEntry in_entry(const LeafMembers& leaf) {
+  return {static_cast<std::size_t>(leaf.value_size),
+          static_cast<std::size_t>(std::max(leaf.n_values, 0)),
+          is_arithmetic(leaf.type) && !leaf.counter, leaf.counts_others, leaf.is_unsigned};
 }
 
 /// The branch of each leaf, in the order of their numbers.
@@ -48,9 +56,10 @@ class PlainTree::Branch final : public BranchTarget {
   [[nodiscard]] std::string name() const override { return members().name; }
   [[nodiscard]] std::string tree_name() const override { return tree_.members_.name; }
   [[nodiscard]] bool has_offsets() const override { return members().offsets_length != 0; }
-  [[nodiscard]] Counts counts() const override {
-    const auto& leaves = members().leaves;
-    return leaves.size() == 1 && leaves[0].counts_others ? Counts::values : Counts::nothing;
+  [[nodiscard]] std::vector<CountPlace> counts() const override {
+    std::vector<LeafInEntry> leaves;
+    std::ranges::transform(members().leaves, std::back_inserter(leaves), in_entry);
+    return count_places(leaves);
   }
 
   void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) override {
@@ -60,10 +69,13 @@ class PlainTree::Branch final : public BranchTarget {
     content.list.baskets.push_back({first_entry, place, header.n_bytes});
   }
 
-  void finish(std::int64_t n_entries, std::int64_t largest_count) override {
+  void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) override {
     tree_.contents_[number_].list.n_entries = n_entries;
-    if (counts() == Counts::values) {
-      tree_.include_range(number_, 0, {0, largest_count});
+    const auto& leaves = members().leaves;
+    for (std::size_t i = 0; i < std::min(leaves.size(), largest_counts.size()); ++i) {
+      if (leaves[i].counts_others) {
+        tree_.include_range(number_, i, {0, largest_counts[i]});
+      }
     }
   }
 
@@ -91,9 +103,11 @@ std::unique_ptr<BranchTarget> PlainTree::branch(std::size_t number) {
 }
 
 void PlainTree::include_range(std::size_t branch, std::size_t leaf, const LeafRange& range) {
-  if (auto& known = members_.branches[branch].leaves[leaf].range) {
+  auto& members = members_.branches[branch].leaves[leaf];
+  if (auto& known = members.range) {
+    const auto most = largest_number(static_cast<std::size_t>(members.value_size));
     known->least = std::min(known->least, range.least);
-    known->largest = std::max(known->largest, range.largest);
+    known->largest = std::max(known->largest, std::min(range.largest, most));
   }
 }
 
