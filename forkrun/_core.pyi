@@ -616,6 +616,7 @@ def merge_trees(
     verify: bool = False,
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
+    on_written: Callable[[], None] | None = None,
 ) -> dict[str, int]:
     """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
     copying baskets, or by writing their entries anew in larger ones: `recluster`: "auto" (of files
@@ -623,7 +624,8 @@ def merge_trees(
     and keeps once those that it cannot merge: they must be equal, unless `keep_first`. Sizes,
     places and headers of baskets are checked, with `verify` their contents as well. Returns entries
     by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
-    tree, and about each object that was not merged. Raises InputError, OutputError."""
+    tree, and about each object that was not merged. Samples of the complete file are compared with
+    the inputs, after `on_written`. Raises InputError, OutputError, VerificationError."""
 
 class OutputContent:
     """What the tree of an output holds: `branches` of the input, and new columns by name and type.
@@ -644,7 +646,8 @@ class OutputToMake:
     files of fragments whose events alternate; new columns are in them. `files`: path of each, and
     (file, first, last) of the entries whose events it has, in the order of the events; no entries:
     it has all. `n_events`: in all fragments. `before_group` gets the number, in the list, of the
-    group that is read next, `progress` the number of events written so far."""
+    group that is read next, `progress` the number of events written so far, `on_written` the path
+    of each complete file, before samples of it are compared with what it was made of."""
 
     def __init__(
         self,
@@ -654,6 +657,7 @@ class OutputToMake:
         n_events: int,
         before_group: Callable[[int], None] | None = None,
         progress: Callable[[int], None] | None = None,
+        on_written: Callable[[str], None] | None = None,
     ) -> None: ...
 
 def materialise(
@@ -666,7 +670,8 @@ def materialise(
     """Makes the files of all outputs; what several of them take from the input is read once.
     `verify`: unzip baskets that are copied as they are, and check what they hold. `on_open` gets
     the number of each input file just before it is opened. Returns the number of events in each
-    file, by output; if it raises, there are no files. Raises InputError, OutputError."""
+    file, by output; if it raises, there are no files. Raises InputError, OutputError,
+    VerificationError."""
 
 def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, int, int]]:
     """Where `materialise` begins the clusters of an output: file and entry of the input, and the
@@ -703,6 +708,11 @@ def check_carried(
 def branches_written_anew(path: str, tree: str) -> list[str]:
     """Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes
     them anew. Raises InputError."""
+
+def try_copy(path: str, tree: str, branches: Sequence[str], scratch: str) -> None:
+    """Copies the first entries of branches whose objects ROOT has to write anew, to see whether it
+    can: without the dictionary of a class it may die of it. `scratch`: path of a file that is
+    written, and removed. Raises InputError, OutputError."""
 
 def tree_digest(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str

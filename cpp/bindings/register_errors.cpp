@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/verify/samples.hpp>
 
 #include "bindings.hpp"
 
@@ -20,6 +21,7 @@ struct PythonErrors {
   PyObject* input{};
   PyObject* output{};
   PyObject* module{};
+  PyObject* verification{};
   PyObject* job{};
 };
 PythonErrors python_errors;
@@ -56,6 +58,8 @@ void translate(std::exception_ptr pointer) {
     raise(python_errors.output, error);
   } catch (const ModuleError& error) {
     raise(python_errors.module, error);
+  } catch (const root_io::WrittenOtherwise& error) {
+    raise(python_errors.verification, error);
   } catch (const Error& error) {
     raise(python_errors.job, error);
   }
@@ -64,8 +68,9 @@ void translate(std::exception_ptr pointer) {
 }  // namespace
 
 void register_errors(py::module_& module) {
-  python_errors = {class_named("ConfigError"), class_named("InputError"),
-                   class_named("OutputError"), class_named("ModuleError"), class_named("JobError")};
+  python_errors = {class_named("ConfigError"),       class_named("InputError"),
+                   class_named("OutputError"),       class_named("ModuleError"),
+                   class_named("VerificationError"), class_named("JobError")};
   py::register_exception_translator(&translate);
   py::register_exception<Stopped>(module, "Stopped");  // tried first: nothing is wrong
 }

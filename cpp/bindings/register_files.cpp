@@ -9,6 +9,7 @@
 #include <forkrun/root_io/histograms/histogram_file.hpp>
 #include <forkrun/root_io/materialise/cluster_begins.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
+#include <forkrun/root_io/materialise/trial_copy.hpp>
 #include <forkrun/root_io/merge/carry_objects.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/origins/origin_record.hpp>
@@ -87,6 +88,7 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("modified_ns") = identity.modified_ns, py::arg("n_entries") = index.n_entries,
       py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
       py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
+      py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("beside") =
           py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems)));
 }
@@ -146,13 +148,15 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
                      const std::optional<Strings>& trees,
                      const std::optional<std::string>& compression,
                      const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
-                     const std::function<void(std::string)>& note, const std::string& recluster) {
+                     const std::function<void(std::string)>& note, const std::string& recluster,
+                     const std::function<void()>& on_written) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
   request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
   request.note = note;
   request.recluster = recluster_of(recluster);
+  request.on_written = on_written;
   if (compression) {
     request.compression = root_io::Compression::parse(*compression);
   }
@@ -182,7 +186,8 @@ root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strin
                                   const std::vector<FileToMake>& files,
                                   const root_io::OutputContent& content, std::int64_t n_events,
                                   const std::function<void(std::size_t)>& before_group,
-                                  const std::function<void(std::int64_t)>& progress) {
+                                  const std::function<void(std::int64_t)>& progress,
+                                  const std::function<void(std::string)>& on_written) {
   root_io::OutputToMake output;
   for (const auto& [number, paths] : fragments) {
     output.fragments.push_back({number, paths});
@@ -197,6 +202,7 @@ root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strin
   output.n_events = n_events;
   output.before_group = before_group;
   output.progress = progress;
+  output.on_written = on_written;
   return output;
 }
 
@@ -315,15 +321,15 @@ void register_files(py::module_& module) {
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
-             py::arg("verify") = false, py::arg("note") = py::none(),
-             py::arg("recluster") = "auto");
+             py::arg("verify") = false, py::arg("note") = py::none(), py::arg("recluster") = "auto",
+             py::arg("on_written") = py::none());
   py::class_<root_io::OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false);
   py::class_<root_io::OutputToMake>(module, "OutputToMake")
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),
-           py::arg("progress") = py::none());
+           py::arg("progress") = py::none(), py::arg("on_written") = py::none());
   module.def("materialise", &materialise, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::call_guard<py::gil_scoped_release>());
@@ -339,6 +345,8 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
              py::arg("tree"), py::call_guard<py::gil_scoped_release>());
+  module.def("try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
+             py::arg("scratch"), py::call_guard<py::gil_scoped_release>());
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());

@@ -89,7 +89,9 @@ def _columns(
     columns that it counts are read without it."""
     known = {branch.name for file in index for branch in file.branches}
     with_events = [file for file in files if file.n_entries] or files[:1]
-    branches = {b.name: b for file in with_events for b in file.branches}
+    branches: dict[str, Branch] = {}
+    for branch in (b for file in with_events for b in file.branches):
+        branches.setdefault(branch.name, branch)  # of several with one name the first
     counters = {branch.counter for branch in branches.values()}
     return {
         prefix + name: branch

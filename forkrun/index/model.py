@@ -136,6 +136,8 @@ class FileIndex:
     """One for each of source.friends."""
     short_branches: tuple[str, ...] = ()
     """Names of those that have fewer entries than the tree."""
+    stored_friends: tuple[str, ...] = ()
+    """Tree and file of the friends that the file itself names."""
     beside: BesideEvents = BesideEvents()
 
     @property
@@ -156,6 +158,7 @@ class FileIndex:
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
             short_branches=tuple(data["short_branches"]),
+            stored_friends=tuple(data["stored_friends"]),
             beside=BesideEvents(*data["beside"]),
         )
 

@@ -36,6 +36,7 @@ from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.job import Job
 from forkrun.schedule.job_schedule import in_flight
+from forkrun.schedule.object_branches import check_object_branches
 from forkrun.schedule.plugins import plugin_paths
 
 _WHOLE_LUMIS = "modules with callbacks of lumis or runs, or one_lumi"
@@ -124,6 +125,7 @@ class PlannedJob:
         if part is not None:
             return cls._of_part(config, part, start_s)
         given = JobInput.of(config, index_input(config) if index is None else index)
+        check_object_branches(config, given.index)
         lumis = count_lumis(given.ranges, given.mask)
         plan = plan_of(config, given)
         return cls(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from forkrun.base.nearest import suggestion
@@ -16,7 +16,7 @@ _MOST_NAMED = 20
 
 def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
     """Every branch of the input by name, in order of first appearance; of files with events, or of
-    all if none has any."""
+    all if none has any. Of several branches with one name the first."""
     files = [file for file in index if file.n_entries] or index
     branches: dict[str, Branch] = {}
     for file in files:
@@ -33,6 +33,15 @@ def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
         if any(fnmatchcase(name, p) for p in output.keep)
         and not any(fnmatchcase(name, p) for p in output.drop)
     ]
+
+
+def types_of(file: FileIndex) -> dict[str, str]:
+    """Type of each branch of a file by name; of several with one name all of them, in order."""
+    types = {branch.name: branch.type for branch in file.branches}
+    if len(types) < len(file.branches):
+        for name in types:
+            types[name] = " and ".join(b.type for b in file.branches if b.name == name)
+    return types
 
 
 def pattern_problems(output: OutputConfig, names: Sequence[str]) -> list[str]:
@@ -63,15 +72,25 @@ def disagreements(
     files = [file for file in index if file.n_entries]
     branches = all_branches(index)
     names = [name for name in branches if name in set(used)]
-    return [problem for file in files for problem in _of_file(file, names, branches, may_lack)]
+    types = [types_of(file) for file in files]
+    first = {name: kind for each in reversed(types) for name, kind in each.items()}
+    return [
+        problem
+        for file, own in zip(files, types, strict=True)
+        for problem in _of_file(file, own, names, first, branches, may_lack)
+    ]
 
 
 def _of_file(
-    file: FileIndex, names: Sequence[str], branches: dict[str, Branch], may_lack: Collection[str]
+    file: FileIndex,
+    own: Mapping[str, str],
+    names: Sequence[str],
+    types: Mapping[str, str],
+    branches: dict[str, Branch],
+    may_lack: Collection[str],
 ) -> list[str]:
-    own = {branch.name: branch for branch in file.branches}
     missing = [name for name in names if name not in own and name not in may_lack]
-    other = [n for n in names if n in own and own[n].type != branches[n].type]
+    other = [name for name in names if name in own and own[name] != types[name]]
     short = [name for name in file.short_branches if name in names]
     problems = []
     if short:
@@ -85,10 +104,16 @@ def _of_file(
             f" reads or keeps; {_remedy(missing)}, or say what it is there:"
             f" source.branches = {{ fill = {_filled(missing, branches)} }}"
         )
+    twice = [name for name in may_lack if " and " in own.get(name, "")]
+    if twice:
+        problems.append(
+            f"{file.path}: {_shown(twice)} is there more than once, which others lack: it cannot be"
+            f" filled; leave it out of the outputs: drop = {_quoted(twice)}"
+        )
     if other:
         name = other[0]
         problems.append(
-            f'{file.path}: branch "{name}" is {own[name].type}, but {branches[name].type} in other'
+            f'{file.path}: branch "{name}" is {own[name]}, but {types[name]} in other'
             f" files; {_remedy_of_other(other, names, branches)}"
         )
     return problems

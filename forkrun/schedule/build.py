@@ -82,7 +82,8 @@ def build_schedule(
         bool(added.modules) and may_read_ahead(config),
         find_warnings(
             Described(
-                config, wired.modules, columns_of, outputs, branches.branches, branches.friends
+                config, wired.modules, columns_of, outputs, branches.branches, branches.friends,
+                {file.path: file.stored_friends for file in index if file.stored_friends},
             )
         ),
         config.outputs, wired.found,

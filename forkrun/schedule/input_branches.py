@@ -15,7 +15,7 @@ from forkrun.base.dataclass import dataclass
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
-from forkrun.schedule.branches import all_branches
+from forkrun.schedule.branches import all_branches, types_of
 
 _EXACT = 2**53
 """Whole numbers up to this one are exact as fills."""
@@ -104,11 +104,12 @@ def _explained(problem: str) -> str:
 
 def _common(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> dict[str, Branch]:
     """Those that all files have, of one type."""
-    held = [{(b.name, b.type) for b in file.branches} for file in files]
+    held = [types_of(file) for file in files]
+    first = {name: kind for each in reversed(held) for name, kind in each.items()}
     return {
         name: branch
         for name, branch in branches.items()
-        if all((name, branch.type) in each for each in held)
+        if all(each.get(name) == first[name] for each in held)
     }
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Described:
     """A job whose modules have been constructed. `modules`: those in Python, by label;
     `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
-    `branches`: of the input; `friends`: columns of friends."""
+    `branches`: of the input; `friends`: columns of friends; `stored_friends`: by file, those that
+    it names itself."""
 
     config: JobConfig
     modules: Mapping[str, PythonModule]
@@ -29,6 +30,7 @@ class Described:
     outputs: Mapping[str, OutputContent]
     branches: Collection[str]
     friends: Collection[str]
+    stored_friends: Mapping[str, Sequence[str]]
 
 
 def find_warnings(job: Described) -> list[str]:
@@ -38,7 +40,18 @@ def find_warnings(job: Described) -> list[str]:
         *_idle_filters(job),
         *(text for output in job.config.outputs for text in _idle_patterns(output, job)),
         *(text for label, module in job.modules.items() for text in _not_booked(label, module)),
+        *_stored_friends(job),
     ]
+
+
+def _stored_friends(job: Described) -> Iterator[str]:
+    if job.config.outputs and job.stored_friends:
+        path, names = next(iter(job.stored_friends.items()))
+        yield (
+            f"{path}: the friend {', '.join(names)}, which is stored with the tree, is kept only"
+            " where an output has all entries of a single file; it does not fit other entries. Name"
+            " it in source.friends to have its columns"
+        )
 
 
 def _idle_producers(job: Described) -> Iterator[str]:

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_date = 10,
                       at_key_length = 14, at_cycle = 16, at_seek_key = 18, at_seek_directory = 26,
                       end_of_fixed_key = 34;
+/// Among a basket's I/O features (ROOT::TIOFeatures).
+constexpr unsigned generates_offsets = 1;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
 /// The same for all: a basket's record does not say how many of its branch come before it.
 constexpr std::int16_t only_cycle = 0;
@@ -175,6 +177,7 @@ void parse_own_header(std::span<const std::byte> record, std::size_t at, BasketH
   header.entry_size = big_endian<std::int32_t>(&record[at + 6]);
   if (header.entry_size < 0) {  // marks a byte of I/O features that follows
     header.entry_size = static_cast<std::int32_t>(-std::int64_t{header.entry_size} & 0x7fffffff);
+    header.lacks_offsets = (std::to_integer<unsigned>(record[at + 10]) & generates_offsets) != 0;
     if (++at + n_bytes > key_length) {
       throw_sizes_differ();
     }
@@ -262,7 +265,10 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
   basket.n_entries = header.n_entries;
   basket.data = object.first(static_cast<std::size_t>(header.last - header.key_length));
   basket.offsets.clear();
-  if (has_offsets) {
+  basket.lacks_offsets = has_offsets && header.lacks_offsets && header.n_entries > 0;
+  if (basket.lacks_offsets) {
+    basket.entry_size = 0;
+  } else if (has_offsets) {
     decode_offsets(header, object, basket);
   } else {
     set_entry_size(basket);

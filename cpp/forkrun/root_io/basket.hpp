@@ -45,6 +45,9 @@ struct Basket {
   /// `entry_size`.
   std::vector<std::int32_t> offsets;
   std::size_t entry_size{};
+  /// Entries differ in size, and the offsets are not stored: they follow from the numbers of
+  /// values.
+  bool lacks_offsets{};
 
   [[nodiscard]] bool contains(std::int64_t entry) const {
     return entry >= first_entry && entry < first_entry + n_entries;
@@ -62,6 +65,7 @@ struct BasketHeader {
   std::int32_t n_entries{};
   std::int32_t last{};      ///< end of the entries, counted from the begin of the header
   std::int64_t seek_key{};  ///< where the record says that it is
+  bool lacks_offsets{};     ///< if its entries differ in size (ROOT's kGenerateOffsetMap)
 };
 
 /// Header of a record, whose sizes agree with each other and with the heads of compressed blocks.
@@ -72,7 +76,8 @@ struct BasketHeader {
 [[nodiscard]] std::string_view basket_name(std::span<const std::byte> record);
 
 /// Uncompresses the record of one basket into `basket`, whose data live in `memory`.
-/// `has_offsets`: the branch's entries differ in size. \throws Error if the bytes are damaged.
+/// `has_offsets`: the branch's entries differ in size. Offsets that are not stored have to be made
+/// by the caller. \throws Error if the bytes are damaged.
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket);
 

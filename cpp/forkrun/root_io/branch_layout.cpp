@@ -6,8 +6,11 @@
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TClass.h>
+#include <TClassEdit.h>
+#include <TEnum.h>
 #include <TLeaf.h>
 #include <TLeafObject.h>
+#include <TROOT.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
 
@@ -78,6 +81,16 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   }
 }
 
+/// ROOT takes a class that no file has described yet for a number, which depends on the files that
+/// were opened before.
+bool holds_numbers(const TVirtualCollectionProxy& collection) {
+  std::string name{collection.GetCollectionClass()->GetName()};
+  name =
+      TClassEdit::ShortType(name.substr(0, name.rfind('>')).substr(name.find('<') + 1).c_str(), 0);
+  return form_of_class("vector<" + name + ">").column.has_value() ||
+         gROOT->GetType(name.c_str()) != nullptr || TEnum::GetEnum(name.c_str()) != nullptr;
+}
+
 /// Of a branch that holds an object of this class and is not split.
 std::optional<ColumnType> column_of(TClass& type) {
   const auto vector_of = [](TClass& of) -> TVirtualCollectionProxy* {
@@ -96,7 +109,7 @@ std::optional<ColumnType> column_of(TClass& type) {
     return ColumnType{ElementType::character, Shape::doubly_jagged};
   }
   auto* inner = inner_type != nullptr ? vector_of(*inner_type) : outer;
-  if (inner == nullptr || inner->GetValueClass() != nullptr) {
+  if (inner == nullptr || inner->GetValueClass() != nullptr || !holds_numbers(*inner)) {
     return {};
   }
   if (const auto element = element_of(inner->GetType())) {
@@ -125,12 +138,14 @@ std::string BranchLayout::described_type() const {
   return column ? column->name() : "other:" + type_name;
 }
 
-TBranch* branch_named(TTree& tree, const std::string& name) {
-  TBranch* branch = tree.GetBranch(name.c_str());  // looks into a hash table first
-  if (branch != nullptr && branch->GetMother() == branch && name == branch->GetName()) {
-    return branch;
+TBranch* branch_at(TTree& tree, const BranchPlace& place) {
+  std::size_t number = 0;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    if (place.name == branch->GetName() && number++ == place.number) {
+      return dynamic_cast<TBranch*>(branch);
+    }
   }
-  return dynamic_cast<TBranch*>(tree.GetListOfBranches()->FindObject(name.c_str()));
+  return nullptr;
 }
 
 BranchLayout layout_of(TBranch& branch) {

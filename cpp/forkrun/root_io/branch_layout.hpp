@@ -1,6 +1,8 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +31,24 @@ struct BranchLayout {
 /// Before the values of a std::vector: byte count, version, size.
 constexpr std::size_t vector_header_bytes = 10;
 
-/// The top-level branch of this name, nullptr if there is none.
-[[nodiscard]] TBranch* branch_named(TTree& tree, const std::string& name);
+/// Place of a top-level branch that does not depend on the others' order: its name and, where
+/// several have one name, its number among these.
+struct BranchPlace {
+  std::string name;
+  std::size_t number{};
+  auto operator<=>(const BranchPlace&) const = default;
+};
+/// The places of branches whose names are given in their order.
+class BranchPlaces {
+ public:
+  [[nodiscard]] BranchPlace next(const std::string& name) { return {name, n_seen_[name]++}; }
+
+ private:
+  std::map<std::string, std::size_t> n_seen_;
+};
+
+/// The top-level branch at this place, nullptr if there is none.
+[[nodiscard]] TBranch* branch_at(TTree& tree, const BranchPlace& place);
 
 [[nodiscard]] BranchLayout layout_of(TBranch& branch);
 /// It, and not only branches within it.

@@ -301,19 +301,21 @@ class TreeParser {
     skip_extra();  // aliases
     from_.skip<double>(from_.number<std::uint32_t>());
     from_.skip<std::int32_t>(from_.number<std::uint32_t>());
-    for (int others = 0; others < 3; ++others) {  // index, friends, what the user added
-      skip_extra();
-    }
+    skip_extra();  // index
+    record_.has_friends = skip_extra();
+    skip_extra();                          // what the user added
     require(from_.pointer().number == 0);  // references between objects
   }
 
-  /// What plain trees do not have.
-  void skip_extra() {
+  /// What plain trees do not have; whether it is there.
+  bool skip_extra() {
     const auto begin = from_.at();
     from_.skip_pointer();
-    if (from_.at() != begin + sizeof(std::uint32_t)) {
+    const bool is_there = from_.at() != begin + sizeof(std::uint32_t);
+    if (is_there) {
       members_.give_up();
     }
+    return is_there;
   }
 
   void add_members(const Branch& branch) {

@@ -2,11 +2,29 @@
 
 #include <TBranch.h>
 #include <TFile.h>
+#include <TObjArray.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/verify/samples.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+/// The place of a basket tells branches apart.
+bool are_same(const StoredBranch& one, const StoredBranch& other) {
+  return one.baskets.empty()
+             ? other.baskets.empty()
+             : !other.baskets.empty() && one.baskets.front().seek == other.baskets.front().seek;
+}
+
+bool are_same(const StoredBranch& one, TBranch& other) {
+  return one.baskets.empty() ||
+         other.GetBasketSeek(one.baskets.front().number) == one.baskets.front().seek;
+}
+
+}  // namespace
 
 std::string described(TBranch& branch) {
   return std::string{branch.GetName()} + ", " + form_of(branch);
@@ -51,14 +69,14 @@ TreeLane& SharedInput::first_file() {
   return lane_;
 }
 
-std::span<const KeptReader> SharedInput::readers(const std::string& branch) {
-  const auto [at, is_new] = readers_.try_emplace(branch);
+std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
+  const auto [at, is_new] = readers_.try_emplace(top);
   if (is_new) {
     auto& file = lane_.file();
     const auto& tree = lane_.input_tree();
-    tree.require(branch);
-    if (tree.is_plain(branch)) {
-      auto reader = std::make_unique<BranchReader>(tree.branch(branch), file);
+    tree.require(top);
+    if (tree.is_plain(top)) {
+      auto reader = std::make_unique<BranchReader>(tree.branch(top), file);
       auto form = described(reader->layout());
       at->second.push_back({std::move(reader), std::move(form)});
       return at->second;
@@ -66,7 +84,7 @@ std::span<const KeptReader> SharedInput::readers(const std::string& branch) {
     if (!tree_of_root_) {
       tree_of_root_ = tree_of_root(lane_.tree(), tree.name(), file);
     }
-    for (auto* filled : all_branches(*branch_named(lane_.tree(), branch)).filled) {
+    for (auto* filled : all_branches(*branch_at(lane_.tree(), top)).filled) {
       at->second.push_back(
           {std::make_unique<BranchReader>(stored_branch(*filled, *tree_of_root_, file), file),
            described(*filled)});
@@ -102,15 +120,40 @@ void KeptInput::open(std::uint32_t file) {
   std::span<const KeptReader> within;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
-      within = input_.readers(kept.name);
+      within = input_.readers(kept.top);
     }
     if (kept.number >= within.size() ||
         (compares_forms_ && within[kept.number].form != kept.form)) {
-      throw InputError(this->file().path() + ": branch " + kept.name +
+      throw InputError(this->file().path() + ": branch " + kept.top.name +
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
     }
     readers_.push_back(&within[kept.number]);
+  }
+  check_places();
+}
+
+/// That readers are those of the branches' places, which another way through the tree finds.
+void KeptInput::check_places() const {
+  const auto& tree = input_.lane().input_tree();
+  std::map<BranchPlace, std::size_t> numbers;
+  BranchPlaces places;
+  for (const auto& name : tree.branch_names()) {
+    numbers.emplace(places.next(name), numbers.size());
+  }
+  std::vector<TBranch*> within;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const auto& [top, number, form] = kept_[i];
+    const auto at = numbers.at(top);
+    if (!tree.is_plain(top) && number == 0) {
+      auto* branch = this->tree().GetListOfBranches()->At(static_cast<int>(at));
+      within = all_branches(static_cast<TBranch&>(*branch)).filled;
+    }
+    const auto& read = readers_[i]->reader->branch();
+    if (!(tree.is_plain(top) ? are_same(read, tree.branch(at)) : are_same(read, *within[number]))) {
+      throw WrittenOtherwise(file().path() + ": branch \"" + top.name +
+                             "\" is taken for another one; please report it, with the input");
+    }
   }
 }
 

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
@@ -19,7 +19,7 @@ namespace forkrun::root_io {
 
 /// A branch whose entries are copied as bytes.
 struct KeptBranch {
-  std::string name;      ///< of the top-level branch
+  BranchPlace top;       ///< the top-level branch
   std::size_t number{};  ///< of those with baskets that are within it, itself among them
   std::string form{};
 };
@@ -57,7 +57,7 @@ class SharedInput {
   [[nodiscard]] const TreeLane& lane() const { return lane_; }
   /// Those of the branches with baskets within a top-level branch of the file that is open.
   /// \throws InputError
-  [[nodiscard]] std::span<const KeptReader> readers(const std::string& branch);
+  [[nodiscard]] std::span<const KeptReader> readers(const BranchPlace& top);
   /// Gives back the memory of baskets that were read.
   void forget();
 
@@ -69,7 +69,7 @@ class SharedInput {
   TreeLane first_file_;  ///< opened if `lane_` has another file
   std::uint32_t file_{};
   std::unique_ptr<InputTree> tree_of_root_;  ///< of the file that is open, if it was needed
-  std::unordered_map<std::string, std::vector<KeptReader>> readers_;
+  std::map<BranchPlace, std::vector<KeptReader>> readers_;
 };
 
 /// What one output keeps of it.
@@ -98,6 +98,8 @@ class KeptInput {
   [[nodiscard]] const BasketCheck& check();
 
  private:
+  void check_places() const;
+
   SharedInput& input_;
   std::vector<KeptBranch> kept_;
   bool compares_forms_{};

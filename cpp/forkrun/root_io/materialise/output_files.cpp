@@ -29,7 +29,7 @@ class TreeSink final : public ClusterSink {
   }
   [[nodiscard]] double n_bytes() const override { return tree_.n_pending_bytes(); }
   void end_cluster(std::int64_t n_events) override {
-    tree_.end_cluster(n_events);
+    tree_.end_cluster();
     n_events_ += n_events;
     if (progress_) {
       progress_(n_events_);
@@ -47,10 +47,11 @@ class TreeSink final : public ClusterSink {
 /// One file, while it is made.
 class FileMaker {
  public:
-  FileMaker(const OutputContent& content, const FileToMake& output, const TreeSourceConfig& source,
+  FileMaker(const OutputToMake& made, const FileToMake& output, const TreeSourceConfig& source,
             KeptInput& input, std::size_t n_threads, std::function<void(std::int64_t)> progress)
       : output_{output},
-        tree_{output.path, input, content, n_threads},
+        on_written_{made.on_written},
+        tree_{output.path, input, made.content, n_threads},
         sink_{tree_, std::move(progress)},
         cutter_{tree_.wanted_cluster_bytes(), tree_.keeps_baskets(), inputs(source, tree_), sink_} {
   }
@@ -84,6 +85,10 @@ class FileMaker {
   std::int64_t finish() {
     cutter_.finish();
     tree_.finish();
+    if (on_written_) {
+      on_written_(output_.path);
+    }
+    tree_.check();
     return sink_.n_events();
   }
   [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
@@ -99,6 +104,7 @@ class FileMaker {
   }
 
   const FileToMake& output_;
+  const std::function<void(const std::string&)>& on_written_;
   /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
   std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
   OutputTree tree_;
@@ -157,13 +163,12 @@ void OutputMaker::open() {
   if (n_events_.size() == output_.files.size()) {
     throw Error("an event is in none of the output's files");
   }
-  file_ =
-      std::make_unique<FileMaker>(output_.content, output_.files[n_events_.size()], input_.config(),
-                                  kept_, n_threads_, [this](std::int64_t n_events) {
-                                    if (output_.progress) {
-                                      output_.progress(n_before_ + n_events);
-                                    }
-                                  });
+  file_ = std::make_unique<FileMaker>(output_, output_.files[n_events_.size()], input_.config(),
+                                      kept_, n_threads_, [this](std::int64_t n_events) {
+                                        if (output_.progress) {
+                                          output_.progress(n_before_ + n_events);
+                                        }
+                                      });
 }
 
 void OutputMaker::close() {

@@ -29,6 +29,8 @@ struct OutputToMake {
   std::function<void(std::size_t)> before_group;
   /// Gets the number of events written; called after each cluster.
   std::function<void(std::int64_t)> progress;
+  /// Gets the path of each file that is complete, before it is compared with what it was made of.
+  std::function<void(const std::string&)> on_written{};
 };
 
 class FileMaker;

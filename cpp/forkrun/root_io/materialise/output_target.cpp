@@ -13,7 +13,9 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/format/key_path.hpp>
 #include <forkrun/root_io/write/branch_of_root.hpp>
+#include <forkrun/root_io/write/output_schema.hpp>
 #include <forkrun/root_io/write/plain_target.hpp>
+#include <forkrun/root_io/write/rebuilt_index.hpp>
 #include <forkrun/root_io/write/root_target.hpp>
 
 namespace forkrun::root_io {
@@ -38,8 +40,9 @@ class PlainOutput final : public OutputTarget {
   [[nodiscard]] std::vector<KeptTarget> take_kept() override {
     std::vector<KeptTarget> kept;
     const auto& branches = target_.tree().members().branches;
+    BranchPlaces places;
     for (std::size_t i = 0; i < branches.size(); ++i) {
-      kept.push_back({{branches[i].name}, compressions_[i], target_.tree().branch(i)});
+      kept.push_back({{places.next(branches[i].name)}, compressions_[i], target_.tree().branch(i)});
     }
     return kept;
   }
@@ -54,7 +57,9 @@ class RootOutput final : public OutputTarget {
   RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
       : input_{input},
         target_{path, without_cycle(input.config().tree), input.first_file().tree(),
-                content.branches, content.compression} {}
+                content.branches, content.compression} {
+    index_.begin(input.first_file().tree());
+  }
 
   ~RootOutput() override {
     if (!objects_.empty() && generation_ == input_.generation()) {
@@ -69,30 +74,39 @@ class RootOutput final : public OutputTarget {
   [[nodiscard]] std::vector<KeptTarget> take_kept() override;
   void open() override;
   void fill(std::span<const EntryRange> entries) override;
+  void finish(std::int64_t n_entries) override;
 
  private:
+  struct RootCopy {
+    BranchPlace from;
+    TBranch* to;
+  };
+
   KeptInput& input_;
   RootTarget target_;
+  RebuiltIndex index_;
   std::uint64_t generation_{};
-  bool keeps_objects_ = false;        ///< as bytes
-  std::vector<std::string> objects_;  ///< branches that ROOT copies
+  bool keeps_objects_ = false;     ///< as bytes
+  std::vector<RootCopy> objects_;  ///< branches that ROOT copies
 };
 
 std::vector<KeptTarget> RootOutput::take_kept() {
   std::vector<KeptTarget> kept;
   std::vector<TBranch*> holders;
   auto& first = input_.first_file();
+  BranchPlaces places;
   for (TObject* object : *target_.tree().GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    TBranch& from = *branch_named(first.tree(), branch.GetName());
+    const auto place = places.next(branch.GetName());
+    TBranch& from = *branch_at(first.tree(), place);
     if (is_written_anew(from, first.file())) {
-      objects_.emplace_back(branch.GetName());
+      objects_.push_back({place, &branch});
       continue;
     }
     keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
     const auto all = all_branches(branch);
     for (std::size_t i = 0; i < all.filled.size(); ++i) {
-      kept.push_back({{branch.GetName(), i, described(*all.filled[i])},
+      kept.push_back({{place, i, described(*all.filled[i])},
                       from.GetCompressionSettings(),
                       branch_of_root(*all.filled[i])});
     }
@@ -104,27 +118,44 @@ std::vector<KeptTarget> RootOutput::take_kept() {
 
 void RootOutput::open() {
   generation_ = input_.generation();
+  if (index_.is_wanted()) {
+    index_.open(input_.tree());
+  }
   if (keeps_objects_) {
     target_.output().describe_classes_of(input_.file());
   }
   const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
-  if (!objects_.empty()) {
-    input_.tree().CopyAddresses(&target_.tree());
+  for (const auto& [from, to] : objects_) {
+    to->ResetAddress();  // it was that of a branch of the file before
+    share_address(*branch_at(input_.tree(), from), *to);
   }
 }
 
 void RootOutput::fill(std::span<const EntryRange> entries) {
   const TDirectory::TContext nowhere{nullptr};
-  for (const auto& name : objects_) {
-    TBranch& from = *branch_named(input_.tree(), name);
-    TBranch& to = *branch_named(target_.tree(), name);
+  for (const auto& range : entries) {
+    index_.add({range.first, range.last});
+  }
+  for (const auto& [place, to] : objects_) {
+    TBranch& from = *branch_at(input_.tree(), place);
     for (const auto& range : entries) {
       for (auto entry = range.first; entry < range.last; ++entry) {
-        if (from.GetEntry(entry, 1) < 0 || to.Fill() < 0) {
-          throw OutputError(target_.output().path() + ": branch \"" + name + "\" cannot be copied");
+        if (from.GetEntry(entry, 1) < 0 || to->Fill() < 0) {
+          throw OutputError(target_.output().path() + ": branch \"" + place.name +
+                            "\" cannot be copied");
         }
       }
     }
+  }
+}
+
+/// Friends are stored with a tree for just its entries, in their order.
+void RootOutput::finish(std::int64_t n_entries) {
+  auto& tree = target_.tree();
+  tree.SetEntries(n_entries);
+  index_.finish(tree);
+  if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
+    drop_friends(tree);
   }
 }
 

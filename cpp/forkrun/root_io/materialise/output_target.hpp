@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,8 @@ class OutputTarget {
   virtual void open() {}
   /// Adds entries to the branches whose bytes cannot be copied: ROOT reads and fills them.
   virtual void fill(std::span<const EntryRange> /*entries*/) {}
+  /// All entries are there: before the tree is closed.
+  virtual void finish(std::int64_t /*n_entries*/) {}
 };
 
 }  // namespace forkrun::root_io

@@ -10,6 +10,7 @@
 #include <forkrun/root_io/materialise/cluster_cutter.hpp>
 #include <forkrun/root_io/materialise/kept_input.hpp>
 #include <forkrun/root_io/materialise/output_target.hpp>
+#include <forkrun/root_io/verify/samples.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 
 namespace forkrun::root_io {
@@ -43,15 +44,18 @@ class OutputTree {
   /// Uncompressed bytes of the present cluster that are not written yet.
   [[nodiscard]] double n_pending_bytes();
   /// Writes the present cluster.
-  void end_cluster(std::int64_t n_events);
+  void end_cluster();
   /// The tree is complete, and with it the file.
   void finish();
+  /// Compares the file with samples of what it was made of. \throws WrittenOtherwise
+  void check() const;
   /// Removes the file.
   void abandon() noexcept { target_->tree().abandon(); }
 
  private:
   struct NewColumn {
     std::size_t number{};
+    std::size_t sampled{};  ///< its number in `samples_`
     BranchWriter writer;
   };
 
@@ -59,6 +63,7 @@ class OutputTree {
   void add_products();
   [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
+  void copy(std::size_t branch, std::span<const EntryRun> runs);
   void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
   void add_columns(std::span<const NewValues> values);
   [[nodiscard]] std::vector<BranchWriter*> writers();
@@ -72,7 +77,9 @@ class OutputTree {
   std::vector<BranchWriter> kept_;
   std::vector<NewColumn> columns_;
   std::vector<NewColumn> counters_;  ///< of new jagged columns
-  std::int64_t n_entries_{};
+  std::int64_t n_entries_{};         ///< with those of the present cluster
+  Samples samples_;
+  std::string path_;
   Bytes chunk_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <forkrun/root_io/merge/basket_chunks.hpp>
+#include <forkrun/root_io/verify/samples.hpp>
 
 namespace forkrun::root_io {
 
@@ -45,7 +46,8 @@ std::vector<CopiedBasket> copy_baskets(InputFile& file, const BasketCheck& check
       place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
                    place + offset, output.seek_directory());
       sizes.push_back(records[i].size());
-      copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset});
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset,
+                        tail_of(records[i], headers[i])});
     }
     output.write_records(place, bytes, sizes);
   });

@@ -18,6 +18,7 @@ struct CopiedBasket {
   std::int64_t first_entry{};  ///< in the input
   BasketHeader header;
   std::int64_t place{};
+  std::uint32_t tail{};  ///< of what it holds in the input
 };
 
 /// Those on file, by place: read in the order in which they lie.

@@ -79,6 +79,7 @@ bool carry_without_root(const Carried& carried, const std::string& output_path) 
   }
   merger.finish();
   output->close();
+  merger.check(output_path);
   return true;
 }
 
@@ -103,6 +104,7 @@ std::vector<std::string> carry_with_root(
   }
   merger.finish();
   output.close();
+  merger.check(output_path);
   return merger.names();
 }
 

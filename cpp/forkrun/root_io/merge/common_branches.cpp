@@ -25,6 +25,16 @@ Described described_tops(TTree& tree) {
   return tops;
 }
 
+using ByName = std::map<std::string, std::vector<std::vector<std::string>>>;
+
+ByName by_name(const Described& tops) {
+  ByName named;
+  for (const auto& [name, described] : tops) {
+    named[name].push_back(described);
+  }
+  return named;
+}
+
 std::set<std::string> trees_of(InputFile& file, const std::set<std::string>& exclude) {
   std::set<std::string> paths;
   for_each_object(file.file(), [&](const std::string& path, const TKey&, const TClass* type) {
@@ -56,7 +66,12 @@ std::map<std::string, std::vector<std::string>> common_branches(
     for (const auto& path : trees_of(file, exclude)) {
       const auto tops = described_tops(file.tree(path));
       auto& known = common.try_emplace(path, tops).first->second;
-      const auto is_lacking = [&](const auto& top) { return std::ranges::count(tops, top) == 0; };
+      const auto ours = by_name(known);
+      const auto theirs = by_name(tops);
+      const auto is_lacking = [&](const auto& top) {
+        const auto its = theirs.find(top.first);
+        return its == theirs.end() || its->second != ours.at(top.first);
+      };
       if (std::erase_if(known, is_lacking) > 0 || known.size() < tops.size()) {
         differ.insert(path);
       }

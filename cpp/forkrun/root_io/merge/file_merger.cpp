@@ -50,6 +50,12 @@ void note_progress(const MergeRequest& request, std::size_t n_done) {
   }
 }
 
+void note_written(const MergeRequest& request) {
+  if (request.on_written) {
+    request.on_written();
+  }
+}
+
 /// None if ROOT is needed: nothing is written then.
 std::optional<std::map<std::string, std::int64_t>> merge_without_root(const MergeRequest& request) {
   const bool compresses_baskets = request.compression && request.recluster == Recluster::never;
@@ -79,6 +85,8 @@ std::optional<std::map<std::string, std::int64_t>> merge_without_root(const Merg
       entries = merger.finish();
       check_all_found(request, *entries);
       output.close();
+      note_written(request);
+      merger.check(request.output);
       if (request.note) {
         std::ranges::for_each(merger.notes(), request.note);
       }
@@ -103,7 +111,8 @@ std::map<std::string, std::int64_t> merge_with_root(const MergeRequest& request)
                        request.check,
                        request.if_they_differ,
                        {},
-                       request.trees.has_value()},
+                       request.trees.has_value(),
+                       request.note ? UnknownReferences::leave_out : UnknownReferences::error},
                       [&](const std::string& path) { return asked_for(request, path); },
                       Origins{false}};
     std::vector<std::unique_ptr<InputFile>> files;
@@ -118,6 +127,8 @@ std::map<std::string, std::int64_t> merge_with_root(const MergeRequest& request)
     auto entries = merger.finish();
     check_all_found(request, entries);
     output.close();
+    note_written(request);
+    merger.check(request.output);
     if (request.note) {
       std::ranges::for_each(merger.notes(), request.note);
     }

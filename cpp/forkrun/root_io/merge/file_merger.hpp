@@ -27,11 +27,14 @@ struct MergeRequest {
   std::function<void(const std::string&)> note{};  ///< gets a line about each object that was not
                                                    ///< merged, and on baskets; may be empty
   Recluster recluster = Recluster::where_small;
+  /// Called once the file is complete, before it is compared with the inputs; may be empty.
+  std::function<void()> on_written{};
 };
 
 /// Joins files, in the given order, into a new one: trees by copying or joining baskets; objects as
 /// ObjectMerger does. With `trees`, these trees alone. Gives the entries by tree.
-/// \throws InputError, OutputError; the output is then removed.
+/// Samples of what is written are compared with the inputs.
+/// \throws InputError, OutputError, WrittenOtherwise; the output is then removed.
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
 
 }  // namespace forkrun::root_io

@@ -7,6 +7,10 @@ namespace forkrun::root_io {
 /// What becomes of objects of one name that ROOT cannot merge and that differ.
 enum class IfTheyDiffer { error, keep_first };
 
+/// What becomes of objects that may refer to others by numbers of their file, and whose class no
+/// library here knows.
+enum class UnknownReferences : std::uint8_t { error, leave_out };
+
 /// What becomes of branches that not all trees of a name have.
 enum class BranchesThatDiffer : std::uint8_t { error, leave_out };
 

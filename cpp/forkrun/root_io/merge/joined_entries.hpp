@@ -8,6 +8,7 @@
 
 #include <forkrun/root_io/origins/row_origins.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
+#include <forkrun/root_io/verify/samples.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/record_file.hpp>
 
@@ -20,21 +21,24 @@ class JoinedEntries {
   using Readers = std::vector<std::unique_ptr<BranchReader>>;
 
   /// `writers`: of all branches, once entries are added.
-  JoinedEntries(std::vector<BranchWriter>& writers, RecordFile& output)
-      : writers_{writers}, output_{output} {}
+  /// `samples`: of the same branches.
+  JoinedEntries(std::vector<BranchWriter>& writers, RecordFile& output, Samples& samples)
+      : writers_{writers}, output_{output}, samples_{samples} {}
 
-  /// `readers`: of the same branches as the writers. \throws InputError, OutputError
-  void add(const Readers& readers, std::span<const RowRange> rows);
+  /// `readers`: of the same branches as the writers; `n_before`: entries that the tree has.
+  /// \throws InputError, OutputError
+  void add(const Readers& readers, std::span<const RowRange> rows, std::int64_t n_before);
   /// Ends the present cluster: before baskets are entered as they are, and at the end.
   void flush();
 
  private:
-  void collect(const Readers& readers, const EntryRun& entries);
+  void collect(const Readers& readers, const EntryRun& entries, std::int64_t n_before);
   [[nodiscard]] std::size_t n_pending_bytes() const;
   void choose_step(double entry_bytes);
 
   std::vector<BranchWriter>& writers_;
   RecordFile& output_;
+  Samples& samples_;
   std::int64_t step_{1};  ///< entries that are collected at a time
   double step_bytes_{};   ///< of them, as of those before
 };

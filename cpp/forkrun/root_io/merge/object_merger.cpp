@@ -134,7 +134,7 @@ void ObjectMerger::merge(InputFile& file, TKey& key, Merged& merged, const std::
 
 void ObjectMerger::compare(InputFile& file, TKey& key, Kept& kept, const std::string& path) {
   const auto record = read_object(file, key, path);
-  if (record.type == kept.type && record.bytes == kept.bytes) {
+  if (kept.is_left_out || (record.type == kept.type && record.bytes == kept.bytes)) {
     return;
   }
   ++kept.n_others;
@@ -169,10 +169,18 @@ void ObjectMerger::keep(InputFile& file, TKey& key, const std::string& folder,
   if (has_references || !write_object(target, record, compression_)) {
     const CapturedMessages messages;
     const TClass* type = TClass::GetClass(key.GetClassName());
-    void* object = type == nullptr ? nullptr : key.ReadObjectAny(type);
+    const bool is_known = type != nullptr && type->IsLoaded();  // ROOT dies of others
+    if (!is_known && has_references && unknown_ == UnknownReferences::leave_out) {
+      kept_[path] = {record.type, file.path(), std::move(record.bytes)};
+      kept_[path].is_left_out = true;
+      return;
+    }
+    void* object = is_known ? key.ReadObjectAny(type) : nullptr;
     if (object == nullptr || !messages.first_error().empty()) {
       throw InputError(file.path() + ": " + described(path, record.type) + " cannot be read: " +
-                       messages.first() + "; leave it out by naming the trees to merge (--trees)");
+                       (is_known ? messages.first() : "no library here knows its class") +
+                       "; leave it out by naming the trees to merge (--trees; in a job "
+                       "merge.carry = false)");
     }
     target.WriteObjectAny(object, type, key.GetName());
     const_cast<TClass*>(type)->Destructor(object);
@@ -193,6 +201,12 @@ void ObjectMerger::finish() {
 std::vector<std::string> ObjectMerger::notes() const {
   std::vector<std::string> lines;
   for (const auto& [path, kept] : kept_) {
+    if (kept.is_left_out) {
+      lines.push_back(described(path, kept.type) +
+                      " is left out: it may refer to other objects by numbers of its file, and no "
+                      "library here knows its class");
+      continue;
+    }
     if (kept.n_files == 1) {
       continue;
     }

@@ -23,8 +23,12 @@ namespace forkrun::root_io {
 /// as `hadd` does. The others are kept once if they are equal in all files, as bytes.
 class ObjectMerger {
  public:
-  ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ)
-      : output_{output}, compression_{compression}, if_they_differ_{if_they_differ} {}
+  ObjectMerger(OutputFile& output, Compression compression, IfTheyDiffer if_they_differ,
+               UnknownReferences unknown)
+      : output_{output},
+        compression_{compression},
+        if_they_differ_{if_they_differ},
+        unknown_{unknown} {}
 
   /// Whether such an object is merged; others are kept once.
   [[nodiscard]] static bool merges(const TKey& key);
@@ -53,6 +57,7 @@ class ObjectMerger {
     std::vector<std::byte> bytes;
     std::size_t n_files = 1;
     std::size_t n_others{};  ///< that differ from the first
+    bool is_left_out{};
   };
 
   void merge(InputFile& file, TKey& key, Merged& merged, const std::string& path);
@@ -62,6 +67,7 @@ class ObjectMerger {
   OutputFile& output_;
   Compression compression_;
   IfTheyDiffer if_they_differ_;
+  UnknownReferences unknown_;
   std::map<std::string, Merged> merged_;
   std::map<std::string, Kept> kept_;
   std::vector<std::string> differing_;  ///< lines on objects of this file

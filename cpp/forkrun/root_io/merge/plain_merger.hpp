@@ -30,6 +30,12 @@ class PlainMerger {
   bool add(InputFile& file);
   /// Gives the entries by tree. \throws OutputError
   std::map<std::string, std::int64_t> finish();
+  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  void check(const std::string& path) const {
+    for (const auto& tree : trees_) {
+      tree->check(path);
+    }
+  }
   /// Lines for people on baskets that were joined, and on rows that were left out.
   [[nodiscard]] std::vector<std::string> notes() const;
 

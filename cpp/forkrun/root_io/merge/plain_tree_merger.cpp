@@ -34,7 +34,9 @@ void PlainTreeMerger::start(InputFile& file, TreeRecord& record) {
   structure_ = record.structure;
   tree_ = std::make_unique<PlainTree>(
       path_, with_compression(std::move(*record.members), compression_), compression_);
+  BranchPlaces places;
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
+    samples_.add_branch({places.next((*layouts_)[i].name)});
     writers_.emplace_back(tree_->branch(i), compression_);
   }
 }
@@ -81,6 +83,7 @@ void PlainTreeMerger::copy(InputFile& file, const BasketCheck& check,
       rewrite(file, place);
     } else {
       writers_[place.branch].enter(next->header, next->place);
+      samples_.note_basket(place.branch, next->tail, next->header, n_entries_ + place.first_entry);
       ++next;
     }
   }
@@ -88,8 +91,9 @@ void PlainTreeMerger::copy(InputFile& file, const BasketCheck& check,
 
 void PlainTreeMerger::rewrite(InputFile& file, const BasketPlace& place) {
   auto& writer = writers_[place.branch];
-  BranchReader reader{file.input_tree(path_).branch((*layouts_)[place.branch].name), file};
+  BranchReader reader{file.input_tree(path_).branch(place.branch), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+  samples_.note(place.branch, reader, run.first, n_entries_ + run.first);
   writer.copy(reader, {&run, 1});
   writer.encode();
   writer.write(output_);
@@ -102,7 +106,7 @@ void PlainTreeMerger::join(InputFile& file, const BasketCheck& check,
   for (auto& branch : file.input_tree(path_).branches()) {
     readers.push_back(std::make_unique<BranchReader>(std::move(branch), file));
   }
-  joined_.add(readers, rows);
+  joined_.add(readers, rows, n_entries_);
 }
 
 std::optional<std::int64_t> PlainTreeMerger::add_rows(InputFile& file,

@@ -30,7 +30,7 @@ class PlainTreeMerger {
         compression_{treatment.compression},
         check_{check},
         reclustering_{treatment},
-        joined_{writers_, output} {}
+        joined_{writers_, output, samples_} {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Gives the entries of the tree in this file; none if ROOT has to look at it, or its structure
@@ -43,6 +43,8 @@ class PlainTreeMerger {
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
   /// The merged tree is complete; gives its entries. \throws OutputError
   std::int64_t finish();
+  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  void check(const std::string& path) const { samples_.check(path, path_, 1); }
 
  private:
   [[nodiscard]] std::optional<TreeRecord> take_record(InputFile& file);
@@ -61,6 +63,7 @@ class PlainTreeMerger {
   std::shared_ptr<const BranchLayouts> layouts_;
   std::vector<BranchWriter> writers_;
   Reclustering reclustering_;
+  Samples samples_;
   JoinedEntries joined_;
   std::int64_t n_entries_{};
   Bytes chunk_;

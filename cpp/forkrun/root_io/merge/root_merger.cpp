@@ -42,7 +42,8 @@ RootMerger::RootMerger(OutputFile& output, RootMergeSettings settings, WantedTre
       settings_{std::move(settings)},
       wanted_{std::move(wanted)},
       origins_{std::move(origins)},
-      objects_{output, settings_.treatment.compression, settings_.if_they_differ} {}
+      objects_{output, settings_.treatment.compression, settings_.if_they_differ,
+               settings_.unknown} {}
 
 void RootMerger::add(InputFile& file) {
   naming_file(file.path(), [&] {
@@ -158,12 +159,19 @@ std::vector<std::string> RootMerger::notes() const {
   std::vector<std::string> notes;
   for (const auto& tree : trees_) {
     add_note(notes, tree->place().path(), tree->reclustering());
+    notes.insert(notes.end(), tree->notes().begin(), tree->notes().end());
   }
   std::ranges::sort(notes);
   for (const auto& lines : {origins_.notes(), objects_.notes()}) {
     notes.insert(notes.end(), lines.begin(), lines.end());
   }
   return notes;
+}
+
+void RootMerger::check(const std::string& path) const {
+  for (const auto& tree : trees_) {
+    tree->check(path);
+  }
 }
 
 std::vector<std::string> RootMerger::names() const {

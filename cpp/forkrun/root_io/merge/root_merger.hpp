@@ -33,6 +33,7 @@ struct RootMergeSettings {
   /// By path of a tree, the top-level branches that are merged, where not all are.
   std::map<std::string, std::vector<std::string>> only_branches{};
   bool only_trees = false;
+  UnknownReferences unknown = UnknownReferences::error;
 };
 
 /// Joins whatever files hold, by path within the file, with ROOT. Paths are of keys: objects may
@@ -48,6 +49,8 @@ class RootMerger {
   /// Lines for people on baskets that were joined, on rows that were left out, and on objects that
   /// were not merged.
   [[nodiscard]] std::vector<std::string> notes() const;
+  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  void check(const std::string& path) const;
   /// Of all objects, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <TBranch.h>
 #include <TBranchElement.h>
@@ -110,7 +111,7 @@ TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatmen
       check_{check},
       only_{std::move(only)},
       reclustering_{treatment},
-      joined_{writers_, output} {}
+      joined_{writers_, output, samples_} {}
 
 TreeMerger::~TreeMerger() = default;
 
@@ -120,8 +121,9 @@ BranchTree TreeMerger::merged_branches(TTree& tree) const {
     return all_branches(tree);
   }
   BranchTree merged;
+  BranchPlaces places;
   for (const auto& name : only_ ? *only_ : tops_) {
-    if (auto* top = branch_named(tree, name)) {
+    if (auto* top = branch_at(tree, places.next(name))) {
       const auto of_top = all_branches(*top);
       merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
       merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
@@ -153,6 +155,10 @@ void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& bra
                      "\": a branch that all files have needs a counter that is not the same in all "
                      "of them; merge without this tree (in a job merge.carry = false)");
   }
+  index_.begin(tree);
+  for (const auto& place : filled_places(*tree_)) {
+    samples_.add_branch(place);
+  }
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
     writers_.emplace_back(branch_of_root(*branch),
@@ -171,10 +177,22 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
     note_structure(file, key, branches);
   }
   check_structure(tree, file);
+  const RowRange all{0, tree.GetEntries()};
+  add_to_index(tree, {&all, 1});
   copy(tree, file, branches);
   include_ranges(branches);
+  ++n_parts_;
   n_entries_ += tree.GetEntries();
   tree_->SetEntries(n_entries_);
+}
+
+void TreeMerger::add_to_index(TTree& tree, std::span<const RowRange> rows) {
+  if (index_.is_wanted()) {
+    index_.open(tree);
+  }
+  for (const auto& range : rows) {
+    index_.add({range.first, range.last});
+  }
 }
 
 void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
@@ -195,6 +213,8 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
   if (!rows.empty() && rows.back().last > tree.GetEntries()) {
     throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
   }
+  add_to_index(tree, rows);
+  n_parts_ += 2;  // not all of its rows
   const BasketCheck check{tree, branches.filled, file, check_};
   check_all(file, check, chunk_);
   join(file, branches, rows);
@@ -206,7 +226,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
 }
 
 void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
-  if (treatment_.recompresses || only_ || !are_known(branches)) {
+  if (treatment_.recompresses || only_ || !are_known(branches) || index_.is_wanted()) {
     return;  // ROOT has to read all trees
   }
   if (auto record = record_of(file, key, path_)) {
@@ -237,8 +257,11 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
   }
   for (const auto& basket : copy_baskets(file, check, std::move(places), output_, chunk_)) {
     writers_[basket.branch].enter(basket.header, basket.place);
+    samples_.note_basket(basket.branch, basket.tail, basket.header,
+                         n_entries_ + basket.first_entry);
   }
   include_ranges(record->filled);
+  ++n_parts_;
   n_entries_ += n_entries;
   tree_->SetEntries(n_entries_);
   return true;
@@ -259,6 +282,9 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
   }
   if (by_root) {
     check_all(file, check, chunk_);
+    if (!treatment_.recompresses) {
+      note_borders(file, branches);
+    }
     return copy_by_root(tree, file);
   }
   if (has_objects(branches)) {
@@ -269,6 +295,9 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
     const RowRange all{0, tree.GetEntries()};
     return join(file, branches, {&all, 1});
   }
+  if (treatment_.recompresses) {
+    note_borders(file, branches);
+  }
   enter(file, branches, places,
         treatment_.recompresses ? recompressed(file, check, places)
                                 : copy_baskets(file, check, on_file(places), output_, chunk_));
@@ -278,7 +307,15 @@ void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
   const CapturedMessages messages;
   const TDirectory::TContext nowhere{nullptr};
   if (treatment_.recompresses) {
-    tree.CopyAddresses(tree_.get());
+    tree.CopyAddresses(tree_.get());  // by name: the others of that name follow
+    BranchPlaces places;
+    for (TObject* object : *tree_->GetListOfBranches()) {
+      auto& to = static_cast<TBranch&>(*object);
+      auto& from = *branch_at(tree, places.next(to.GetName()));
+      if (from.IsA() != TBranch::Class()) {
+        share_address(from, to);
+      }
+    }
   }
   const auto autosave = tree_->GetAutoSave();
   tree_->SetAutoSave(0);  // it would be written by its own name
@@ -361,10 +398,27 @@ void TreeMerger::enter(InputFile& file, const BranchTree& branches,
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(branches, file, place);
     } else {
-      writers_[place.branch].enter(copied.front().header, copied.front().place);
+      const auto& [branch, first_entry, header, at, tail] = copied.front();
+      writers_[place.branch].enter(header, at);
+      if (!treatment_.recompresses) {
+        samples_.note_basket(place.branch, tail, header, n_entries_ + place.first_entry);
+      }
       copied = copied.subspan(1);
     }
   }
+}
+
+/// Notes the first and the last entry of each branch.
+void TreeMerger::note_borders(InputFile& file, const BranchTree& branches) {
+  const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
+  for (std::size_t i = 0; i < branches.filled.size(); ++i) {
+    BranchReader reader{stored_branch(*branches.filled[i], *tree, file), file};
+    if (const auto n = reader.branch().n_entries; n > 0) {
+      samples_.note(i, reader, 0, n_entries_);
+      samples_.note(i, reader, n - 1, n_entries_ + n - 1);
+    }
+  }
+  samples_.end_cluster();
 }
 
 void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
@@ -372,6 +426,7 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
   const auto tree = tree_of_root(*branch.GetTree(), path_, file);
   BranchReader reader{stored_branch(branch, *tree, file), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+  samples_.note(place.branch, reader, run.first, n_entries_ + run.first);
   writers_[place.branch].copy(reader, {&run, 1});
   writers_[place.branch].encode();
   writers_[place.branch].write(output_);
@@ -383,7 +438,7 @@ void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<con
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
   }
-  joined_.add(readers, rows);
+  joined_.add(readers, rows, n_entries_);
 }
 
 std::int64_t TreeMerger::finish() {
@@ -395,6 +450,17 @@ std::int64_t TreeMerger::finish() {
     branch->SetEntries(n_entries_);
   }
   tree_->SetEntries(n_entries_);
+  index_.finish(*tree_);
+  if (!index_.problem().empty()) {
+    notes_.push_back(path_ + ": " + index_.problem());
+  }
+  if (n_parts_ > 1) {
+    for (const auto& name : stored_friends(*tree_)) {
+      notes_.push_back(path_ + ": the friend " + name + ", which is stored with the tree of " +
+                       first_path_ + ", is left out: it is not one of the merged entries");
+    }
+    drop_friends(*tree_);
+  }
   output_.write_and_release(*tree_, place_.name);
   tree_.reset();
   return n_entries_;

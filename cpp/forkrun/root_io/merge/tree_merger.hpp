@@ -17,6 +17,7 @@
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/write/branch_writer.hpp>
 #include <forkrun/root_io/write/output_file.hpp>
+#include <forkrun/root_io/write/rebuilt_index.hpp>
 
 class TKey;
 class TTree;
@@ -55,14 +56,19 @@ class TreeMerger {
   void add_rows(InputFile& file, std::span<const RowRange> rows);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
+  /// Lines about what of the tree is not kept; once it is complete.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
   /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
+  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  void check(const std::string& path) const { samples_.check(path, path_, 1); }
 
  private:
   [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
   [[nodiscard]] bool is_reordered(TTree& tree) const;
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
+  void add_to_index(TTree& tree, std::span<const RowRange> rows);
   bool copy_by_record(InputFile& file, const TKey& key);
   void check_structure(TTree& tree, const InputFile& file) const;
   void include_ranges(const BranchTree& from);
@@ -73,6 +79,7 @@ class TreeMerger {
                                                        std::span<const BasketPlace> places);
   void enter(InputFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
              std::span<const CopiedBasket> copied);
+  void note_borders(InputFile& file, const BranchTree& branches);
   void rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place);
   void join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
@@ -89,7 +96,11 @@ class TreeMerger {
   BranchTree branches_;
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;  ///< as branches_.filled
+  RebuiltIndex index_;
+  std::size_t n_parts_{};  ///< trees, or rows of trees, that were added
+  std::vector<std::string> notes_;
   Reclustering reclustering_;
+  Samples samples_;
   JoinedEntries joined_;
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> structure_;          ///< of the first tree's record

@@ -6,8 +6,34 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/big_endian.hpp>
+#include <forkrun/root_io/read/input_tree.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+template <typename T>
+std::vector<std::int64_t> widened(const Column& column) {
+  const auto values = column.values<T>();
+  return {values.begin(), values.end()};
+}
+
+/// \throws Error if they are none.
+std::vector<std::int64_t> integers_of(const Column& column) {
+  switch (column.type().element) {
+    case ElementType::int8: return widened<std::int8_t>(column);
+    case ElementType::uint8: return widened<std::uint8_t>(column);
+    case ElementType::int16: return widened<std::int16_t>(column);
+    case ElementType::uint16: return widened<std::uint16_t>(column);
+    case ElementType::int32: return widened<std::int32_t>(column);
+    case ElementType::uint32: return widened<std::uint32_t>(column);
+    case ElementType::int64: return widened<std::int64_t>(column);
+    case ElementType::uint64: return widened<std::int64_t>(column);
+    default: throw Error("the branch that counts its values is of " + column.type().name());
+  }
+}
+
+}  // namespace
 
 BranchReader::BranchReader(StoredBranch branch, InputFile& file)
     : branch_{std::move(branch)}, file_{file} {
@@ -54,6 +80,9 @@ void BranchReader::load(std::size_t number) {
     } else {
       load_from_file(stored);
     }
+    if (basket_.lacks_offsets) {
+      make_offsets(stored);
+    }
     check_entries();
   } catch (const InputError&) {
     throw;
@@ -81,9 +110,39 @@ void BranchReader::load_from_tree(const StoredBasket& stored) {
   basket_.data = data;
   basket_.n_entries = static_cast<std::int32_t>(stored.n_entries);
   basket_.offsets = offsets;
-  if (offsets.empty()) {
+  basket_.lacks_offsets = offsets.empty() && branch_.layout.has_offsets && n_entries > 0;
+  if (offsets.empty() && !basket_.lacks_offsets) {
     set_entry_size(basket_);
   }
+}
+
+/// Of a basket that has none: from the numbers of values that its counter tells.
+void BranchReader::make_offsets(const StoredBasket& stored) {
+  const auto& layout = branch_.layout;
+  if (!layout.column || layout.counter.empty()) {
+    throw Error("a basket has no offsets of its entries, and no branch counts their values");
+  }
+  if (!counts_) {
+    counts_ = std::make_unique<BranchReader>(branch_.tree->branch(layout.counter), file_);
+  }
+  Column counts;
+  counts_->read(stored.first_entry, stored.first_entry + stored.n_entries, counts);
+  const auto item = static_cast<std::int64_t>(size_of(layout.column->element)) *
+                    static_cast<std::int64_t>(layout.column->n_in_item());
+  const auto n_bytes = static_cast<std::int64_t>(basket_.data.size());
+  basket_.offsets.assign(1, 0);
+  std::int64_t end = 0;
+  for (const auto count : integers_of(counts)) {
+    end += count * item;
+    if (count < 0 || end > n_bytes) {
+      break;
+    }
+    basket_.offsets.push_back(static_cast<std::int32_t>(end));
+  }
+  if (end != n_bytes || std::cmp_not_equal(basket_.offsets.size(), stored.n_entries + 1)) {
+    throw Error("its entries do not have as many values as branch " + layout.counter + " counts");
+  }
+  basket_.lacks_offsets = false;
 }
 
 /// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include <forkrun/core/data/column.hpp>
@@ -40,6 +41,7 @@ class BranchReader {
   void load(std::size_t number);
   void load_from_file(const StoredBasket& stored);
   void load_from_tree(const StoredBasket& stored);
+  void make_offsets(const StoredBasket& stored);
   void check_entries() const;
   void check_items(std::size_t item_bytes) const;
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
@@ -57,6 +59,7 @@ class BranchReader {
   Bytes record_;
   Bytes values_;
   NestedValues nested_;
+  std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
   Bytes memory_;
   Basket basket_;
   std::size_t loaded_ = static_cast<std::size_t>(-1);

@@ -104,6 +104,12 @@ std::int64_t most_entries(TObjArray& branches, const std::string& where, int dep
       throw InputError(where + " is damaged: the name of branch " +
                        std::to_string(branches.IndexOf(branch)) + " is no text");
     }
+    if (*branch->GetFileName() != '\0') {
+      throw InputError(where + ": the baskets of branch \"" + branch->GetName() +
+                       "\" are in another file, " + branch->GetFileName() +
+                       ", which is not read; write one file of both with ROOT "
+                       "(TTree::CloneTree), or leave the branch out there");
+    }
     n_most = std::max({n_most, static_cast<std::int64_t>(branch->GetEntries()),
                        most_entries(*branch->GetListOfBranches(), where, depth + 1)});
   }

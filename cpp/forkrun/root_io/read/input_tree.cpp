@@ -22,16 +22,23 @@ class TreeOfRoot final : public InputTree {
       : InputTree{std::move(name), file}, tree_{tree} {}
 
   [[nodiscard]] std::int64_t n_entries() const override { return tree_.GetEntries(); }
-  [[nodiscard]] bool has(const std::string& branch) const override {
-    return branch_named(tree_, branch) != nullptr;
+  using InputTree::branch;
+  using InputTree::has;
+  [[nodiscard]] bool has(const BranchPlace& place) const override {
+    return branch_at(tree_, place) != nullptr;
   }
-  [[nodiscard]] bool is_plain(const std::string& /*branch*/) const override { return false; }
+  [[nodiscard]] bool is_plain(const BranchPlace& /*place*/) const override { return false; }
+  [[nodiscard]] bool has_friends() const override { return tree_.GetListOfFriends() != nullptr; }
   [[nodiscard]] std::vector<std::string> branch_names() const override {
     std::vector<std::string> names;
     for (TObject* branch : *tree_.GetListOfBranches()) {
       names.emplace_back(branch->GetName());
     }
     return names;
+  }
+  [[nodiscard]] StoredBranch branch(std::size_t number) const override {
+    auto* branch = tree_.GetListOfBranches()->At(static_cast<int>(number));
+    return stored_branch(static_cast<TBranch&>(*branch), *this, file());
   }
   [[nodiscard]] std::vector<StoredBranch> branches() const override {
     std::vector<StoredBranch> branches;
@@ -42,8 +49,8 @@ class TreeOfRoot final : public InputTree {
   }
 
  protected:
-  [[nodiscard]] StoredBranch found(const std::string& name) const override {
-    return stored_branch(*branch_named(tree_, name), *this, file());
+  [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
+    return stored_branch(*branch_at(tree_, place), *this, file());
   }
 
  private:
@@ -55,16 +62,20 @@ class TreeOfRecord final : public InputTree {
   TreeOfRecord(TreeRecord record, std::string name, const InputFile& file)
       : InputTree{std::move(name), file}, record_{std::move(record)} {
     for (const auto& top : *record_.tops) {
-      by_name_.try_emplace(top.layout.name, &top);
+      by_name_[top.layout.name].push_back(&top);
     }
   }
 
+  [[nodiscard]] bool has_friends() const override { return record_.has_friends; }
   [[nodiscard]] std::int64_t n_entries() const override { return record_.baskets.n_entries; }
-  [[nodiscard]] bool has(const std::string& branch) const override {
-    return by_name_.contains(branch);
+  using InputTree::branch;
+  using InputTree::has;
+  [[nodiscard]] bool has(const BranchPlace& place) const override {
+    const auto found = by_name_.find(place.name);
+    return found != by_name_.end() && place.number < found->second.size();
   }
-  [[nodiscard]] bool is_plain(const std::string& branch) const override {
-    return by_name_.at(branch)->is_plain;
+  [[nodiscard]] bool is_plain(const BranchPlace& place) const override {
+    return top(place).is_plain;
   }
   [[nodiscard]] std::vector<std::string> branch_names() const override {
     std::vector<std::string> names;
@@ -72,6 +83,9 @@ class TreeOfRecord final : public InputTree {
       names.push_back(top.layout.name);
     }
     return names;
+  }
+  [[nodiscard]] StoredBranch branch(std::size_t number) const override {
+    return stored(record_.tops->at(number));
   }
   [[nodiscard]] std::vector<StoredBranch> branches() const override {
     std::vector<StoredBranch> branches;
@@ -82,11 +96,14 @@ class TreeOfRecord final : public InputTree {
   }
 
  protected:
-  [[nodiscard]] StoredBranch found(const std::string& name) const override {
-    return stored(*by_name_.at(name));
+  [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
+    return stored(top(place));
   }
 
  private:
+  [[nodiscard]] const TopBranch& top(const BranchPlace& place) const {
+    return *by_name_.at(place.name).at(place.number);
+  }
   [[nodiscard]] StoredBranch stored(const TopBranch& top) const {
     StoredBranch branch{this,
                         top.layout,
@@ -104,20 +121,23 @@ class TreeOfRecord final : public InputTree {
   }
 
   TreeRecord record_;
-  std::unordered_map<std::string_view, const TopBranch*> by_name_;
+  std::unordered_map<std::string_view, std::vector<const TopBranch*>> by_name_;
 };
 
 }  // namespace
 
-StoredBranch InputTree::branch(const std::string& name) const {
-  require(name);
-  return found(name);
+StoredBranch InputTree::branch(const BranchPlace& place) const {
+  require(place);
+  return found(place);
 }
 
-void InputTree::require(const std::string& branch) const {
-  if (!has(branch)) {
-    throw InputError(file_.path() + ": tree \"" + name() + "\" has no branch \"" + branch + "\"" +
-                     nearest_name_hint(branch, branch_names()));
+void InputTree::require(const BranchPlace& place) const {
+  if (!has(place)) {
+    const auto& branch = place.name;
+    throw InputError(file_.path() + ": tree \"" + name() + "\" has no " +
+                     (place.number > 0 ? "further " : "") + "branch \"" + branch + "\"" +
+                     (place.number > 0 ? ", which other files have"
+                                       : nearest_name_hint(branch, branch_names())));
   }
 }
 

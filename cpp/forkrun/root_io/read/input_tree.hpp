@@ -26,14 +26,22 @@ class InputTree {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] virtual std::int64_t n_entries() const = 0;
   [[nodiscard]] virtual std::vector<std::string> branch_names() const = 0;
-  [[nodiscard]] virtual bool has(const std::string& branch) const = 0;
+  [[nodiscard]] virtual bool has(const BranchPlace& place) const = 0;
+  [[nodiscard]] bool has(const std::string& branch) const { return has(BranchPlace{branch}); }
   /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
   /// read it.
-  [[nodiscard]] virtual bool is_plain(const std::string& branch) const = 0;
-  /// \throws InputError with the nearest name if there is none.
-  [[nodiscard]] StoredBranch branch(const std::string& name) const;
+  [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
+  /// Of several with one name the first. \throws InputError with the nearest name if there is none.
+  [[nodiscard]] StoredBranch branch(const std::string& name) const {
+    return branch(BranchPlace{name});
+  }
+  [[nodiscard]] StoredBranch branch(const BranchPlace& place) const;
   /// \throws InputError with the nearest name if there is no such branch.
-  void require(const std::string& branch) const;
+  void require(const BranchPlace& place) const;
+  /// By its number among all of them. \throws InputError
+  [[nodiscard]] virtual StoredBranch branch(std::size_t number) const = 0;
+  /// Whether friends are stored with it.
+  [[nodiscard]] virtual bool has_friends() const = 0;
   /// In their order. \throws InputError
   [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
 
@@ -42,7 +50,7 @@ class InputTree {
   InputTree(const InputTree&) = default;
   [[nodiscard]] const InputFile& file() const { return file_; }
   /// Of one that there is.
-  [[nodiscard]] virtual StoredBranch found(const std::string& name) const = 0;
+  [[nodiscard]] virtual StoredBranch found(const BranchPlace& place) const = 0;
 
  private:
   std::string name_;

@@ -31,6 +31,12 @@ std::string wrong_with(const StoredBasket& basket, std::int64_t n_file_bytes) {
   return "";
 }
 
+/// Whether a basket of the first branch of this name is there.
+bool is_listed(std::int64_t seek, const std::string& name, const InputTree& tree) {
+  return tree.has(name) &&
+         std::ranges::count(tree.branch(name).baskets, seek, &StoredBasket::seek) > 0;
+}
+
 }  // namespace
 
 void throw_damaged(const InputFile& file, const std::string& branch, std::int64_t first_entry,
@@ -81,7 +87,7 @@ BasketHeader checked_header(std::span<const std::byte> record, const StoredBaske
                 std::to_string(header.seek_key));
   }
   const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
-  if (name != branch.layout.name && branch.tree->has(name)) {
+  if (name != branch.layout.name && is_listed(basket.seek, name, *branch.tree)) {
     throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
   }
   if (header.n_entries != basket.n_entries) {

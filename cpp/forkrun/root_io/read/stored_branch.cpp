@@ -5,6 +5,7 @@
 #include <TBasket.h>
 #include <TBranch.h>
 #include <TBufferFile.h>
+#include <ROOT/TIOFeatures.hxx>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
@@ -39,8 +40,9 @@ BasketOfTree basket_of_tree(TBranch& branch, const StoredBasket& stored, bool ha
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(buffer->Buffer());
   BasketOfTree copy{stored.n_entries, {bytes + key_length, bytes + last}};
-  if (!has_offsets) {
-    return copy;
+  if (!has_offsets ||
+      branch.GetIOFeatures().Test(ROOT::Experimental::EIOFeatures::kGenerateOffsetMap)) {
+    return copy;  // ROOT makes them of counts that it takes from where it reads
   }
   const auto* offsets = basket->GetEntryOffset();
   if (offsets == nullptr || basket->GetNevBuf() > basket->GetNevBufSize()) {

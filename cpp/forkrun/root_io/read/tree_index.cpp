@@ -7,6 +7,7 @@
 #include <forkrun/root_io/read/event_ids.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
+#include <forkrun/root_io/write/rebuilt_index.hpp>
 
 namespace forkrun::root_io {
 
@@ -86,6 +87,9 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     index.n_entries = tree.n_entries();
     std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
     index.clusters = clusters_of(branches, index.n_entries);
+    if (tree.has_friends()) {
+      index.stored_friends = stored_friends(file.tree(tree_name));
+    }
     index.ranges = ranges_of(tree, file, ids, file_number);
     for (const auto& branch : branches) {
       if (!branch.is_split && branch.n_entries < index.n_entries) {

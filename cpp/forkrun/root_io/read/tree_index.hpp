@@ -34,6 +34,7 @@ struct TreeIndex {
   std::vector<LumiRange> ranges;
   std::vector<BranchLayout> branches;
   std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
+  std::vector<std::string> stored_friends;  ///< "tree (file)" of each
   BesideTree beside;
 };
 

@@ -5,6 +5,7 @@
 
 #include <TBranch.h>
 #include <TBranchElement.h>
+#include <TBranchObject.h>
 #include <TClass.h>
 #include <TDirectory.h>
 #include <TLeaf.h>
@@ -55,18 +56,24 @@ TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
 }
 
 std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
-  std::set<std::string> names{branches.begin(), branches.end()};
-  for (const auto& name : branches) {
-    TBranch* branch = branch_named(tree, name);
-    if (branch == nullptr) {
-      throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" + name +
-                        "\" to keep");
+  const std::set<std::string> wanted{branches.begin(), branches.end()};
+  auto names = wanted;
+  auto missing = wanted;
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (!wanted.contains(branch.GetName())) {
+      continue;
     }
-    for (TObject* object : *branch->GetListOfLeaves()) {
-      if (const TLeaf* counter = static_cast<TLeaf*>(object)->GetLeafCount()) {
+    missing.erase(branch.GetName());
+    for (TObject* leaf : *branch.GetListOfLeaves()) {
+      if (const TLeaf* counter = static_cast<TLeaf*>(leaf)->GetLeafCount()) {
         names.insert(counter->GetBranch()->GetName());
       }
     }
+  }
+  if (!missing.empty()) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" +
+                      *missing.begin() + "\" to keep");
   }
   return names;
 }
@@ -85,6 +92,21 @@ TBranch& add_counter(TTree& tree, const std::string& name) {
   return make_branch(tree, name, name + "/i");
 }
 
+namespace {
+
+/// A basket says itself that its offsets are left out. New ones have them, which ROOT would not
+/// look for in a branch that is known to have none.
+void forget_features(TObjArray& branches) {
+  for (TObject* object : branches) {
+    auto& branch = static_cast<TBranch&>(*object);
+    ROOT::TIOFeatures none;
+    branch.SetIOFeatures(none);
+    forget_features(*branch.GetListOfBranches());
+  }
+}
+
+}  // namespace
+
 TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder) {
   const auto kept = with_counters(tree, branches);
   for (TObject* object : *tree.GetListOfBranches()) {
@@ -102,9 +124,22 @@ TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDi
                       "\" cannot be made");
   }
   copy->SetDirectory(&folder);
-  tree.CopyAddresses(copy, true);  // they are not to outlive each other in any order
+  copy->ResetBranchAddresses();  // they are not to outlive each other in any order
   tree.GetListOfClones()->Remove(copy);
+  copy->SetIOFeatures(ROOT::TIOFeatures{});
+  forget_features(*copy->GetListOfBranches());
   return *copy;
+}
+
+/// As TTree::CopyAddresses does, which finds branches by their names.
+void share_address(TBranch& from, TBranch& to) {
+  if (from.GetAddress() == nullptr) {  // it makes an object of its own
+    from.IsA() == TBranchObject::Class() ? from.SetupAddresses() : from.SetAddress(nullptr);
+  }
+  to.SetAddress(from.GetAddress());
+  if (auto* element = dynamic_cast<TBranchElement*>(&to)) {
+    element->ResetDeleteObject();
+  }
 }
 
 }  // namespace forkrun::root_io

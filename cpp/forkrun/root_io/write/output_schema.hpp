@@ -22,8 +22,11 @@ TBranch& add_branch(TTree& tree, const ColumnDescription& column);
 /// Adds a counting branch.
 TBranch& add_counter(TTree& tree, const std::string& name);
 
-/// An empty copy, in a folder of an output file, of a tree with some of its branches, and the
-/// counters these need. \throws OutputError
+/// An empty copy, in a folder of an output file, of a tree with all branches of these names, and
+/// the counters these need. \throws OutputError
 TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder);
+
+/// What one branch of objects reads, another one of the same form fills.
+void share_address(TBranch& from, TBranch& to);
 
 }  // namespace forkrun::root_io

@@ -90,7 +90,12 @@ PlainTree::PlainTree(std::string path, TreeMembers members, Compression compress
     : path_{std::move(path)},
       members_{std::move(members)},
       compression_{compression},
-      contents_(members_.branches.size()) {}
+      contents_(members_.branches.size()) {
+  members_.features = 0;  // new baskets have offsets; a basket without them says so itself
+  for (auto& branch : members_.branches) {
+    branch.features = 0;
+  }
+}
 
 PlainTree::~PlainTree() = default;
 
@@ -158,15 +163,19 @@ TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& name
   const auto branches = branches_of_leaves(tree);
   std::vector<bool> are_kept(tree.branches.size());
   for (const auto& name : names) {
-    const auto found = std::ranges::find(tree.branches, name, &BranchMembers::name);
-    if (found == tree.branches.end()) {
-      throw OutputError("tree \"" + tree.name + "\" has no branch \"" + name + "\" to keep");
-    }
-    are_kept[static_cast<std::size_t>(found - tree.branches.begin())] = true;
-    for (const auto& leaf : found->leaves) {
-      if (leaf.counter) {
-        are_kept[branches[*leaf.counter]] = true;
+    bool is_there = false;
+    for (std::size_t i = 0; i < tree.branches.size(); ++i) {
+      if (tree.branches[i].name == name) {
+        is_there = are_kept[i] = true;
+        for (const auto& leaf : tree.branches[i].leaves) {
+          if (leaf.counter) {
+            are_kept[branches[*leaf.counter]] = true;
+          }
+        }
       }
+    }
+    if (!is_there) {
+      throw OutputError("tree \"" + tree.name + "\" has no branch \"" + name + "\" to keep");
     }
   }
   std::vector<std::size_t> numbers(branches.size());  // of the leaves that are kept

@@ -50,7 +50,7 @@ class PlainTree final : public BranchMaker {
   std::vector<BranchContent> contents_;
 };
 
-/// Those of a tree's branches that have these names, and of their counters. \throws OutputError if
+/// All of a tree's branches that have these names, and of their counters. \throws OutputError if
 /// it has none of some name.
 [[nodiscard]] TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& names);
 

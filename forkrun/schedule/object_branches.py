@@ -1,0 +1,61 @@
+"""Branches of objects that outputs cannot hold: found before the first event, in a process that may
+die of them. ROOT writes some objects anew, and needs to know their classes for that."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from forkrun import _core
+from forkrun.config import JobConfig, OutputMode
+from forkrun.errors import InputError
+from forkrun.fork.contained import contained, cpu_limit_s
+from forkrun.index import FileIndex
+from forkrun.schedule.branches import all_branches, kept
+
+_S_PER_MB = 1.0
+
+
+def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None:
+    """Tries to copy the objects that outputs keep and that are not copied as bytes, with the first
+    file that has events. Raises InputError naming the branches that cannot be written."""
+    file = next((file for file in index if file.path and file.n_entries), None)
+    wanted = _kept_objects(config, index)
+    if file is None or not wanted:
+        return
+    tree = config.source.tree
+    found = _asked(file.path, lambda: _core.branches_written_anew(file.path, tree))
+    names = [name for name in dict.fromkeys(found) if name in wanted]
+    if not names or _problem(file.path, tree, names) is None:
+        return
+    problems = {name: _problem(file.path, tree, [name]) for name in names}
+    bad = [name for name, problem in problems.items() if problem] or names
+    shown = ", ".join(f'"{name}"' for name in bad)
+    raise InputError(
+        f"{file.path}: objects of branch {shown} cannot be written to outputs: ROOT has no"
+        f" dictionary of their classes here; leave them out of the outputs: drop = [{shown}]"
+    )
+
+
+def _kept_objects(config: JobConfig, index: Sequence[FileIndex]) -> set[str]:
+    branches = all_branches(index)
+    objects = [name for name, branch in branches.items() if not branch.readable]
+    outputs = [output for output in config.outputs if output.mode is not OutputMode.FRIEND]
+    return {name for output in outputs for name in kept(objects, output)}
+
+
+def _problem(file: str, tree: str, names: Sequence[str]) -> str | None:
+    """What happens when they are copied; None if nothing does."""
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = str(Path(folder) / "trial.root")
+        try:
+            _asked(file, lambda: _core.try_copy(file, tree, names, scratch))
+        except InputError as error:
+            return str(error)
+    return None
+
+
+def _asked(file: str, question: Any) -> Any:
+    return contained(lambda _: question(), [file], cpu_limit_s([file], _S_PER_MB))

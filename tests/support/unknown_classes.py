@@ -1,0 +1,86 @@
+"""Files with objects of classes that are defined here alone, written by ROOT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.server.root_program import call_root
+
+_POINTERS = """
+class Member : public TObject { public: int a = 7; ClassDef(Member, 1) };
+class Foo : public TObject { public: int n = 3; Member* p = nullptr; ClassDef(Foo, 1) };
+void write_pointers(const char* path) {
+  TFile file(path, "recreate");
+  TTree tree("Events", "");
+  UInt_t run = 1, lumi = 1;
+  ULong64_t event;
+  Float_t x;
+  auto* foo = new Foo;
+  foo->p = new Member;
+  tree.Branch("run", &run, "run/i");
+  tree.Branch("luminosityBlock", &lumi, "luminosityBlock/i");
+  tree.Branch("event", &event, "event/l");
+  tree.Branch("x", &x, "x/F");
+  tree.Branch("foo", &foo);
+  for (int e = 0; e < 10; ++e) { event = x = e; tree.Fill(); }
+  tree.Write();
+}"""
+_LINK = "#pragma once\nstruct Link { unsigned key = 0; unsigned index = 0; };\n"
+_LINKS = """
+void write_links(const char* path, int first, bool is_full) {
+  TFile file(path, "recreate", "", 0);
+  TTree tree("Events", "");
+  UInt_t run = 1, lumi = 1;
+  ULong64_t event;
+  std::vector<std::vector<Link>> links;
+  tree.Branch("run", &run);
+  tree.Branch("luminosityBlock", &lumi);
+  tree.Branch("event", &event, "event/l");
+  tree.Branch("links", &links);
+  for (int e = 0; e < 10; ++e) {
+    event = first + e;
+    links.assign(e % 3, std::vector<Link>(is_full ? 2 : 0, Link{7, (unsigned)e}));
+    tree.Fill();
+  }
+  tree.Write();
+}"""
+
+
+def write_pointers(path: Path) -> Path:
+    """Ten events with objects that point to others."""
+    call_root(write_foo, str(path))
+    return path
+
+
+def write_foo(path: str) -> None:
+    import ROOT
+
+    ROOT.gInterpreter.Declare(_POINTERS)
+    ROOT.write_pointers(path)
+
+
+def write_links(folder: Path) -> tuple[Path, Path]:
+    """Files with lists of lists of objects: all inner lists are empty in the first one, which does
+    not describe the class of the objects, as in files of ATLAS."""
+    empty, full = folder / "empty.root", folder / "full.root"
+    call_root(write_both, str(folder), str(empty), str(full))
+    with empty.open("r+b") as file:
+        content = file.read()
+        assert content.count(b"\x04Link") > 0
+        file.seek(0)
+        file.write(content.replace(b"\x04Link", b"\x04Lino"))
+    return empty, full
+
+
+def write_both(folder: str, empty: str, full: str) -> None:
+    import os
+
+    import ROOT
+
+    Path(folder, "Link.h").write_text(_LINK)
+    os.chdir(folder)
+    ROOT.gInterpreter.AddIncludePath(folder)
+    assert ROOT.gInterpreter.GenerateDictionary("vector<vector<Link> >;vector<Link>;Link", "Link.h")
+    ROOT.gInterpreter.Declare('#include "Link.h"\n' + _LINKS)
+    ROOT.write_links(empty, 0, False)
+    ROOT.write_links(full, 100, True)
