@@ -241,9 +241,7 @@ def test_the_order_of_the_input_is_refused_where_lumis_are_to_be_whole() -> None
     config = ordered("input").model_copy(
         update={"outputs": (OutputConfig(label="by_lumi", per_lumi=True),)}
     )
-    with pytest.raises(
-        ConfigError, match=r'source.order: output "by_lumi", per_lumi needs "lumi"'
-    ):
+    with pytest.raises(ConfigError, match=r'source.order: output "by_lumi", per_lumi needs "lumi"'):
         make_plan(config, index_of(IN_PLACES))
 
 
