@@ -42,6 +42,7 @@ def index_tree(
       "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
       "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
                                                 # maximal runs of entries of one lumi
+      "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
       "branches": [[name, type, counter], …]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".

@@ -134,7 +134,8 @@ def summarize(records: RunRecords) -> Summary:
 
 def _warnings(records: RunRecords) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
-    return (*dict.fromkeys(_text(line) for line in lines), *_fixed_cost(records))
+    texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
+    return (*texts, *_fixed_cost(records))
 
 
 _MUCH_S = 10.0

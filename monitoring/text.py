@@ -100,6 +100,9 @@ def _events(events: EventCounts) -> list[str]:
             "Events", f"read {read}{_mark(events.digests_agree, 'digests agree', 'DIGESTS DIFFER')}"
         )
     ]
+    if events.n_events_dropped:
+        n = count(events.n_events_dropped)
+        lines.append(_row("", f"dropped {n} that are in the input before (source.duplicates)"))
     if events.left_out:
         n = count(events.n_events_left_out)
         lines.append(_row("", f"LEFT OUT {n} that crash the child:"))

@@ -76,7 +76,9 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   return py::dict(py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
                   py::arg("modified_ns") = identity.modified_ns,
                   py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
-                  py::arg("ranges") = columns_of(index.ranges), py::arg("branches") = branches);
+                  py::arg("ranges") = columns_of(index.ranges),
+                  py::arg("events") = py::make_tuple(index.events.least, index.events.most),
+                  py::arg("rises") = index.events.rises, py::arg("branches") = branches);
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,

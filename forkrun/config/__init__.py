@@ -7,6 +7,7 @@ from forkrun.config.friends import FriendConfig
 from forkrun.config.model import (
     CheckConditions,
     Distribution,
+    Duplicates,
     Executor,
     ForkingConfig,
     JobConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "CheckConditions",
     "ConditionConfig",
     "Distribution",
+    "Duplicates",
     "Executor",
     "FilledBranches",
     "ForkingConfig",

@@ -124,6 +124,10 @@ class FileIndex:
     """When a local file was last written, since 1970; 0 for a remote one."""
     friends: tuple[FriendPart, ...] = ()
     """One for each of source.friends."""
+    events: tuple[int, int] = (0, 0)
+    """Least and largest number of an event."""
+    rises: bool = True
+    """Whether the numbers of events rise in each lumi, so that none is there twice."""
 
     @property
     def identity(self) -> Identity:
@@ -142,6 +146,8 @@ class FileIndex:
             branches=tuple(Branch(*b) for b in data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
+            events=tuple(data["events"]),
+            rises=data["rises"],
         )
 
 

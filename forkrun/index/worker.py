@@ -19,8 +19,13 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
-    `{"sums": [[origin, number], …]}`, or `{"error": message}`."""
+    `{"sums": [[origin, number], …]}`, of one for events that come again `{"again": …}`, or
+    `{"error": message}`."""
     try:
+        if "residue" in request:
+            from forkrun.index.same_ids import find_again
+
+            return {"again": find_again(request)}
         if "sum_of" in request:
             return {"sums": sums(request)}
         if "events" in request:
@@ -104,7 +109,8 @@ def main() -> None:
     prepare_helper()
     for line in sys.stdin:
         request = json.loads(line)
-        limit_cpu(cpu_limit_s([request["path"]], _S_PER_MB))
+        paths = request.get("paths", {"": request["path"]}).values()
+        limit_cpu(cpu_limit_s(list(paths), _S_PER_MB))
         replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
         replies.flush()
 

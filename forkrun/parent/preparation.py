@@ -10,7 +10,8 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import JobConfig
+from forkrun.config import Duplicates, JobConfig
+from forkrun.errors import InputError
 from forkrun.index import (
     EventId,
     FileIndex,
@@ -23,10 +24,19 @@ from forkrun.index import (
 )
 from forkrun.index.datasets import data_files
 from forkrun.index.digests import input_digests
+from forkrun.index.duplicates import check_files_differ, find_duplicates
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
-from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
+from forkrun.plan import (
+    LumiMask,
+    Plan,
+    make_plan,
+    plan_selected,
+    read_lumi_mask,
+    select_events,
+    within,
+)
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -118,7 +128,7 @@ class PlannedJob:
         plan = plan_of(config, given)
         now_s = time.time()
         return cls(
-            config, given.index, given.ranges, plan, lumis, start_s, now_s, is_on_nodes=is_on_nodes
+            config, given.index, given.held, plan, lumis, start_s, now_s, is_on_nodes=is_on_nodes
         )
 
     @classmethod
@@ -188,16 +198,55 @@ def index_input(config: JobConfig) -> list[FileIndex]:
 
 @dataclass(frozen=True)
 class JobInput:
-    """What the input files of a job hold, and which lumis of it count (None: all)."""
+    """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
+    what they hold, without `n_dropped` events that are there before; `warnings`: what is hardly
+    meant."""
 
     index: Sequence[FileIndex]
+    held: LumiRanges
     ranges: LumiRanges
     mask: LumiMask | None
+    warnings: tuple[str, ...] = ()
+    n_dropped: int = 0
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """The job's input, with its lumi mask."""
-        return cls(index, LumiRanges.of(index), mask_of(config, index))
+        """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
+        events that are there twice where they may not."""
+        ranges, mask = LumiRanges.of(index), mask_of(config, index)
+        counted = within(mask, ranges)
+        given = cls(index, ranges, ranges, mask, _nothing_left(config, ranges, mask))
+        rule = config.source.duplicates
+        if rule is Duplicates.KEEP:
+            return given
+        check_files_differ(index)
+        found = find_duplicates(index, counted, IdBranches.of(config.source))
+        if found.example is None:
+            return given
+        if rule is Duplicates.ERROR:
+            raise InputError(f"source.duplicates: {found.text()}")
+        if rule is Duplicates.DROP:
+            dropped = f"source.duplicates: {found.text()}; the later ones are left out"
+            left = counted.without(found.parts)
+            return replace(given, ranges=left, warnings=(dropped,), n_dropped=found.n_events)
+        warning = (
+            f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
+            " means that they are meant"
+        )
+        return replace(given, warnings=(warning,))
+
+
+def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
+    """A warning, if there are events for which the lumi mask holds, and it accepts none."""
+    if mask is None:
+        return ()
+    held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
+    if not len(held) or len(within(mask, held)):
+        return ()
+    runs = np.unique(held.run)
+    which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
+    what = f"source.lumi_mask: {config.source.lumi_mask} accepts no event of the input"
+    return (f"{what}, which is of {which}; is it the mask of these files?",)
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
@@ -206,8 +255,11 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
         config = config.model_copy(update={"source": source})
-        return make_plan(config, only_events(given.index, IdBranches.of(source), only))
-    return plan_selected(config, select_events(config, given.ranges, given.mask), given.index)
+        once = source.duplicates is Duplicates.DROP
+        return make_plan(config, only_events(given.index, IdBranches.of(source), only, once))
+    selected = select_events(config, given.ranges, given.mask)
+    plan = plan_selected(config, selected, given.index)
+    return replace(plan, warnings=given.warnings, n_dropped=given.n_dropped)
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:

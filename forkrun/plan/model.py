@@ -190,6 +190,10 @@ class Plan:
     digest: str | None
     identities: tuple[Identity, ...] = ()
     """Identity of each input file, to check that it is still the one that was indexed."""
+    warnings: tuple[str, ...] = ()
+    """What of the input is hardly meant."""
+    n_dropped: int = 0
+    """Events that are left out because they are in the input before."""
 
     @property
     def is_shared(self) -> bool:
@@ -252,6 +256,8 @@ class Plan:
             "files": self.files,
             "digest": self.digest,
             "identities": self.identities,
+            "warnings": self.warnings,
+            "n_dropped": self.n_dropped,
             "units": self.units.columns(),
         }
 
@@ -267,4 +273,6 @@ class Plan:
             units=Units.of(data["units"]),
             digest=data["digest"],
             identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
+            warnings=tuple(data.get("warnings", ())),
+            n_dropped=data.get("n_dropped", 0),
         )

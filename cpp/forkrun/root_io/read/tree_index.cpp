@@ -1,7 +1,10 @@
 #include <forkrun/root_io/read/tree_index.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <span>
 #include <utility>
 
 #include <forkrun/root_io/read/event_ids.hpp>
@@ -43,32 +46,61 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
   return common;
 }
 
-void add_ranges(const EventIds& ids, std::int64_t first, std::vector<LumiRange>& ranges) {
-  const auto events = ids.events();
-  for (std::size_t begin = 0; begin < events.size();) {
-    std::size_t end = begin + 1;
-    while (end < events.size() && ids.lumi(end) == ids.lumi(begin)) {
-      ++end;
+/// The ranges of a tree, of stretches of its entries one after the other.
+class Ranges {
+ public:
+  void add(const EventIds& ids, std::int64_t first) {
+    const auto events = ids.events();
+    for (std::size_t begin = 0; begin < events.size();) {
+      std::size_t end = begin + 1;
+      while (end < events.size() && ids.lumi(end) == ids.lumi(begin)) {
+        ++end;
+      }
+      add(ids.lumi(begin), events.subspan(begin, end - begin),
+          first + static_cast<std::int64_t>(begin));
+      begin = end;
     }
-    const auto from = first + static_cast<std::int64_t>(begin);
-    if (ranges.empty() || ranges.back().lumi != ids.lumi(begin)) {
-      ranges.push_back({ids.lumi(begin), from, from, {}});
-    }
-    ranges.back().last = first + static_cast<std::int64_t>(end);
-    ranges.back().digest.add(ids.lumi(begin), events.subspan(begin, end - begin));
-    begin = end;
   }
-}
 
-std::vector<LumiRange> ranges_of(const InputTree& tree, InputFile& file, const IdBranches& names,
-                                 std::uint32_t file_number) {
-  EventIds ids{tree, file, names, file_number};
   std::vector<LumiRange> ranges;
+  EventOrder order;
+
+ private:
+  void add(LumiId lumi, std::span<const std::uint64_t> events, std::int64_t first) {
+    if (ranges.empty() || ranges.back().lumi != lumi) {
+      ranges.push_back({lumi, first, first, {}});
+    }
+    ranges.back().last = first + static_cast<std::int64_t>(events.size());
+    ranges.back().digest.add(lumi, events);
+    note_order(lumi, events);
+  }
+
+  void note_order(LumiId lumi, std::span<const std::uint64_t> events) {
+    const auto [least, most] = std::ranges::minmax(events);
+    order = {
+        has_events_ ? std::min(order.least, least) : least, std::max(order.most, most),
+        order.rises && std::ranges::adjacent_find(events, std::greater_equal{}) == events.end()};
+    has_events_ = true;
+    if (order.rises) {
+      const auto [before, is_new] = last_event_.try_emplace(lumi, events.back());
+      order.rises = is_new || before->second < events.front();
+      before->second = events.back();
+    }
+  }
+
+  bool has_events_ = false;
+  std::map<LumiId, std::uint64_t> last_event_;
+};
+
+Ranges ranges_of(const InputTree& tree, InputFile& file, const IdBranches& names,
+                 std::uint32_t file_number) {
+  EventIds ids{tree, file, names, file_number};
+  Ranges found;
   for (std::int64_t first = 0; first < tree.n_entries(); first += n_entries_at_once) {
     ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.n_entries()));
-    add_ranges(ids, first, ranges);
+    found.add(ids, first);
   }
-  return ranges;
+  return found;
 }
 
 }  // namespace
@@ -85,7 +117,9 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     index.n_entries = tree.n_entries();
     std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
     index.clusters = clusters_of(branches, index.n_entries);
-    index.ranges = ranges_of(tree, file, ids, file_number);
+    auto found = ranges_of(tree, file, ids, file_number);
+    index.ranges = std::move(found.ranges);
+    index.events = found.order;
     return index;
   });
 }
@@ -95,7 +129,7 @@ EventDigest tree_digest(const std::string& path, const std::string& tree_name,
   InputFile file{path};
   return naming_file(path, [&] {
     EventDigest digest;
-    for (const auto& range : ranges_of(file.input_tree(tree_name), file, ids, 0)) {
+    for (const auto& range : ranges_of(file.input_tree(tree_name), file, ids, 0).ranges) {
       digest += range.digest;
     }
     return digest;

@@ -26,11 +26,19 @@ struct LumiRange {
   EventDigest digest;
 };
 
+/// What the numbers of events say about whether one is there twice.
+struct EventOrder {
+  std::uint64_t least{};  ///< of all events; both 0 if there is none
+  std::uint64_t most{};
+  bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
+};
+
 struct TreeIndex {
   FileIdentity identity;
   std::int64_t n_entries{};
   std::vector<std::int64_t> clusters;  ///< first entry of each, then n_entries
   std::vector<LumiRange> ranges;
+  EventOrder events;
   std::vector<BranchLayout> branches;
 };
 
