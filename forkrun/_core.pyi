@@ -39,10 +39,11 @@ def index_tree(
     """Index of one file, JSON-ready:
 
     `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
-      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
+      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],  # or no branches: []
       "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
                                                 # maximal runs of entries of one lumi
       "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
+      "absent": str,                            # why there is no such tree, and so nothing else
       "branches": [[name, type, counter], …]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".

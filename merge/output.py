@@ -272,4 +272,5 @@ def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
     tree = config.source.tree
     kept = branches_of(str(file), tree)
-    return [b for b in _core.branches_written_anew(planned.files[0], tree) if b in kept]
+    first = planned.files[planned.contents.first_file]
+    return [b for b in _core.branches_written_anew(first, tree) if b in kept]

@@ -95,6 +95,8 @@ class Summary:
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
     cutflow: tuple[PathCutflow, ...]
+    notes: tuple[str, ...]
+    """Of the input: what is worth a line."""
     warnings: tuple[str, ...]
     """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
@@ -127,6 +129,7 @@ def summarize(records: RunRecords) -> Summary:
             if line.event == "recovery"
         ),
         cutflow=cutflow,
+        notes=tuple(records.plan.get("notes", ())),
         warnings=warnings,
         damaged=records.damaged,
     )

@@ -27,7 +27,7 @@ def format_text(summary: Summary) -> str:
     """The whole report; lines of at most WIDTH characters but for names that are longer."""
     sections = [
         _title(summary.job),
-        _job(summary.job, summary.events),
+        [*_job(summary.job, summary.events), *(_row("", note) for note in summary.notes)],
         _events(summary.events),
         _cutflow(summary.cutflow),
         _warnings(summary.warnings),

@@ -77,8 +77,9 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
                   py::arg("modified_ns") = identity.modified_ns,
                   py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
                   py::arg("ranges") = columns_of(index.ranges),
-                  py::arg("events") = py::make_tuple(index.events.least, index.events.most),
-                  py::arg("rises") = index.events.rises, py::arg("branches") = branches);
+                  py::arg("events") = std::vector{index.events.least, index.events.most},
+                  py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
+                  py::arg("branches") = branches);
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,

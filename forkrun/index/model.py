@@ -128,6 +128,8 @@ class FileIndex:
     """Least and largest number of an event."""
     rises: bool = True
     """Whether the numbers of events rise in each lumi, so that none is there twice."""
+    absent: str = ""
+    """Why it has no such tree, and so no events and no branches; "" if it has one."""
 
     @property
     def identity(self) -> Identity:
@@ -148,6 +150,7 @@ class FileIndex:
             modified_ns=data["modified_ns"],
             events=tuple(data["events"]),
             rises=data["rises"],
+            absent=data["absent"],
         )
 
 

@@ -71,12 +71,8 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
 
 
 def _index(path: str, tree: str) -> dict[str, Any] | None:
-    try:
-        return dict(_core.index_tree(path, tree, "", "", ""))
-    except Exception as error:
-        if "no tree" in str(error):
-            return None
-        raise
+    index = dict(_core.index_tree(path, tree, "", "", ""))
+    return None if index["absent"] else index
 
 
 def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:

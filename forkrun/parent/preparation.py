@@ -214,26 +214,44 @@ class JobInput:
         """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
         events that are there twice where they may not."""
         ranges, mask = LumiRanges.of(index), mask_of(config, index)
-        counted = within(mask, ranges)
-        given = cls(index, ranges, ranges, mask, _nothing_left(config, ranges, mask))
+        warnings = (*_absent(config, index), *_nothing_left(config, ranges, mask))
+        given = cls(index, ranges, ranges, mask, warnings)
         rule = config.source.duplicates
         if rule is Duplicates.KEEP:
             return given
         check_files_differ(index)
+        counted = within(mask, ranges)
         found = find_duplicates(index, counted, IdBranches.of(config.source))
         if found.example is None:
             return given
         if rule is Duplicates.ERROR:
             raise InputError(f"source.duplicates: {found.text()}")
         if rule is Duplicates.DROP:
-            dropped = f"source.duplicates: {found.text()}; the later ones are left out"
+            text = f"source.duplicates: {found.text()}; the later ones are left out"
             left = counted.without(found.parts)
-            return replace(given, ranges=left, warnings=(dropped,), n_dropped=found.n_events)
-        warning = (
+            return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
+        text = (
             f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
             " means that they are meant"
         )
-        return replace(given, warnings=(warning,))
+        return replace(given, warnings=(*warnings, text))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Files that add nothing."""
+        empty = [file.path for file in self.index if file.path and not file.n_entries]
+        if not empty:
+            return ()
+        more = f" and {len(empty) - 3:,} more" if len(empty) > 3 else ""
+        return (f"no events in {', '.join(empty[:3])}{more}",)
+
+
+def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
+    """A warning, if files have no such tree: they may have another one."""
+    absent = [file.absent for file in index if file.absent]
+    more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
+    what = "; other files have it, and this one adds no events."
+    return (f"{absent[0]}{what}{more}",) if absent else ()
 
 
 def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
@@ -259,7 +277,7 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
         return make_plan(config, only_events(given.index, IdBranches.of(source), only, once))
     selected = select_events(config, given.ranges, given.mask)
     plan = plan_selected(config, selected, given.index)
-    return replace(plan, warnings=given.warnings, n_dropped=given.n_dropped)
+    return replace(plan, warnings=given.warnings, notes=given.notes, n_dropped=given.n_dropped)
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:

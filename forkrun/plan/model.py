@@ -192,6 +192,8 @@ class Plan:
     """Identity of each input file, to check that it is still the one that was indexed."""
     warnings: tuple[str, ...] = ()
     """What of the input is hardly meant."""
+    notes: tuple[str, ...] = ()
+    """What of it is worth a line."""
     n_dropped: int = 0
     """Events that are left out because they are in the input before."""
 
@@ -257,6 +259,7 @@ class Plan:
             "digest": self.digest,
             "identities": self.identities,
             "warnings": self.warnings,
+            "notes": self.notes,
             "n_dropped": self.n_dropped,
             "units": self.units.columns(),
         }
@@ -274,5 +277,6 @@ class Plan:
             digest=data["digest"],
             identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
             warnings=tuple(data.get("warnings", ())),
+            notes=tuple(data.get("notes", ())),
             n_dropped=data.get("n_dropped", 0),
         )

@@ -117,6 +117,7 @@ def _plan(plan: Plan, units: Units) -> Plan:
         units=units,
         digest=None,
         warnings=(),
+        notes=(),
         n_dropped=0,
     )
 

@@ -22,6 +22,7 @@ from forkrun.index.duplicates import find_duplicates
 from forkrun.index.model import FileIndex
 from forkrun.merge import merge_files
 from tests.batch.jobs import Job, problem_of, status_of
+from tests.server.root_program import call_root
 from tests.support.files import write_events
 from tests.support.jobs import Ended, forkrun, output_digests, wait_for, write_job
 
@@ -84,13 +85,19 @@ def test_the_same_file_twice_is_an_error_that_names_both(tmp_path: Path, how: st
         assert report(tmp_path)["warnings"] == []
 
 
+def write_reproducible(path: str, text: str) -> None:
+    import ROOT
+
+    file = ROOT.TFile.Open(f"{path}?reproducible", "recreate", "", 0)
+    file.WriteObject(ROOT.TNamed("text", text), "text")
+    file.Close()
+
+
 def test_files_with_equal_uuid_and_size_and_other_bytes_are_two(tmp_path: Path) -> None:
-    root = pytest.importorskip("ROOT")
-    for name, first in (("a", 1), ("b", 2)):
-        file = root.TFile.Open(f"{tmp_path / name}.root?reproducible", "recreate", "", 0)
-        file.WriteObject(root.TNamed("text", f"{first}"), "text")
-        file.Close()
     made = [tmp_path / "a.root", tmp_path / "b.root"]
+    for path, text in zip(made, ("one", "two"), strict=True):
+        call_root(write_reproducible, str(path), text)
+    assert made[0].stat().st_size == made[1].stat().st_size
     index = [FileIndex(str(path), "same", 1, (0, 1), (), (), 100) for path in made]
     duplicates.check_files_differ(index)
 

@@ -23,6 +23,9 @@ struct FileKey {
   int key_length{};
 };
 
+/// A UUID as ROOT writes it: 8-4-4-4-12 digits.
+[[nodiscard]] std::string uuid_text(std::span<const std::byte> uuid);
+
 /// Header and directories of a file, read without ROOT.
 class FileOutline {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include <TClass.h>
@@ -66,6 +67,7 @@ class FileMerger {
       std::vector<std::string> on_baskets;
       for (const auto& [path, merger] : trees_) {
         add_note(on_baskets, path, merger.reclustering());
+        std::ranges::copy(merger.notes(), std::back_inserter(on_baskets));
       }
       std::ranges::for_each(on_baskets, request_.note);
       std::ranges::for_each(origins_.notes(), request_.note);

@@ -42,11 +42,14 @@ class TreeMerger {
   void add_rows(InputFile& file, std::span<const RowRange> rows);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
+  /// A line about trees that added nothing.
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// The merged tree is complete; gives its entries.
   std::int64_t finish();
 
  private:
   [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
+  bool adds_nothing(TTree& tree, const InputFile& file, const BranchTree& branches);
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
@@ -69,6 +72,8 @@ class TreeMerger {
   std::optional<std::vector<std::string>> only_;
   TTree* tree_ = nullptr;
   std::string first_path_;
+  std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
+  std::unique_ptr<InputFile> only_without_entries_;
   std::vector<std::string> names_;
   BranchTree branches_;
   std::int64_t n_entries_{};

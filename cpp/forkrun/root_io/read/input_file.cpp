@@ -12,18 +12,22 @@
 #include <set>
 
 #include <TBranch.h>
+#include <TChain.h>
 #include <TError.h>
 #include <TFile.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/content_digest.hpp>
+#include <forkrun/root_io/format/output_descriptor.hpp>
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/merge/directory_walk.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
 #include <forkrun/root_io/start_root.hpp>
+#include <forkrun/root_io/write/file_record.hpp>
 
 namespace forkrun::root_io {
 
@@ -165,6 +169,17 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
+std::string files_of(TChain& chain) {
+  constexpr int n_shown = 5;
+  const auto& elements = *chain.GetListOfFiles();
+  std::string text;
+  for (int i = 0; i < std::min(elements.GetEntries(), n_shown); ++i) {
+    text += (i == 0 ? "" : ", ") + std::string{elements.At(i)->GetTitle()};
+  }
+  const auto n_more = elements.GetEntries() - n_shown;
+  return n_more > 0 ? text + " and " + std::to_string(n_more) + " more" : text;
+}
+
 std::string tree_names(TFile& file) {
   std::map<std::string, std::set<std::string>> names;  // by class
   for_each_object(file, [&](const std::string& path, const TKey& key, const TClass* type) {
@@ -226,7 +241,28 @@ InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
   if (descriptor_ < 0) {
     identity_.n_bytes = file().GetSize();
   }
-  identity_.uuid = file().GetUUID().AsString();
+  identity_.uuid = uuid();
+}
+
+/// Files of Geant4's analysis and of old ROOT have none, for which ROOT makes up another each time:
+/// a digest of the header, the directory and the list of its keys, with their dates and places.
+std::string InputFile::uuid() {
+  static_cast<void>(file());
+  std::vector<std::byte> header(n_header_bytes);
+  std::vector<std::byte> directory(n_directory_bytes);
+  read(0, header);
+  read(top_directory(header).directory, directory);
+  if (has_uuid(directory)) {
+    return file().GetUUID().AsString();
+  }
+  const auto list = key_list_of(directory);
+  std::vector<std::byte> keys(static_cast<std::size_t>(std::max(list.n_bytes, 0)));
+  read(list.place, keys);
+  ContentDigest digest;
+  digest.add(header);
+  digest.add(directory);
+  digest.add(keys);
+  return uuid_text(uuid_of(digest));
 }
 
 /// O_NONBLOCK: opening a pipe does not wait for a writer.
@@ -345,12 +381,39 @@ bool InputFile::has(const std::string& name) const {
   return outline_ ? outline_->find(name).has_value() : file().GetKey(name.c_str()) != nullptr;
 }
 
+bool InputFile::lacks(const std::string& tree) const {
+  if (outline_ && tree.find('/') == std::string::npos) {
+    return std::ranges::find(outline_->keys(), tree, &FileKey::name) == outline_->keys().end();
+  }
+  if (tree.find(';') != std::string::npos) {
+    return false;  // of a cycle: it is looked for as it is named
+  }
+  TDirectory* folder = &file();
+  std::size_t begin = 0;
+  for (auto end = tree.find('/'); end != std::string::npos; end = tree.find('/', begin)) {
+    const auto name = tree.substr(begin, end - begin);
+    if (!name.empty() && folder->GetKey(name.c_str()) == nullptr) {
+      return true;
+    }
+    folder = name.empty() ? folder : folder->GetDirectory(name.c_str());
+    if (folder == nullptr) {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return folder->GetKey(tree.substr(begin).c_str()) == nullptr;
+}
+
 TTree& InputFile::tree(const std::string& name) const {
   return naming_file(path_, [&]() -> TTree& {
     const CapturedMessages messages;
     auto* tree = file().Get<TTree>(name.c_str());
     if (tree == nullptr) {
       throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
+    }
+    if (auto* chain = dynamic_cast<TChain*>(tree)) {
+      throw InputError(path_ + ": \"" + name + "\" is a TChain, which only names files: " +
+                       files_of(*chain) + "; read these");
     }
     check_tree(*tree, path_);
     return *tree;

@@ -64,6 +64,8 @@ class InputFile {
   [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
   /// Of new records.
   [[nodiscard]] Compression compression() const;
+  /// Whether it has nothing under the name of a tree, which may have folders before it.
+  [[nodiscard]] bool lacks(const std::string& tree) const;
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
 
@@ -78,6 +80,7 @@ class InputFile {
   /// \throws InputError if it cannot be opened.
   InputFile(const std::string& path, WithoutRoot tag);
   void open_with_root() const;
+  [[nodiscard]] std::string uuid();
   [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 

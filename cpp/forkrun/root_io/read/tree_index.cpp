@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/root_io/read/event_ids.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
@@ -92,8 +93,12 @@ class Ranges {
   std::map<LumiId, std::uint64_t> last_event_;
 };
 
+/// Trees without entries may lack the branches of ids as well.
 Ranges ranges_of(const InputTree& tree, InputFile& file, const IdBranches& names,
                  std::uint32_t file_number) {
+  if (tree.n_entries() == 0) {
+    return {};
+  }
   EventIds ids{tree, file, names, file_number};
   Ranges found;
   for (std::int64_t first = 0; first < tree.n_entries(); first += n_entries_at_once) {
@@ -103,6 +108,15 @@ Ranges ranges_of(const InputTree& tree, InputFile& file, const IdBranches& names
   return found;
 }
 
+std::string why_absent(const InputFile& file, const std::string& tree) {
+  try {
+    static_cast<void>(file.tree(tree));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  throw InputError(file.path() + ": its keys do not name the tree \"" + tree + "\"");
+}
+
 }  // namespace
 
 TreeIndex index_tree(const std::string& path, const std::string& tree_name, const IdBranches& ids,
@@ -110,13 +124,19 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
   InputFile file{path};
   return naming_file(path, [&] {
     const CapturedMessages messages;
-    const auto& tree = file.input_tree(tree_name);
-    const auto branches = tree.branches();
     TreeIndex index;
     index.identity = file.identity();
+    if (file.lacks(tree_name)) {
+      index.absent = why_absent(file, tree_name);
+      return index;
+    }
+    const auto& tree = file.input_tree(tree_name);
+    const auto branches = tree.branches();
     index.n_entries = tree.n_entries();
     std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
-    index.clusters = clusters_of(branches, index.n_entries);
+    if (!branches.empty()) {
+      index.clusters = clusters_of(branches, index.n_entries);
+    }
     auto found = ranges_of(tree, file, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;

@@ -33,12 +33,15 @@ struct EventOrder {
   bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
 };
 
+/// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
 struct TreeIndex {
   FileIdentity identity;
   std::int64_t n_entries{};
-  std::vector<std::int64_t> clusters;  ///< first entry of each, then n_entries
+  std::vector<std::int64_t>
+      clusters;  ///< first entry of each, then n_entries; none without branches
   std::vector<LumiRange> ranges;
   EventOrder events;
+  std::string absent;
   std::vector<BranchLayout> branches;
 };
 

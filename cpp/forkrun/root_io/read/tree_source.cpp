@@ -42,9 +42,13 @@ void TreeLane::open(std::uint32_t file) {
   naming_file(file_->path(), [&] {
     tree_ = &file_->input_tree(config_.tree);
     tree_of_root_ = nullptr;
-    ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
+    if (tree_->n_entries() > 0) {  // without entries it may lack their branches
+      ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, file);
+    }
   });
-  open_friends();
+  if (tree_->n_entries() > 0) {
+    open_friends();
+  }
 }
 
 TTree& TreeLane::tree() const {
