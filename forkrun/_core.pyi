@@ -39,7 +39,8 @@ def index_tree(
     """Index of one file, JSON-ready:
 
     `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
-      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],  # or no branches: []
+      "n_entries": int,
+      "clusters": [first entry of each cluster, …, n_entries],  # of a tree without branches: []
       "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
                                                 # maximal runs of entries of one lumi
       "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi

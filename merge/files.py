@@ -15,7 +15,7 @@ from forkrun.base.arguments import (
     listed_names,
 )
 from forkrun.base.durable import published
-from forkrun.base.same_files import repeated
+from forkrun.config.same_files import repeated
 from forkrun.errors import ConfigError, InputError, OutputError
 
 Joined = tuple[dict[str, int], list[str]]
@@ -55,7 +55,8 @@ def merge_files(
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:
         check_text(_CALL, "compression", compression)
-    check_flags(_CALL, force=force, keep_first=keep_first, verify=verify, keep_duplicates=keep_duplicates)
+    check_flags(_CALL, force=force, keep_first=keep_first, verify=verify)
+    check_flags(_CALL, keep_duplicates=keep_duplicates)
     final = check_path(_CALL, "output", output)
     _check(files, final, force)
     copies = [] if keep_duplicates else _copies(files)

@@ -9,8 +9,8 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys
-from forkrun.base.same_files import same_file
 from forkrun.config.anchor import is_url
+from forkrun.config.same_files import same_file
 from forkrun.errors import InputError
 from forkrun.index.cache import IndexCache, cache_folder
 from forkrun.index.model import FileIndex

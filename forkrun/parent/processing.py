@@ -40,7 +40,6 @@ from forkrun.parent.preparation import PreparedJob
 from forkrun.parent.warm_up import run_warm_up_job
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.output_content import OutputContents
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job_schedule import processor_settings
 
@@ -154,8 +153,8 @@ def _warm_up(work: Work) -> None:
 
 def _is_input_plain(work: Work) -> bool:
     """Whether the job can do without ROOT, to judge by the first file with events."""
-    config, contents = work.job.config, OutputContents({}, work.job.clusters)
-    first = work.job.plan.files[contents.first_file]
+    config, plan = work.job.config, work.job.plan
+    first = plan.files[int(plan.units.file[0]) if len(plan.units.file) else 0]
     try:
         if config.outputs:
             return _core.has_plain_trees_alone(first)

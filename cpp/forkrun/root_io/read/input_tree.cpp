@@ -1,5 +1,6 @@
 #include <forkrun/root_io/read/input_tree.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -110,7 +111,28 @@ class TreeOfRecord final : public InputTree {
 
 }  // namespace
 
+std::optional<StoredBranch> InputTree::leaf_of_list(const std::string& name) const {
+  const auto dot = name.rfind('.');
+  if (dot == std::string::npos || !has(name.substr(0, dot))) {
+    return {};
+  }
+  auto branch = found(name.substr(0, dot));
+  const auto& leaves = branch.layout.leaves;
+  const auto leaf = std::ranges::find(leaves, name.substr(dot + 1), &LeafPlace::name);
+  if (leaf == leaves.end()) {
+    return {};
+  }
+  branch.layout.column = ColumnType{leaf->element};
+  branch.layout.offset = leaf->offset;
+  return branch;
+}
+
 StoredBranch InputTree::branch(const std::string& name) const {
+  if (!has(name)) {
+    if (auto leaf = leaf_of_list(name)) {
+      return std::move(*leaf);
+    }
+  }
   require(name);
   return found(name);
 }

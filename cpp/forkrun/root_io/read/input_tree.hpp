@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ class InputTree {
   /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
   /// read it.
   [[nodiscard]] virtual bool is_plain(const std::string& branch) const = 0;
-  /// \throws InputError with the nearest name if there is none.
+  /// Also a number of a list of leaves, "branch.leaf". \throws InputError with the nearest name if
+  /// there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const;
   /// \throws InputError with the nearest name if there is no such branch.
   void require(const std::string& branch) const;
@@ -43,6 +45,8 @@ class InputTree {
   [[nodiscard]] virtual StoredBranch found(const std::string& name) const = 0;
 
  private:
+  [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
+
   const InputFile& file_;
 };
 
