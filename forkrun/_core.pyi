@@ -45,7 +45,9 @@ def index_tree(
                                                 # maximal runs of entries of one lumi
       "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
       "absent": str,                            # why there is no such tree, and so nothing else
-      "branches": [[name, type, counter], …]}`
+      "branches": [[name, type, counter], …],
+      "short_branches": names of those with fewer entries than the tree,
+      "beside": [digest of forms, digest of contents, [what cannot be carried, …]]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".
     With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event
@@ -689,6 +691,16 @@ def carry_objects(
     """Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
     joined as in `merge_trees`. `identities`: of the inputs as they were indexed; `common_branches`:
     branches that not all trees of a name have are left out. Returns the names. Raises InputError,
+    OutputError."""
+
+def check_carried(
+    inputs: Sequence[str],
+    scratch: str,
+    exclude: Sequence[str],
+    keep_first: bool,
+    common_branches: bool,
+) -> None:
+    """Joins what `carry_objects` would, into the new file `scratch`. Raises InputError,
     OutputError."""
 
 def branches_written_anew(path: str, tree: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forkrun import _core
@@ -16,7 +16,7 @@ from forkrun.base.arguments import (
 )
 from forkrun.base.durable import published
 from forkrun.config.same_files import repeated
-from forkrun.errors import ConfigError, InputError, OutputError
+from forkrun.errors import ConfigError, OutputError
 
 Joined = tuple[dict[str, int], list[str]]
 """Entries by tree, and lines about baskets and about objects that were not merged."""
@@ -81,16 +81,7 @@ def merge_files(
         if note:
             for line in [*lines, *copies]:
                 note(line)
-        for tree in names or ():
-            if tree not in entries:
-                raise InputError(_no_tree(tree, entries))
     return entries
-
-
-def _no_tree(tree: str, entries: Iterable[str]) -> str:
-    from forkrun.base.nearest import suggestion  # the package is slow to load, errors are rare
-
-    return f'no input has a tree "{tree}"' + suggestion(tree, entries)
 
 
 def _copies(inputs: Sequence[str]) -> list[str]:

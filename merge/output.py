@@ -98,7 +98,7 @@ def merge_outputs(
 
 def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
     """Puts together the parts of an output, by copying their baskets; gives its events."""
-    tree, verify = config.source.tree, config.merge.verify
+    tree, verify = config.source.output_tree, config.merge.verify
     files = [str(part) for part in parts]
     entries = _core.merge_trees(files, str(target), [tree], verify=verify, recluster="never")
     return entries[tree]
@@ -182,7 +182,7 @@ def _finished(
     anew = _written_anew(files[0], config, planned)
     n_bytes = sum(file.stat().st_size for file in files)
     parquet = RunDirectory.parquet_of(making.final)
-    n_parquet = write_parquet(files[0], config.source.tree, parquet) if output.parquet else 0
+    n_parquet = write_parquet(files[0], config.source.output_tree, parquet) if output.parquet else 0
     return MergedOutput(
         output.label, str(making.final), written.count, digest, n_bytes, anew, n_parquet
     )
@@ -264,13 +264,13 @@ def _content(output: OutputConfig, content: OutputContent) -> _core.OutputConten
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
     inputs, source = list(planned.files), config.source
-    by_entry = [source.tree, *(friend.tree for friend in source.friends if not friend.files)]
+    by_entry = [source.output_tree, *(friend.tree for friend in source.friends if not friend.files)]
     common = source.branches == "common"
     _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
-    tree = config.source.tree
-    kept = branches_of(str(file), tree)
+    source = config.source
+    kept = branches_of(str(file), source.output_tree)
     first = planned.files[planned.contents.first_file]
-    return [b for b in _core.branches_written_anew(first, tree) if b in kept]
+    return [b for b in _core.branches_written_anew(first, source.tree) if b in kept]

@@ -59,7 +59,7 @@ def digest_of(files: Sequence[Path], source: SourceConfig) -> EventDigest | None
         return None
     total = EventDigest()
     for file in files:
-        total = total + tree_digest(str(file), source.tree, *ids)
+        total = total + tree_digest(str(file), source.output_tree, *ids)
     return total
 
 
@@ -68,7 +68,7 @@ def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None
-    held = branches_of(file, source.tree)
+    held = branches_of(file, source.output_tree)
     has_all = all(name in held or name.rpartition(".")[0] in held for name in (run, lumi, event))
     return (run, lumi, event) if has_all else None
 

@@ -35,7 +35,7 @@ def write_report(
     write_text(folder.report_text, text)
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots is None:
-        plots = (report["job"]["wall_s"] or 0.0) >= _PLOTS_FROM_S
+        plots = (report["job"].get("wall_s") or 0.0) >= _PLOTS_FROM_S
     if plots:
         from forkrun.monitoring.plots import write_plots
 

@@ -9,6 +9,7 @@
 #include <forkrun/root_io/histograms/histogram_file.hpp>
 #include <forkrun/root_io/materialise/cluster_begins.hpp>
 #include <forkrun/root_io/materialise/materialise.hpp>
+#include <forkrun/root_io/merge/carry_objects.hpp>
 #include <forkrun/root_io/merge/file_merger.hpp>
 #include <forkrun/root_io/origins/origin_record.hpp>
 #include <forkrun/root_io/read/branch_reader.hpp>
@@ -36,6 +37,14 @@ using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 py::str text(const std::string& bytes) {
   return py::reinterpret_steal<py::str>(
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<py::ssize_t>(bytes.size()), "replace"));
+}
+
+py::list texts(const Strings& all) {
+  py::list list;
+  for (const auto& bytes : all) {
+    list.append(text(bytes));
+  }
+  return list;
 }
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
@@ -73,13 +82,15 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
             .cast<py::list>());
   }
   const auto& identity = index.identity;
-  return py::dict(py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
-                  py::arg("modified_ns") = identity.modified_ns,
-                  py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
-                  py::arg("ranges") = columns_of(index.ranges),
-                  py::arg("events") = std::vector{index.events.least, index.events.most},
-                  py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
-                  py::arg("branches") = branches);
+  return py::dict(
+      py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
+      py::arg("modified_ns") = identity.modified_ns, py::arg("n_entries") = index.n_entries,
+      py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
+      py::arg("events") = std::vector{index.events.least, index.events.most},
+      py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
+      py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
+      py::arg("beside") =
+          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems)));
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
@@ -209,11 +220,20 @@ std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begin
   return begins;
 }
 
+root_io::BranchesThatDiffer branches_that_differ(bool common_branches) {
+  return common_branches ? root_io::BranchesThatDiffer::leave_out
+                         : root_io::BranchesThatDiffer::error;
+}
+
+void check_carried(const Strings& inputs, const std::string& scratch, const Strings& exclude,
+                   bool keep_first, bool common_branches) {
+  root_io::check_carried(inputs, scratch, {exclude.begin(), exclude.end()},
+                         if_they_differ(keep_first), branches_that_differ(common_branches));
+}
+
 py::list carry_objects(const Strings& inputs, const std::string& output,
                        const py::iterable& exclude, bool keep_first,
                        const std::vector<Identity>& identities, bool common_branches) {
-  const auto differing =
-      common_branches ? root_io::BranchesThatDiffer::leave_out : root_io::BranchesThatDiffer::error;
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
@@ -225,14 +245,10 @@ py::list carry_objects(const Strings& inputs, const std::string& output,
   Strings carried;
   {
     const py::gil_scoped_release release;
-    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first), differing,
-                                     indexed);
+    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first),
+                                     branches_that_differ(common_branches), indexed);
   }
-  py::list list;
-  for (const auto& path : carried) {
-    list.append(text(path));
-  }
-  return list;
+  return texts(carried);
 }
 
 EventDigest tree_digest(const std::string& path, const std::string& tree,
@@ -320,6 +336,9 @@ void register_files(py::module_& module) {
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
              py::arg("exclude"), py::arg("keep_first") = false,
              py::arg("identities") = std::vector<Identity>{}, py::arg("common_branches") = false);
+  module.def("check_carried", &check_carried, py::arg("inputs"), py::arg("scratch"),
+             py::arg("exclude"), py::arg("keep_first"), py::arg("common_branches"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
              py::arg("tree"), py::call_guard<py::gil_scoped_release>());
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),

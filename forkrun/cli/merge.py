@@ -33,7 +33,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
     parser.add_argument(
-        "--trees", nargs="+", metavar="TREE", help="only these trees (default: all)"
+        "--trees",
+        nargs="+",
+        metavar="TREE",
+        help="only these trees (default: all): Events, folder/tree, Events;2 (an older cycle)",
     )
     parser.add_argument(
         "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"
@@ -116,7 +119,8 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
         with nullcontext() if config.forking.children else lock.kept_by_thread():
             merge(folder, config, plan, timeline, options.quiet, tick_also=lock.keep)
     except VerificationError as error:
-        remedy = f"forkrun resume {folder.quoted} processes what is missing, and merges"
+        then = "and merges" if config.merge.enabled else f"then forkrun merge {folder.quoted}"
+        remedy = f"forkrun resume {folder.quoted} processes what is missing, {then}"
         raise type(error)(f"{error}\n{remedy}") from None
     timeline.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -120,6 +121,7 @@ class SourceConfig(Section):
     list: str | None = None
     """A file with one path, glob or URL per line; # starts a comment."""
     tree: str = "Events"
+    """Its key; "Events;2": an older cycle than the newest."""
     run_branch: str = "run"
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
@@ -148,6 +150,11 @@ class SourceConfig(Section):
     """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()
     """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
+
+    @property
+    def output_tree(self) -> str:
+        """The tree in outputs: without the cycle that was asked for."""
+        return re.sub(r";-?\d+$", "", self.tree)
 
 
 class ForkingConfig(Section):

@@ -94,6 +94,16 @@ class Branch(NamedTuple):
         return not self.type.startswith("other:")
 
 
+class BesideEvents(NamedTuple):
+    """What a file holds beside its tree of events. `forms`: digest of names, classes, structures of
+    trees and axes of histograms; `contents`: of these and of what cannot be merged; `problems`:
+    lines on what cannot be carried to an output."""
+
+    forms: str = ""
+    contents: str = ""
+    problems: Sequence[str] = ()
+
+
 class FriendPart(NamedTuple):
     """Where the entries of a file are in a friend: in which file and tree, from which entry on.
     `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
@@ -130,6 +140,9 @@ class FileIndex:
     """Whether the numbers of events rise in each lumi, so that none is there twice."""
     absent: str = ""
     """Why it has no such tree, and so no events and no branches; "" if it has one."""
+    short_branches: tuple[str, ...] = ()
+    """Names of those that have fewer entries than the tree."""
+    beside: BesideEvents = BesideEvents()
 
     @property
     def identity(self) -> Identity:
@@ -151,6 +164,8 @@ class FileIndex:
             events=tuple(data["events"]),
             rises=data["rises"],
             absent=data["absent"],
+            short_branches=tuple(data["short_branches"]),
+            beside=BesideEvents(*data["beside"]),
         )
 
 

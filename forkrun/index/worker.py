@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import tempfile
 from typing import Any
 
 from forkrun import _core
@@ -19,7 +20,8 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
-    `{"sums": [[origin, number], …]}`, of one for events that come again `{"again": …}`, or
+    `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
+    that come again `{"again": …}`, or
     `{"error": message}`."""
     try:
         if "residue" in request:
@@ -30,6 +32,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"sums": sums(request)}
         if "events" in request:
             return {"found": find(request)}
+        if "carried" in request:
+            return {"carried": check_carried(request)}
         return {"index": index_of(request)}
     except MemoryError:
         return {"error": "more memory is needed than a helper may have; is the file damaged?"}
@@ -98,6 +102,23 @@ def find(request: dict[str, Any]) -> list[list[int]]:
     return [[int(numbers[place]), int(place) + first] for place in places]
 
 
+def check_carried(request: dict[str, Any]) -> int:
+    """Joins what files hold beside their events, as a job will; nothing of it is kept."""
+    files: list[str] = request["carried"]
+    with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
+        scratch = os.path.join(folder, "carried.root")
+        _core.check_carried(
+            files, scratch, request["exclude"], request["keep_first"], request["common_branches"]
+        )
+    return len(files)
+
+
+def _paths(request: dict[str, Any]) -> list[str]:
+    """The files that it reads."""
+    paths = request.get("paths", {"": request["path"]})
+    return list(request.get("carried", paths.values()))
+
+
 def main() -> None:
     """Answers until stdin ends. Stray output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -105,8 +126,7 @@ def main() -> None:
     prepare_helper()
     for line in sys.stdin:
         request = json.loads(line)
-        paths = request.get("paths", {"": request["path"]}).values()
-        limit_cpu(cpu_limit_s(list(paths), _S_PER_MB))
+        limit_cpu(cpu_limit_s(_paths(request), _S_PER_MB))
         replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
         replies.flush()
 

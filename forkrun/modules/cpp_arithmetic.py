@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.notes import note
 
 DType = np.dtype[Any]
 _INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
@@ -133,10 +134,15 @@ def _shift(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return apply
 
 
-def _divided(one: Any, other: Any) -> Any:
+def _divided(one: Any, other: Any, expression: str = "") -> Any:
+    """`expression`: that it stands in; who thinks in Python is told that it is no fraction."""
     one, other = _converted(one, other)
     if integer_type(one) is None or integer_type(other) is None:
         return one / other
+    note(
+        f"{expression!r} divides two integers, which gives an integer, as in C++: 1.0 * a / b is a"
+        " fraction, a // b is rounded down without this line"
+    )
     return (one - _remainder(one, other)) // other
 
 

@@ -144,7 +144,7 @@ def _compile(text: str, place: tuple[str, int] | None) -> CodeType:
         _check(node, text)
         _check_precedence(node, python, text)
     file, line = place or (f"{AT_EXPRESSION}{text}>", 1)
-    changed = ast.fix_missing_locations(_ByEvent().visit(tree))
+    changed = ast.fix_missing_locations(_ByEvent(text).visit(tree))
     for node in ast.walk(changed):
         if isinstance(node, ast.expr):
             node.lineno = node.end_lineno = 1
@@ -209,7 +209,10 @@ def _check_precedence(node: ast.AST, python: str, text: str) -> None:
 
 class _ByEvent(ast.NodeTransformer):
     """`a and b`, `not a` and `low < a < high` of arrays; `column@input`; columns with dots in
-    their names; indices."""
+    their names; indices. `text`: of the expression, for messages."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return _name(node.id)
@@ -248,7 +251,10 @@ class _ByEvent(ast.NodeTransformer):
         return _call(name, node.values)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        return _call(f"_{type(node.op).__name__}", [self.visit(node.left), self.visit(node.right)])
+        given = [self.visit(node.left), self.visit(node.right)]
+        if isinstance(node.op, ast.Div):
+            given.append(ast.Constant(self._text))
+        return _call(f"_{type(node.op).__name__}", given)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if (bits := _inverted_bits(node)) is not None:

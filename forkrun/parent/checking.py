@@ -20,6 +20,7 @@ from forkrun.config import Executor, JobConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.index import FileIndex, IdBranches, find_files, try_index, with_friends
+from forkrun.index.carried import check_carried
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
@@ -78,6 +79,7 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
     if index and not found.errors:
         try:
+            check_carried(index, config)
             index = with_friends(index, config.source)
         except ForkrunError as error:
             found.errors.append(error)

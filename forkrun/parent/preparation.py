@@ -22,6 +22,7 @@ from forkrun.index import (
     only_events,
     with_friends,
 )
+from forkrun.index.carried import check_carried
 from forkrun.index.datasets import data_files
 from forkrun.index.digests import input_digests
 from forkrun.index.duplicates import check_files_differ, find_duplicates
@@ -191,8 +192,9 @@ class PlannedJob:
 
 
 def index_input(config: JobConfig) -> list[FileIndex]:
-    """Indexes all input files of a job."""
+    """Indexes all input files of a job, and finds out whether they can be joined."""
     index = index_files(input_files(config.source), IdBranches.of(config.source))
+    check_carried(index, config)
     return with_friends(index, config.source)
 
 

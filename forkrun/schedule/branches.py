@@ -74,7 +74,13 @@ def _of_file(
     own = {branch.name: branch for branch in file.branches}
     missing = [name for name in names if name not in own and name not in may_lack]
     other = [n for n in names if n in own and own[n].type != branches[n].type]
+    short = [name for name in file.short_branches if name in names]
     problems = []
+    if short:
+        problems.append(
+            f"{file.path}: {_shown(short)}, which the job reads or keeps, has fewer entries than"
+            f" its tree: it was made when that had some already; {_remedy(short)}"
+        )
     if missing:
         problems.append(
             f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
@@ -85,9 +91,21 @@ def _of_file(
         name = other[0]
         problems.append(
             f'{file.path}: branch "{name}" is {own[name].type}, but {branches[name].type} in other'
-            f" files; leave it out of the outputs: drop = {_quoted(other)}"
+            f" files; {_remedy_of_other(other, names, branches)}"
         )
     return problems
+
+
+def _remedy_of_other(
+    other: Sequence[str], names: Sequence[str], branches: dict[str, Branch]
+) -> str:
+    """A counter is kept as long as lists that it counts are."""
+    if set(other) & {branches[name].counter for name in names}:
+        return (
+            "it counts the values of others, which are read and kept with either, if this is left"
+            ' out as a column: source.branches = "common"'
+        )
+    return f"leave it out of the outputs: drop = {_quoted(other)}"
 
 
 def _remedy(names: Sequence[str]) -> str:

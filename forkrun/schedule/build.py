@@ -80,7 +80,11 @@ def build_schedule(
         core, _source(config.source, index, branches), added.modules, consumed,
         conditions, outputs, columns_of, cutflow, varied,
         bool(added.modules) and may_read_ahead(config),
-        find_warnings(Described(config, wired.modules, columns_of, outputs, branches.branches)),
+        find_warnings(
+            Described(
+                config, wired.modules, columns_of, outputs, branches.branches, branches.friends
+            )
+        ),
         config.outputs, wired.found,
     )  # fmt: skip
 

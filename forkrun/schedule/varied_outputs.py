@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from forkrun.base.nearest import suggestion
 from forkrun.config import OutputConfig
+from forkrun.config.output_labels import output_label_problems
 from forkrun.schedule.branches import kept
 from forkrun.schedule.variations import Variations, varied_label
 
@@ -30,6 +31,12 @@ def with_variations(
         f'outputs "{label}": another output has the name of this one in a variation; rename it'
         for label in dict.fromkeys(labels)
         if labels.count(label) > 1
+    ]
+    originals = {output.label for output in outputs}
+    problems += [
+        f'outputs "{labels[number]}": {text}'
+        for number, text in output_label_problems(labels)
+        if labels[number] not in originals
     ]
     return made, problems
 

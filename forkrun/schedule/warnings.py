@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class Described:
     """A job whose modules have been constructed. `modules`: those in Python, by label;
     `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
-    `branches`: of the input."""
+    `branches`: of the input; `friends`: columns of friends."""
 
     config: JobConfig
     modules: Mapping[str, PythonModule]
     columns_of: Mapping[str, Sequence[str]]
     outputs: Mapping[str, OutputContent]
     branches: Collection[str]
+    friends: Collection[str]
 
 
 def find_warnings(job: Described) -> list[str]:
@@ -68,7 +69,7 @@ def _idle_filters(job: Described) -> Iterator[str]:
 def _idle_patterns(output: OutputConfig, job: Described) -> Iterator[str]:
     products = [name for names in job.columns_of.values() for name in names]
     of_input = () if output.mode is OutputMode.FRIEND else job.branches
-    names = [*of_input, *products]
+    names = [*of_input, *products, *job.friends]
     for key, patterns in (("keep", output.keep), ("drop", output.drop)):
         for pattern in patterns:
             if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):

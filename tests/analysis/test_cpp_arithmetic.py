@@ -14,6 +14,7 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.base.notes import take_notes
 from forkrun.modules.cpp_arithmetic import as_type, at_least_int
 from forkrun.modules.expressions import Expression
 from tests.server.root_program import call_root
@@ -146,6 +147,16 @@ def test_what_rdataframe_has_in_other_types(file: Path, text: str, kind: str) ->
 def test_a_sum_of_small_integers_does_not_wrap(file: Path) -> None:
     total = Expression("sum(j_uint8)")(block(file / "lists.root"))
     assert ak.to_list(total) == [256, 0, 5 + 3 + 7 + 2]
+
+
+def test_a_fraction_that_is_none_is_noted_once(file: Path) -> None:
+    take_notes()
+    ours = block(file / "numbers.root")
+    for text in ("a_int32 / 3", "1.0 * a_int32 / 3", "a_int32 // 3", "a_int32 / 3"):
+        Expression(text)(ours)
+    assert [text[:40] for text in take_notes()] == [
+        "'a_int32 / 3' divides two integers, which"[:40]
+    ]
 
 
 def test_what_needs_no_promotion_is_not_copied() -> None:

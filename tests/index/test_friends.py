@@ -124,6 +124,8 @@ def test_another_tree_of_the_same_files_is_a_friend_with_a_prefix(tmp_path: Path
         events = file["Events"].arrays()
     assert {"f_twice", "sum"} <= set(events.fields)
     assert "f_event" not in events.fields
+    assert "matches nothing" not in ended.err + ended.out
+    assert forkrun("check", config, "--strict", cwd=tmp_path).code == 0
     assert events.f_twice.tolist() == events["sum"].tolist() == [2.0 * n for n in range(1, 151)]
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, jets_job, ledger_units, write_job
+from tests.support.jobs import environment, forkrun, jets_job, ledger_units, write_job
 
 MODULES = """
 import ctypes
@@ -300,6 +302,14 @@ def test_an_error_in_a_callback_of_the_job_ends_the_job(
     assert f'module "evil" failed in {when}: ' in ended.err
     assert ("ValueError: the jets are gone" if how == "raise" else "SystemExit: 0") in ended.err
     assert "internal error" not in ended.err
+
+
+def test_a_job_that_came_to_no_event_has_a_report(events: Path, tmp_path: Path) -> None:
+    job = crashing_job(events, "Ends", event=0, how="raise", when="pre_fork")
+    words = [sys.executable, "-m", "forkrun", "run", str(job), "-o", "run"]  # drawing plots, or not
+    ended = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert ended.returncode == 5
+    assert "the report could not be written" not in ended.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "check"])

@@ -273,6 +273,21 @@ def test_a_run_can_be_merged_later_and_once(events: Path, tmp_path: Path) -> Non
     assert "has been merged already" in ended.err
 
 
+def test_a_merge_that_lacks_units_names_the_commands_that_help(
+    events: Path, tmp_path: Path
+) -> None:
+    run = unmerged(events, tmp_path)
+    for ledger in run.glob("ledger/child-*.jsonl"):
+        ledger.unlink()
+    ended = forkrun("merge", "run", cwd=tmp_path)
+    assert ended.code == 6, ended.err
+    assert "processes what is missing, then forkrun merge " in ended.err
+    assert forkrun("resume", "run", "-q", cwd=tmp_path).code == 0
+    assert no_output(run)
+    assert forkrun("merge", "run", "-q", cwd=tmp_path).code == 0
+    assert (run / "output/events.root").exists()
+
+
 def without_checksums(ledger: Path) -> list[dict[str, Any]]:
     """Lines of a ledger, to be written again with something else in them."""
     lines: list[dict[str, Any]] = [json.loads(line) for line in ledger.read_text().splitlines()]

@@ -145,3 +145,23 @@ def test_no_two_outputs_get_one_name(tmp_path: Path) -> None:
     job.path("other").output("events_jes_up")
     with pytest.raises(ConfigError, match="another output has the name of this one"):
         job.run(children=1, output=tmp_path / "run", quiet=True)
+
+
+def test_the_name_of_a_variation_leaves_room_for_suffixes_of_files(tmp_path: Path) -> None:
+    events = events_in(tmp_path)
+    long = "v" * 300
+    config = {
+        "source": {"files": [str(events)]},
+        "modules": [
+            {"label": "up", "type": f"expression:{UP}", "kind": "producer",
+             "replaces": ["Jet_pt"], "variation": long},
+            {"label": "cut", "type": "expression:sum(Jet_pt) > 60", "kind": "filter"},
+        ],
+        "paths": {"main": ["cut"]},
+        "outputs": [{"label": "events", "paths": ["main"], "variations": "all"}],
+    }  # fmt: skip
+    for command in (["check"], ["run", "-o", "run"]):
+        ended = forkrun(command[0], write_job(tmp_path, config), *command[1:], cwd=tmp_path)
+        assert ended.code == 2, ended.err
+        assert "has 307 bytes; it becomes a name of files" in ended.err
+    assert not (tmp_path / "run").exists()

@@ -41,11 +41,12 @@ bash {script} "$node" >> {logs}/"$(printf %04d "$node")".log 2>&1
 code=$?
 job="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
 if [ $code = {again} ]; then
-    if scontrol show job --oneliner "$job" | grep -q JobState=CANCELLED; then
-        code={ended}  # a site's RequeueExit is not for what was cancelled
-    else
-        scontrol requeue "$job"  # it goes on where it was
-    fi
+    # What Slurm ends is "completing", cancelled or not: only a time limit is a reason to go on.
+    case "$(scontrol show job --oneliner "$job")" in
+        *Reason=TimeLimit*) scontrol requeue "$job" ;;
+        *JobState=CANCELLED* | *JobState=COMPLETING*) code={ended} ;; # not for a site's RequeueExit
+        *) scontrol requeue "$job" ;;  # it goes on where it was
+    esac
 fi
 exit $code
 """

@@ -14,9 +14,11 @@ _SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def installed_paths() -> set[str]:
+@functools.cache
+def installed_paths() -> frozenset[str]:
     """Folders on the import path that every Python process of this environment has."""
-    return {sysconfig.get_path(name) for name in _SCHEMES} | {site.getusersitepackages()}
+    paths = {sysconfig.get_path(name) for name in _SCHEMES}
+    return frozenset({*paths, site.getusersitepackages()})
 
 
 def own_file(name: str) -> str | None:

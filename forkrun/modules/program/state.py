@@ -53,7 +53,7 @@ class ProgramState:
         return cls(
             tuple(sys.argv),
             tuple(sys.path),
-            [encode(each) for each in warnings.filters],
+            [_encoded_filter(each) for each in warnings.filters],
             numpy.geterr() if numpy else {},
             names_by_file(),
             {module.__name__: values_of(module) for module in own_modules()},
@@ -86,6 +86,12 @@ class ProgramState:
         """Modules whose import is waited for."""
         numpy = {"numpy"} if self.float_errors else set()
         return {*self.values, *self.behaviors, *numpy}
+
+
+def _encoded_filter(each: tuple[Any, ...]) -> Encoded:
+    """As `encode`, which would load `cloudpickle` for it."""
+    is_of_program = each[2].__module__ == "__main__"
+    return encode(each) if is_of_program else ("value", pickle.dumps(each))
 
 
 def _filter_warnings(action: Any, message: Any, category: Any, module: Any, line: int) -> None:

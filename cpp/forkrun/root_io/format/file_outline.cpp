@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/key_path.hpp>
 #include <forkrun/root_io/format/object_stream.hpp>
 #include <forkrun/root_io/write/file_record.hpp>
 #include <forkrun/root_io/zip.hpp>
@@ -45,18 +46,6 @@ FileKey parse_key(ObjectStream& from) {
   static_cast<void>(from.text());
   require(key.key_length > 0 && key.n_bytes >= key.key_length && key.n_object_bytes >= 0);
   return key;
-}
-
-/// \throws ObjectStream::Unexpected if there is none.
-const FileKey& newest(const std::vector<FileKey>& keys, const std::string& name) {
-  const FileKey* newest = nullptr;
-  for (const auto& key : keys) {
-    if (key.name == name && (newest == nullptr || key.cycle > newest->cycle)) {
-      newest = &key;
-    }
-  }
-  require(newest != nullptr);
-  return *newest;
 }
 
 /// None if it is damaged.
@@ -122,19 +111,52 @@ std::vector<FileKey> FileOutline::keys_of(std::span<const std::byte> directory) 
   return keys;
 }
 
+/// A directory and the keys in it.
+struct FileOutline::Folder {
+  const FileOutline* file;
+  std::vector<FileKey> listed;
+
+  [[nodiscard]] std::vector<ListedKey> keys() const {
+    std::vector<ListedKey> keys;
+    for (const auto& key : listed) {
+      keys.push_back({key.name, key.cycle, key.is_folder()});
+    }
+    return keys;
+  }
+  [[nodiscard]] Folder open(std::size_t number) const {
+    const auto& key = listed[number];
+    return {file, file->keys_of(file->bytes(key.place + key.key_length, n_directory_bytes))};
+  }
+};
+
 std::optional<FileKey> FileOutline::find(const std::string& path) const {
   try {
-    const auto* keys = &keys_;
-    std::vector<FileKey> of_folder;
-    std::size_t begin = 0;
-    for (auto end = path.find('/'); end != std::string::npos; end = path.find('/', begin)) {
-      const auto& key = newest(*keys, path.substr(begin, end - begin));
-      require(key.type == "TDirectoryFile" || key.type == "TDirectory");
-      of_folder = keys_of(bytes(key.place + key.key_length, n_directory_bytes));
-      keys = &of_folder;
-      begin = end + 1;
+    const auto found = find_by_path(Folder{this, keys_}, path);
+    return found ? std::optional{found->first.listed[found->second]} : std::nullopt;
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  }
+}
+
+void FileOutline::add_objects(const std::vector<FileKey>& keys, const std::string& prefix,
+                              std::vector<Found>& found, int depth) const {
+  constexpr int deepest = 100;
+  require(depth < deepest);
+  const Folder folder{this, keys};
+  for (const auto number : newest_keys(folder.keys())) {
+    const auto& key = keys[number];
+    found.push_back({prefix + key.name, key});
+    if (key.is_folder()) {
+      add_objects(folder.open(number).listed, prefix + key.name + "/", found, depth + 1);
     }
-    return newest(*keys, path.substr(begin));
+  }
+}
+
+std::optional<std::vector<FileOutline::Found>> FileOutline::objects() const {
+  try {
+    std::vector<Found> found;
+    add_objects(keys_, "", found, 0);
+    return found;
   } catch (const ObjectStream::Unexpected&) {
     return {};
   }

@@ -21,6 +21,8 @@ struct FileKey {
   std::int32_t n_bytes{};         ///< of its record, with the key
   std::int32_t n_object_bytes{};  ///< uncompressed
   int key_length{};
+
+  [[nodiscard]] bool is_folder() const { return type == "TDirectoryFile" || type == "TDirectory"; }
 };
 
 /// A UUID as ROOT writes it: 8-4-4-4-12 digits.
@@ -41,16 +43,26 @@ class FileOutline {
   [[nodiscard]] const FileHeader& header() const { return header_; }
   /// Of the top directory.
   [[nodiscard]] const std::vector<FileKey>& keys() const { return keys_; }
-  /// The newest object of this name, with the names of its directories before it: "a/b". None if
-  /// there is none, or it is not told.
+  /// The newest object of this name, with the names of its directories before it: "a/b"; or that of
+  /// a cycle, "a/b;2". None if there is none, or it is not told.
   [[nodiscard]] std::optional<FileKey> find(const std::string& path) const;
+  struct Found {
+    std::string path;
+    FileKey key;
+  };
+  /// The newest objects and folders of each name, with those in folders. None if a folder is not
+  /// as ROOT leaves it.
+  [[nodiscard]] std::optional<std::vector<Found>> objects() const;
   /// Uncompressed. None if the sizes do not agree.
   [[nodiscard]] std::optional<std::vector<std::byte>> object(const FileKey& key) const;
 
  private:
+  struct Folder;
   FileOutline(std::int64_t n_bytes, Read read) : n_bytes_{n_bytes}, read_{std::move(read)} {}
 
   bool open();
+  void add_objects(const std::vector<FileKey>& keys, const std::string& prefix,
+                   std::vector<Found>& found, int depth) const;
   [[nodiscard]] std::vector<std::byte> bytes(std::int64_t place, std::int64_t n_bytes) const;
   [[nodiscard]] std::vector<FileKey> keys_of(std::span<const std::byte> directory) const;
 

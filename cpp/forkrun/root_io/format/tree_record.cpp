@@ -44,7 +44,6 @@ class TreeParser {
   TreeRecord tree() {
     const auto object = versioned(tree_versions);
     const auto [name, title] = parse_named(from_, structure_);
-    record_.name = name;
     members_.tree().name = name;
     members_.tree().title = title;
     attributes();

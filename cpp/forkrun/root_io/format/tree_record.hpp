@@ -27,7 +27,6 @@ struct TreeRecord {
   std::vector<BranchRecord> filled;  ///< in the same order
   /// All that trees which are merged must have in common. What is equal here needs no look by ROOT.
   std::string structure;
-  std::string name;
   std::int64_t most_entries{};  ///< of any branch
   bool has_baskets{};           ///< within it
   /// In their order, if they were wanted; none if the columns of some are not told by the record

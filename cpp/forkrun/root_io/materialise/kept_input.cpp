@@ -75,7 +75,7 @@ std::span<const KeptReader> SharedInput::readers(const std::string& branch) {
       return at->second;
     }
     if (!tree_of_root_) {
-      tree_of_root_ = tree_of_root(lane_.tree(), file);
+      tree_of_root_ = tree_of_root(lane_.tree(), tree.name(), file);
     }
     for (auto* filled : all_branches(*branch_named(lane_.tree(), branch)).filled) {
       at->second.push_back(

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include <TBranch.h>
+#include <TDirectory.h>
 #include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/format/key_path.hpp>
 #include <forkrun/root_io/write/branch_of_root.hpp>
 #include <forkrun/root_io/write/plain_target.hpp>
 #include <forkrun/root_io/write/root_target.hpp>
@@ -51,12 +53,14 @@ class RootOutput final : public OutputTarget {
  public:
   RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
       : input_{input},
-        target_{path, input.config().tree, input.first_file().tree(), content.branches,
-                content.compression} {}
+        target_{path, without_cycle(input.config().tree), input.first_file().tree(),
+                content.branches, content.compression} {}
 
   ~RootOutput() override {
     if (!objects_.empty() && generation_ == input_.generation()) {
-      input_.tree().GetListOfClones()->Remove(&target_.tree());
+      if (auto* clones = input_.tree().GetListOfClones()) {  // null but in the tree that was cloned
+        clones->Remove(&target_.tree());
+      }
     }
   }
 
@@ -103,12 +107,14 @@ void RootOutput::open() {
   if (keeps_objects_) {
     target_.output().describe_classes_of(input_.file());
   }
+  const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
   if (!objects_.empty()) {
     input_.tree().CopyAddresses(&target_.tree());
   }
 }
 
 void RootOutput::fill(std::span<const EntryRange> entries) {
+  const TDirectory::TContext nowhere{nullptr};
   for (const auto& name : objects_) {
     TBranch& from = *branch_named(input_.tree(), name);
     TBranch& to = *branch_named(target_.tree(), name);
@@ -138,8 +144,8 @@ std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& 
 std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptInput& input,
                                                  const OutputContent& content) {
   if (auto members = plain_members(input, content)) {
-    return std::make_unique<PlainOutput>(path, input.config().tree, std::move(*members),
-                                         content.compression);
+    return std::make_unique<PlainOutput>(path, without_cycle(input.config().tree),
+                                         std::move(*members), content.compression);
   }
   return std::make_unique<RootOutput>(path, input, content);
 }

@@ -6,7 +6,7 @@
 #include <TFile.h>
 #include <TTree.h>
 
-#include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/directory_keys.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {

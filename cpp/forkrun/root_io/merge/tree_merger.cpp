@@ -6,6 +6,7 @@
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TBranchObject.h>
+#include <TDirectory.h>
 #include <TFile.h>
 #include <TKey.h>
 #include <TLeaf.h>
@@ -71,6 +72,14 @@ bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
          !(are_relocatable(branches) || is_all_on_file);
 }
 
+std::vector<std::string> names_of_tops(TTree& tree) {
+  std::vector<std::string> names;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    names.emplace_back(branch->GetName());
+  }
+  return names;
+}
+
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t n_shown = 8;
   std::string text;
@@ -92,22 +101,26 @@ std::vector<std::string> missing_from(const std::vector<std::string>& these,
 
 }  // namespace
 
-TreeMerger::TreeMerger(OutputFile& output, std::string path, const BasketTreatment& treatment,
+TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
                        BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
     : output_{output},
-      path_{std::move(path)},
+      place_{std::move(place)},
+      path_{place_.path()},
       treatment_{treatment},
       check_{check},
       only_{std::move(only)},
       reclustering_{treatment},
       joined_{writers_, output} {}
 
+TreeMerger::~TreeMerger() = default;
+
+/// In the order of the first tree, where this one has the same branches in another.
 BranchTree TreeMerger::merged_branches(TTree& tree) const {
-  if (!only_) {
+  if (!only_ && !is_reordered(tree)) {
     return all_branches(tree);
   }
   BranchTree merged;
-  for (const auto& name : *only_) {
+  for (const auto& name : only_ ? *only_ : tops_) {
     if (auto* top = branch_named(tree, name)) {
       const auto of_top = all_branches(*top);
       merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
@@ -117,14 +130,23 @@ BranchTree TreeMerger::merged_branches(TTree& tree) const {
   return merged;
 }
 
+/// Not where several branches have one name.
+bool TreeMerger::is_reordered(TTree& tree) const {
+  auto names = names_of_tops(tree);
+  if (tops_.empty() || names == tops_) {
+    return false;
+  }
+  auto before = tops_;
+  std::ranges::sort(names);
+  std::ranges::sort(before);
+  return names == before && std::ranges::adjacent_find(names) == names.end();
+}
+
 void TreeMerger::start(TTree& tree, const InputFile& file, const BranchTree& branches) {
   first_path_ = file.path();
   names_ = described_branches(branches);
-  std::vector<std::string> all;
-  for (TObject* branch : *tree.GetListOfBranches()) {
-    all.emplace_back(branch->GetName());
-  }
-  tree_ = &copy_structure(tree, only_.value_or(all), output_.folder_of(path_));
+  tops_ = names_of_tops(tree);
+  tree_.reset(&copy_structure(tree, only_.value_or(tops_), output_.folder(place_.folder)));
   branches_ = all_branches(*tree_);
   if (branches_.filled.size() != branches.filled.size()) {
     throw InputError(file.path() + ": tree \"" + path_ +
@@ -142,7 +164,7 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
   if (tree_ != nullptr && copy_by_record(file, key)) {
     return;
   }
-  TTree& tree = file.tree(path_);
+  TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
   if (adds_nothing(tree, file, branches)) {
     return;
@@ -162,7 +184,7 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
   if (rows.empty() && tree_ != nullptr) {
     return;
   }
-  TTree& tree = file.tree(path_);
+  TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
   if (adds_nothing(tree, file, branches)) {
     return;
@@ -227,7 +249,7 @@ bool TreeMerger::copy_by_record(InputFile& file, const TKey& key) {
     return false;
   }
   const auto n_entries = record->baskets.n_entries;
-  const BasketCheck check{layouts_, std::move(record->baskets), key.GetName(), file, check_};
+  const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   auto places = check.places();
   if (reclustering_.joins(places)) {
     return false;
@@ -278,18 +300,22 @@ void TreeMerger::copy(TTree& tree, InputFile& file, const BranchTree& branches) 
 
 void TreeMerger::copy_by_root(TTree& tree, const InputFile& file) {
   const CapturedMessages messages;
+  const TDirectory::TContext nowhere{nullptr};
   if (treatment_.recompresses) {
-    tree.CopyAddresses(tree_);
+    tree.CopyAddresses(tree_.get());
   }
+  const auto autosave = tree_->GetAutoSave();
+  tree_->SetAutoSave(0);  // it would be written by its own name
   if (tree_->CopyEntries(&tree, -1, treatment_.recompresses ? "" : "fast") < 0 ||
       !messages.first_error().empty()) {
-    throw InputError(file.path() + ": tree \"" + tree.GetName() +
+    throw InputError(file.path() + ": tree \"" + path_ +
                      "\" cannot be copied: " + messages.first());
   }
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     branches_.filled[i]->FlushBaskets();
     writers_[i].pass(tree.GetEntries());
   }
+  tree_->SetAutoSave(autosave);
 }
 
 void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
@@ -300,10 +326,10 @@ void TreeMerger::check_structure(TTree& tree, const InputFile& file) const {
   const auto lacking = missing_from(names_, names);
   const auto extra = missing_from(names, names_);
   throw InputError(
-      file.path() + ": tree \"" + tree.GetName() + "\" differs from that of " + first_path_ +
+      file.path() + ": tree \"" + path_ + "\" differs from that of " + first_path_ +
       (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
       (extra.empty() ? "" : "; it has also " + some_of(extra)) +
-      (lacking.empty() && extra.empty() ? "; its branches have another order" : "") +
+      (lacking.empty() && extra.empty() ? "; branches within others have another order" : "") +
       "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
       "false)");
 }
@@ -367,7 +393,7 @@ void TreeMerger::enter(InputFile& file, const BranchTree& branches,
 
 void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const BasketPlace& place) {
   TBranch& branch = *branches.filled[place.branch];
-  const auto tree = tree_of_root(*branch.GetTree(), file);
+  const auto tree = tree_of_root(*branch.GetTree(), path_, file);
   BranchReader reader{stored_branch(branch, *tree, file), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
   writers_[place.branch].copy(reader, {&run, 1});
@@ -376,7 +402,7 @@ void TreeMerger::rewrite(const BranchTree& branches, InputFile& file, const Bask
 }
 
 void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows) {
-  const auto tree = tree_of_root(file.tree(path_), file);
+  const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
   JoinedEntries::Readers readers;
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
@@ -387,7 +413,7 @@ void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<con
 std::int64_t TreeMerger::finish() {
   if (tree_ == nullptr && !without_entries_.empty()) {
     only_without_entries_ = std::make_unique<InputFile>(without_entries_.front());
-    TTree& tree = only_without_entries_->tree(path_);
+    TTree& tree = only_without_entries_->tree(place_.asked);
     start(tree, *only_without_entries_, merged_branches(tree));
   }
   joined_.flush();
@@ -398,6 +424,8 @@ std::int64_t TreeMerger::finish() {
     branch->SetEntries(n_entries_);
   }
   tree_->SetEntries(n_entries_);
+  output_.write_and_release(*tree_, place_.name);
+  tree_.reset();
   return n_entries_;
 }
 

@@ -23,6 +23,15 @@ class TTree;
 
 namespace forkrun::root_io {
 
+/// A tree in a file.
+struct TreePlace {
+  std::string folder;  ///< its path; "": the file itself
+  std::string name;    ///< of its key, which need not be its own
+  std::string asked;   ///< its path as it is asked for: with a cycle where not the newest is
+
+  [[nodiscard]] std::string path() const { return folder.empty() ? name : folder + "/" + name; }
+};
+
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
 /// they are: large reads, large writes, nothing uncompressed unless baskets are joined. That holds
 /// for branches of objects and those within them as well. ROOT reads the first tree; of those whose
@@ -30,10 +39,14 @@ namespace forkrun::root_io {
 /// references between objects are copied by ROOT, after the same checks.
 class TreeMerger {
  public:
-  /// `path`: of the tree in the file, with its folders; `only`: the top-level branches that are
-  /// merged, all when none.
-  TreeMerger(OutputFile& output, std::string path, const BasketTreatment& treatment,
+  /// `only`: the top-level branches that are merged, all when none.
+  TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
              BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
+  ~TreeMerger();
+  TreeMerger(const TreeMerger&) = delete;
+  TreeMerger& operator=(const TreeMerger&) = delete;
+
+  [[nodiscard]] const TreePlace& place() const { return place_; }
 
   /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
   /// differs from the first one, or the basket that is damaged.
@@ -44,12 +57,13 @@ class TreeMerger {
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
   /// A line about trees that added nothing.
   [[nodiscard]] std::vector<std::string> notes() const;
-  /// The merged tree is complete; gives its entries.
+  /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
 
  private:
   [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
   bool adds_nothing(TTree& tree, const InputFile& file, const BranchTree& branches);
+  [[nodiscard]] bool is_reordered(TTree& tree) const;
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
   bool copy_by_record(InputFile& file, const TKey& key);
@@ -66,15 +80,17 @@ class TreeMerger {
   void join(InputFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
   OutputFile& output_;
-  std::string path_;
+  TreePlace place_;
+  std::string path_;  ///< of the place
   BasketTreatment treatment_;
   BasketCheck::Depth check_;
   std::optional<std::vector<std::string>> only_;
-  TTree* tree_ = nullptr;
+  std::unique_ptr<TTree> tree_;
   std::string first_path_;
   std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
   std::unique_ptr<InputFile> only_without_entries_;
-  std::vector<std::string> names_;
+  std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
+  std::vector<std::string> names_;  ///< of the merged ones, with their forms
   BranchTree branches_;
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;  ///< as branches_.filled

@@ -7,7 +7,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
-#include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/directory_keys.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {
@@ -64,7 +64,8 @@ void read_bins(const TH1& histogram, StoredHistogram& stored) {
 StoredHistogram read_histogram(const std::string& path, const std::string& name) {
   const InputFile input{path};
   const CapturedMessages messages;
-  const std::unique_ptr<TH1> histogram{input.file().Get<TH1>(name.c_str())};
+  auto* key = find_object(input.file(), name);
+  const std::unique_ptr<TH1> histogram{key == nullptr ? nullptr : key->ReadObject<TH1>()};
   if (!histogram) {
     throw InputError("there is no histogram \"" + name + "\"" + there_are(name, input.file()));
   }

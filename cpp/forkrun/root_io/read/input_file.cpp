@@ -23,7 +23,7 @@
 #include <forkrun/root_io/format/output_descriptor.hpp>
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
-#include <forkrun/root_io/merge/directory_walk.hpp>
+#include <forkrun/root_io/read/directory_keys.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
 #include <forkrun/root_io/start_root.hpp>
@@ -137,27 +137,24 @@ std::int64_t most_entries(TObjArray& branches, const std::string& where, int dep
 }
 
 /// ROOT looks for branches by way of the leaves, and trusts them. \throws InputError
-void check_leaves(TTree& tree, const std::string& path) {
+void check_leaves(TTree& tree, const std::string& where) {
   for (int i = 0; i < tree.GetListOfLeaves()->GetEntriesFast(); ++i) {
     const auto* leaf = dynamic_cast<TLeaf*>(tree.GetListOfLeaves()->UncheckedAt(i));
     if (leaf == nullptr || leaf->GetBranch() == nullptr) {
-      throw InputError(path + ": tree \"" + tree.GetName() + "\" is damaged: leaf " +
-                       std::to_string(i) + " is of no branch");
+      throw InputError(where + " is damaged: leaf " + std::to_string(i) + " is of no branch");
     }
   }
 }
 
 /// \throws InputError if branches or leaves are something else or have impossible names, or none
 /// has as many entries as the tree says.
-void check_tree(TTree& tree, const std::string& path) {
-  check_leaves(tree, path);
-  const auto n_most =
-      most_entries(*tree.GetListOfBranches(), path + ": tree \"" + tree.GetName() + "\"");
+void check_tree(TTree& tree, const std::string& where) {
+  check_leaves(tree, where);
+  const auto n_most = most_entries(*tree.GetListOfBranches(), where);
   const std::int64_t n_entries = tree.GetEntries();
   if (n_entries < 0 || (n_entries > n_most && tree.GetListOfBranches()->GetEntriesFast() > 0)) {
-    throw InputError(path + ": tree \"" + tree.GetName() + "\" is damaged: it says that it has " +
-                     std::to_string(n_entries) + " entries, its branches have " +
-                     std::to_string(n_most));
+    throw InputError(where + " is damaged: it says that it has " + std::to_string(n_entries) +
+                     " entries, its branches have " + std::to_string(n_most));
   }
 }
 
@@ -321,7 +318,7 @@ const InputTree& InputFile::input_tree(const std::string& name) {
     opened = tree_without_root(name);
   }
   if (!opened) {
-    opened = tree_of_root(tree(name), *this);
+    opened = tree_of_root(tree(name), name, *this);
   }
   return *opened;
 }
@@ -351,7 +348,7 @@ std::optional<TreeRecord> InputFile::record_of(const std::string& tree, PartsOfT
 
 std::unique_ptr<InputTree> InputFile::tree_without_root(const std::string& name) const {
   auto record = record_of(name, {.tops = true});
-  return record && record->tops ? tree_of_record(std::move(*record), *this) : nullptr;
+  return record && record->tops ? tree_of_record(std::move(*record), name, *this) : nullptr;
 }
 
 std::optional<TreeMembers> InputFile::plain_members(const std::string& tree) const {
@@ -363,7 +360,8 @@ std::optional<std::vector<std::string>> InputFile::names_of_trees() const {
   std::vector<std::string> names;
   if (outline_) {
     for (const auto& key : outline_->keys()) {
-      if (key.type != "TTree" || std::ranges::count(names, key.name) > 0) {
+      if (key.type != "TTree" || std::ranges::count(names, key.name) > 0 ||
+          key.name.find('/') != std::string::npos) {
         return {};
       }
       names.push_back(key.name);
@@ -382,41 +380,30 @@ bool InputFile::has(const std::string& name) const {
 }
 
 bool InputFile::lacks(const std::string& tree) const {
-  if (outline_ && tree.find('/') == std::string::npos) {
+  if (outline_ && tree.find_first_of("/;") == std::string::npos) {
     return std::ranges::find(outline_->keys(), tree, &FileKey::name) == outline_->keys().end();
   }
-  if (tree.find(';') != std::string::npos) {
-    return false;  // of a cycle: it is looked for as it is named
-  }
-  TDirectory* folder = &file();
-  std::size_t begin = 0;
-  for (auto end = tree.find('/'); end != std::string::npos; end = tree.find('/', begin)) {
-    const auto name = tree.substr(begin, end - begin);
-    if (!name.empty() && folder->GetKey(name.c_str()) == nullptr) {
-      return true;
-    }
-    folder = name.empty() ? folder : folder->GetDirectory(name.c_str());
-    if (folder == nullptr) {
-      return false;
-    }
-    begin = end + 1;
-  }
-  return folder->GetKey(tree.substr(begin).c_str()) == nullptr;
+  return find_object(file(), tree) == nullptr;
 }
 
 TTree& InputFile::tree(const std::string& name) const {
   return naming_file(path_, [&]() -> TTree& {
-    const CapturedMessages messages;
-    auto* tree = file().Get<TTree>(name.c_str());
-    if (tree == nullptr) {
-      throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
+    auto& known = trees_of_root_[name];
+    if (known == nullptr) {
+      const CapturedMessages messages;
+      auto* key = find_object(file(), name);  // TFile::Get takes a tree's own name for the key's
+      auto* tree = key == nullptr ? nullptr : key->ReadObject<TTree>();
+      if (tree == nullptr) {
+        throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
+      }
+      if (auto* chain = dynamic_cast<TChain*>(tree)) {
+        throw InputError(path_ + ": \"" + name + "\" is a TChain, which only names files: " +
+                         files_of(*chain) + "; read these");
+      }
+      check_tree(*tree, path_ + ": tree \"" + name + '"');
+      known = tree;
     }
-    if (auto* chain = dynamic_cast<TChain*>(tree)) {
-      throw InputError(path_ + ": \"" + name + "\" is a TChain, which only names files: " +
-                       files_of(*chain) + "; read these");
-    }
-    check_tree(*tree, path_);
-    return *tree;
+    return *known;
   });
 }
 

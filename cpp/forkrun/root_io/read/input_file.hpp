@@ -49,7 +49,8 @@ class InputFile {
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// \throws InputError if this is not the file that was indexed.
   void check_identity(const FileIdentity& indexed) const;
-  /// As ROOT has it. \throws InputError naming the trees there are.
+  /// As ROOT has it. `name`: its path, of keys; with a cycle, "Events;2", an older one. \throws
+  /// InputError naming the trees there are.
   [[nodiscard]] TTree& tree(const std::string& name) const;
   /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
   /// `tree`.
@@ -62,6 +63,8 @@ class InputFile {
                                                     PartsOfTree wanted) const;
   /// The names of its trees in their order; none if it holds anything else, or ROOT has to read it.
   [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
+  /// Header and directories, as they are read without ROOT; none if that is not possible.
+  [[nodiscard]] const std::optional<FileOutline>& outline() const { return outline_; }
   /// Of new records.
   [[nodiscard]] Compression compression() const;
   /// Whether it has nothing under the name of a tree, which may have folders before it.
@@ -85,8 +88,9 @@ class InputFile {
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 
   std::string path_;
-  mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
-  std::optional<FileOutline> outline_;   ///< none: ROOT is needed
+  mutable std::unique_ptr<TFile> file_;                  ///< null until ROOT is needed
+  std::optional<FileOutline> outline_;                   ///< none: ROOT is needed
+  mutable std::map<std::string, TTree*> trees_of_root_;  ///< by path; the file owns them
   std::map<std::string, std::unique_ptr<InputTree>> trees_;
   FileIdentity identity_;
   int descriptor_ = -1;  ///< of a local file; that of a remote one is its protocol's own number

@@ -19,9 +19,9 @@ namespace {
 
 class TreeOfRoot final : public InputTree {
  public:
-  TreeOfRoot(TTree& tree, const InputFile& file) : InputTree{file}, tree_{tree} {}
+  TreeOfRoot(TTree& tree, std::string name, const InputFile& file)
+      : InputTree{std::move(name), file}, tree_{tree} {}
 
-  [[nodiscard]] std::string name() const override { return tree_.GetName(); }
   [[nodiscard]] std::int64_t n_entries() const override { return tree_.GetEntries(); }
   [[nodiscard]] bool has(const std::string& branch) const override {
     return branch_named(tree_, branch) != nullptr;
@@ -53,14 +53,13 @@ class TreeOfRoot final : public InputTree {
 
 class TreeOfRecord final : public InputTree {
  public:
-  TreeOfRecord(TreeRecord record, const InputFile& file)
-      : InputTree{file}, record_{std::move(record)} {
+  TreeOfRecord(TreeRecord record, std::string name, const InputFile& file)
+      : InputTree{std::move(name), file}, record_{std::move(record)} {
     for (const auto& top : *record_.tops) {
       by_name_.try_emplace(top.layout.name, &top);
     }
   }
 
-  [[nodiscard]] std::string name() const override { return record_.name; }
   [[nodiscard]] std::int64_t n_entries() const override { return record_.baskets.n_entries; }
   [[nodiscard]] bool has(const std::string& branch) const override {
     return by_name_.contains(branch);
@@ -144,15 +143,17 @@ void InputTree::require(const std::string& branch) const {
   }
 }
 
-std::unique_ptr<InputTree> tree_of_root(TTree& tree, const InputFile& file) {
-  return std::make_unique<TreeOfRoot>(tree, file);
+std::unique_ptr<InputTree> tree_of_root(TTree& tree, std::string name, const InputFile& file) {
+  return std::make_unique<TreeOfRoot>(tree, std::move(name), file);
 }
 
-std::unique_ptr<InputTree> tree_of_record(TreeRecord record, const InputFile& file) {
+std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
+                                          const InputFile& file) {
   const auto n_entries = record.baskets.n_entries;
   const bool is_possible =
       n_entries >= 0 && (n_entries <= record.most_entries || record.tops->empty());
-  return is_possible ? std::make_unique<TreeOfRecord>(std::move(record), file) : nullptr;
+  return is_possible ? std::make_unique<TreeOfRecord>(std::move(record), std::move(name), file)
+                     : nullptr;
 }
 
 }  // namespace forkrun::root_io

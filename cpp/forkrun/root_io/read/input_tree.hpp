@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/root_io/branch_layout.hpp>
@@ -22,7 +23,8 @@ class InputTree {
  public:
   virtual ~InputTree() = default;
 
-  [[nodiscard]] virtual std::string name() const = 0;
+  /// Its path in the file, as it was asked for: its own name may be another.
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] virtual std::int64_t n_entries() const = 0;
   [[nodiscard]] virtual std::vector<std::string> branch_names() const = 0;
   [[nodiscard]] virtual bool has(const std::string& branch) const = 0;
@@ -38,7 +40,7 @@ class InputTree {
   [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
 
  protected:
-  explicit InputTree(const InputFile& file) : file_{file} {}
+  InputTree(std::string name, const InputFile& file) : name_{std::move(name)}, file_{file} {}
   InputTree(const InputTree&) = default;
   [[nodiscard]] const InputFile& file() const { return file_; }
   /// Of one that there is.
@@ -47,14 +49,17 @@ class InputTree {
  private:
   [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
 
+  std::string name_;
   const InputFile& file_;
 };
 
 /// As ROOT has read it.
-[[nodiscard]] std::unique_ptr<InputTree> tree_of_root(TTree& tree, const InputFile& file);
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_root(TTree& tree, std::string name,
+                                                      const InputFile& file);
 
 /// As its own record says, without ROOT: `record.tops` are there. nullptr if what it says of
 /// numbers of entries cannot be: ROOT has to look.
-[[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, const InputFile& file);
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
+                                                        const InputFile& file);
 
 }  // namespace forkrun::root_io

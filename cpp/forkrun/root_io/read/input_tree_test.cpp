@@ -161,7 +161,7 @@ std::size_t expect_same_tree(const std::string& path, const std::string& name) {
   EXPECT_TRUE(is_plain_tree(path, name));
   InputFile file{path};
   const auto& found = file.input_tree(name);
-  const auto expected = tree_of_root(file.tree(name), file);
+  const auto expected = tree_of_root(file.tree(name), name, file);
   EXPECT_EQ(file.identity().uuid, file.file().GetUUID().AsString());
   EXPECT_EQ(found.name(), expected->name());
   EXPECT_EQ(found.n_entries(), n_events);

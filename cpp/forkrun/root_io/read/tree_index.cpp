@@ -128,6 +128,7 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     index.identity = file.identity();
     if (file.lacks(tree_name)) {
       index.absent = why_absent(file, tree_name);
+      index.beside = beside_tree(file, tree_name);
       return index;
     }
     const auto& tree = file.input_tree(tree_name);
@@ -140,6 +141,12 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     auto found = ranges_of(tree, file, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;
+    for (const auto& branch : branches) {
+      if (!branch.is_split && branch.n_entries < index.n_entries) {
+        index.short_branches.push_back(branch.layout.name);
+      }
+    }
+    index.beside = beside_tree(file, tree_name);
     return index;
   });
 }

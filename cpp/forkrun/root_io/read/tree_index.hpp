@@ -6,6 +6,7 @@
 
 #include <forkrun/core/data/event_id.hpp>
 #include <forkrun/root_io/branch_layout.hpp>
+#include <forkrun/root_io/read/beside_tree.hpp>
 #include <forkrun/root_io/read/input_file.hpp>
 
 namespace forkrun::root_io {
@@ -43,6 +44,8 @@ struct TreeIndex {
   EventOrder events;
   std::string absent;
   std::vector<BranchLayout> branches;
+  std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
+  BesideTree beside;
 };
 
 /// \throws InputError

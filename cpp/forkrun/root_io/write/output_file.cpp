@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <TFree.h>
+#include <TKey.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -43,15 +44,26 @@ TDirectory& OutputFile::folder(const std::string& folder, const std::string& tit
   if (folder.empty()) {
     return *file_;
   }
+  auto& known = folders_[folder];
+  if (known == nullptr) {
+    const auto slash = folder.rfind('/');
+    known = &make_folder(folder_of(folder), folder.substr(slash + 1), title);
+  }
+  return *known;
+}
+
+/// By its name alone: ROOT would take a path with a colon for that of another file.
+TDirectory& OutputFile::make_folder(TDirectory& parent, const std::string& name,
+                                    const std::string& title) {
   const CapturedMessages messages;
-  if (file_->GetDirectory(folder.c_str()) == nullptr) {
-    file_->mkdir(folder.c_str(), title.c_str());  // with its parents
+  auto* key = parent.GetKey(name.c_str());  // of a file that was there
+  auto* folder = key == nullptr ? parent.mkdir(name.c_str(), title.c_str())
+                                : dynamic_cast<TDirectory*>(key->ReadObj());
+  if (folder == nullptr) {
+    throw OutputError(path_ + ": folder \"" + name + "\" cannot be made: " +
+                      (key == nullptr ? messages.first() : "an object has its name"));
   }
-  TDirectory* directory = file_->GetDirectory(folder.c_str());
-  if (directory == nullptr) {
-    throw OutputError(path_ + ": folder \"" + folder + "\" cannot be made: " + messages.first());
-  }
-  return *directory;
+  return *folder;
 }
 
 void OutputFile::describe_classes_of(const InputFile& file) {
@@ -90,10 +102,10 @@ void OutputFile::check() const {
   }
 }
 
-void OutputFile::write_and_release(TTree& tree) {
+void OutputFile::write_and_release(TTree& tree, const std::string& name) {
   const CapturedMessages messages;
   tree.GetDirectory()->cd();
-  tree.Write("", TObject::kOverwrite);
+  tree.Write(name.c_str());
   tree.SetDirectory(nullptr);
   check();
 }

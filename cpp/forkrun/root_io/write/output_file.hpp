@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,11 +44,12 @@ class OutputFile final : public RecordFile {
                      std::span<const std::size_t> sizes) override;
   [[nodiscard]] std::int64_t seek_directory() const override { return seek_directory_; }
 
-  /// Writes the tree's own record and lets go of the tree: the file does not delete it.
-  void write_and_release(TTree& tree);
+  /// Writes the tree's own record, with a key of this name, which need not be the tree's own, and
+  /// lets go of the tree: the file does not delete it.
+  void write_and_release(TTree& tree, const std::string& name);
 
-  /// Writes the trees' own records and a UUID that comes from all that was written; closes and
-  /// syncs; gives the size. \throws OutputError
+  /// Writes the records of trees that it still has, and a UUID that comes from all that was
+  /// written; closes and syncs; gives the size. \throws OutputError
   std::int64_t close();
   /// Closes and removes the file.
   void abandon() noexcept;
@@ -56,8 +58,12 @@ class OutputFile final : public RecordFile {
   void check() const;
 
  private:
+  [[nodiscard]] TDirectory& make_folder(TDirectory& parent, const std::string& name,
+                                        const std::string& title);
+
   std::string path_;
   std::unique_ptr<ReproducibleFile> file_;
+  std::map<std::string, TDirectory*> folders_;  ///< by path; the file owns them
   std::int64_t seek_directory_{};
   std::string described_as_;  ///< path of the file whose classes are described
 };

@@ -20,11 +20,15 @@ std::unique_ptr<TTree> new_tree(OutputFile& file, const std::string& name,
 
 RootTarget::RootTarget(const std::string& path, const std::string& tree, const std::string& title,
                        Compression compression, OutputMode mode)
-    : file_{path, compression, mode}, tree_{new_tree(file_, tree, title)}, branches_{*tree_} {}
+    : file_{path, compression, mode},
+      name_{tree},
+      tree_{new_tree(file_, tree, title)},
+      branches_{*tree_} {}
 
 RootTarget::RootTarget(const std::string& path, const std::string& tree_path, TTree& from,
                        const std::vector<std::string>& branches, Compression compression)
     : file_{path, compression},
+      name_{tree_path.substr(tree_path.rfind('/') + 1)},
       tree_{&copy_structure(from, branches, file_.folder_of(tree_path))},
       branches_{*tree_} {}
 
@@ -35,7 +39,7 @@ void RootTarget::close(std::int64_t n_entries) {
     holder->SetEntries(n_entries);
   }
   tree_->SetEntries(n_entries);
-  file_.write_and_release(*tree_);
+  file_.write_and_release(*tree_, name_);
   file_.close();
 }
 

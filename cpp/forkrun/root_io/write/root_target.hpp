@@ -36,6 +36,7 @@ class RootTarget : public TreeTarget {
 
  private:
   OutputFile file_;
+  std::string name_;  ///< of the tree's key
   std::unique_ptr<TTree> tree_;
   RootBranches branches_;
   std::vector<TBranch*> holders_;

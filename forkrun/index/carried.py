@@ -1,0 +1,58 @@
+"""Whether what the input files hold beside their events can be carried to outputs: known before the
+first event, not after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from forkrun.config import JobConfig, OutputMode
+from forkrun.errors import InputError
+from forkrun.index.model import FileIndex
+from forkrun.index.read import ask_workers
+
+
+def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
+    """Joins the first file of each kind, as the merge will do with all, in a helper process. Files
+    that are alike, as most are, are not looked at. Raises InputError with what does not fit and
+    what to do."""
+    if not _carries(config):
+        return
+    problems = [f"{file.path}: {line}" for file in index for line in file.beside.problems]
+    if problems:
+        remedy = "make outputs without what the input has beside events: merge.carry = false"
+        raise InputError("; ".join([*problems, remedy]))
+    files = _first_of_each_kind(index, config.merge.keep_first)
+    if len(files) > 1:
+        _join(files, config)
+
+
+def _carries(config: JobConfig) -> bool:
+    return config.merge.carry and any(
+        output.mode is OutputMode.FULL and not output.per_lumi for output in config.outputs
+    )
+
+
+def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:
+    first: dict[str, str] = {}
+    for file in index:
+        if file.path:
+            kind = file.beside.forms if keep_first else file.beside.contents
+            first.setdefault(kind, file.path)
+    return list(first.values())
+
+
+def _join(files: list[str], config: JobConfig) -> None:
+    source = config.source
+    request: dict[str, Any] = {
+        "path": files[-1],
+        "carried": files,
+        "exclude": [source.output_tree, *(f.tree for f in source.friends if not f.files)],
+        "keep_first": config.merge.keep_first,
+        "common_branches": source.branches == "common",
+    }
+    for _, answer in ask_workers([request]):
+        if "error" in answer:
+            message = str(answer["error"])
+            named = message if any(file in message for file in files) else f"{files[-1]}: {message}"
+            raise InputError(named)
