@@ -39,9 +39,12 @@ def index_tree(
     """Index of one file, JSON-ready:
 
     `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
-      "n_entries": int, "clusters": [first entry of each cluster, …, n_entries],
+      "n_entries": int,
+      "clusters": [first entry of each cluster, …, n_entries],  # of a tree without branches: []
       "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
                                                 # maximal runs of entries of one lumi
+      "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
+      "absent": str,                            # why there is no such tree, and so nothing else
       "branches": [[name, type, counter], …],
       "short_branches": names of those with fewer entries than the tree,
       "beside": [digest of forms, digest of contents, [what cannot be carried, …]]}`

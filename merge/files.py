@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from forkrun.base.arguments import (
     listed_names,
 )
 from forkrun.base.durable import published
+from forkrun.config.same_files import repeated
 from forkrun.errors import ConfigError, OutputError
 
 Joined = tuple[dict[str, int], list[str]]
@@ -35,6 +37,7 @@ def merge_files(
     verify: bool = False,
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
+    keep_duplicates: bool = False,
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
@@ -44,8 +47,8 @@ def merge_files(
     "auto" (of files whose baskets are small, or with `compression`), "always" or "never". Gives
     entries by tree. `progress` gets the number of inputs done, `note` a line about the baskets of
     each tree and about each object that was not merged. `contained`: makes the join in a process
-    that may die of a damaged file. Raises InputError if a file is damaged or does not fit the
-    others, OutputError."""
+    that may die of a damaged file. Raises ConfigError if an input is there twice, unless
+    `keep_duplicates`; InputError if a file is damaged or does not fit the others, OutputError."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" is none of auto, always and never')
     files = listed_files(_CALL, "inputs", inputs)
@@ -53,8 +56,10 @@ def merge_files(
     if compression is not None:
         check_text(_CALL, "compression", compression)
     check_flags(_CALL, force=force, keep_first=keep_first, verify=verify)
+    check_flags(_CALL, keep_duplicates=keep_duplicates)
     final = check_path(_CALL, "output", output)
     _check(files, final, force)
+    copies = [] if keep_duplicates else _copies(files)
     with published(final) as temporary:
 
         def join(progress: Callable[[int], None] | None) -> Joined:
@@ -74,9 +79,26 @@ def merge_files(
 
         entries, lines = contained(join) if contained else join(progress)
         if note:
-            for line in lines:
+            for line in [*lines, *copies]:
                 note(line)
     return entries
+
+
+def _copies(inputs: Sequence[str]) -> list[str]:
+    """Lines about inputs that are copies of one before: two jobs without events may have written
+    them. Raises ConfigError with those that are the same file."""
+    problems, lines = [], []
+    for first, again in repeated(inputs):
+        if first == again or os.path.samefile(first, again):
+            problems.append(
+                f"merge: {again}: is the same file as {first}, so that its entries would be there"
+                " twice; name it once, or keep both with --keep-duplicates"
+            )
+        else:
+            lines.append(f"{again} is a copy of {first}: what they hold is there twice")
+    if problems:
+        raise ConfigError(problems)
+    return lines
 
 
 def _check(inputs: Sequence[str], output: Path, force: bool) -> None:

@@ -272,4 +272,5 @@ def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
     source = config.source
     kept = branches_of(str(file), source.output_tree)
-    return [b for b in _core.branches_written_anew(planned.files[0], source.tree) if b in kept]
+    first = planned.files[planned.contents.first_file]
+    return [b for b in _core.branches_written_anew(first, source.tree) if b in kept]

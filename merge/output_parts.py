@@ -47,7 +47,8 @@ class Merging:
     def outputs(self) -> list[OutputConfig]:
         """Those that can be made in parts: of one file, in which ROOT writes no branch anew."""
         source = self.config.source
-        by_root = set(_core.branches_written_anew(self.planned.files[0], source.tree))
+        first = self.planned.files[self.planned.contents.first_file]
+        by_root = set(_core.branches_written_anew(first, source.tree))
         kept = self.planned.contents.by_label
         return [
             output

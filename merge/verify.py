@@ -68,9 +68,9 @@ def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None
-    return (
-        (run, lumi, event) if {run, lumi, event} <= branches_of(file, source.output_tree) else None
-    )
+    held = branches_of(file, source.output_tree)
+    has_all = all(name in held or name.rpartition(".")[0] in held for name in (run, lumi, event))
+    return (run, lumi, event) if has_all else None
 
 
 def branches_of(file: str, tree: str) -> set[str]:

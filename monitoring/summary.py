@@ -98,6 +98,8 @@ class Summary:
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
     cutflow: tuple[PathCutflow, ...]
+    notes: tuple[str, ...]
+    """Of the input: what is worth a line."""
     warnings: tuple[str, ...]
     """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
@@ -130,6 +132,7 @@ def summarize(records: RunRecords) -> Summary:
             if line.event == "recovery"
         ),
         cutflow=cutflow,
+        notes=tuple(records.plan.get("notes", ())),
         warnings=warnings,
         damaged=records.damaged,
     )
@@ -137,7 +140,8 @@ def summarize(records: RunRecords) -> Summary:
 
 def _warnings(records: RunRecords) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
-    return (*dict.fromkeys(_text(line) for line in lines), *_fixed_cost(records))
+    texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
+    return (*texts, *_fixed_cost(records))
 
 
 _MUCH_S = 10.0

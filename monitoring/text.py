@@ -27,7 +27,7 @@ def format_text(summary: Summary) -> str:
     """The whole report; lines of at most WIDTH characters but for names that are longer."""
     sections = [
         _title(summary.job),
-        _job(summary.job, summary.events),
+        [*_job(summary.job, summary.events), *(_row("", note) for note in summary.notes)],
         _events(summary.events),
         _cutflow(summary.cutflow),
         _warnings(summary.warnings),
@@ -108,6 +108,9 @@ def _events(events: EventCounts) -> list[str]:
             "Events", f"read {read}{_mark(events.digests_agree, 'digests agree', 'DIGESTS DIFFER')}"
         )
     ]
+    if events.n_events_dropped:
+        n = count(events.n_events_dropped)
+        lines.append(_row("", f"dropped {n} that are in the input before (source.duplicates)"))
     if events.left_out:
         n = count(events.n_events_left_out)
         lines.append(_row("", f"LEFT OUT {n} that crash the child:"))

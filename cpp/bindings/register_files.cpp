@@ -87,6 +87,8 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
       py::arg("modified_ns") = identity.modified_ns, py::arg("n_entries") = index.n_entries,
       py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
+      py::arg("events") = std::vector{index.events.least, index.events.most},
+      py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
       py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("beside") =

@@ -7,7 +7,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Location = tuple[int | str, ...]
@@ -20,16 +21,33 @@ _MOST_DIGITS = 4300
 
 
 def parse_json(text: str) -> Any:
-    """Raises ValueError for text that is not JSON: also NaN, Infinity and numbers that are larger
-    than any floating-point number."""
+    """Raises ValueError for text that is not JSON: also NaN, Infinity, numbers that are larger
+    than any floating-point number, and a key that is there twice."""
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
+        value = json.loads(text, object_pairs_hook=unique_keys)
+    except (json.JSONDecodeError, DoubleKeyError):
         raise
     except (RecursionError, ValueError):
         raise ValueError(_place_of_excess(text)) from None
     check_value(value, finite=True)
     return value
+
+
+class DoubleKeyError(ValueError):
+    """A key that is twice in one object of JSON: readers take the last, people mean both."""
+
+
+def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, as `object_pairs_hook`. Raises DoubleKeyError."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        key = next(key for key, n in counts.items() if n > 1)
+        raise DoubleKeyError(
+            f'the key "{short_key(key)}" occurs twice in one object; only one can be meant: remove'
+            " the other"
+        )
+    return table
 
 
 def parse_toml(text: str) -> dict[str, Any]:

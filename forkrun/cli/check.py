@@ -93,6 +93,8 @@ def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) ->
         f" modules read {len(job.schedule.consumed)} of the input's columns"
         + (f"; {summary(job.schedule.conditions)}" if config.conditions else "")
     )
+    for note in job.plan.notes:
+        text += f"\n{note}"
     if found.n_events_tried and config.modules:
         text += f"\nmodules were called with the first {plural(found.n_events_tried, 'event')}"
         if found.not_called:

@@ -7,6 +7,7 @@ from forkrun.config.friends import FriendConfig
 from forkrun.config.model import (
     CheckConditions,
     Distribution,
+    Duplicates,
     EventOrder,
     Executor,
     ForkingConfig,
@@ -34,6 +35,7 @@ __all__ = [
     "CheckConditions",
     "ConditionConfig",
     "Distribution",
+    "Duplicates",
     "EventOrder",
     "Executor",
     "FilledBranches",

@@ -55,6 +55,15 @@ class OnBadEvent(StrEnum):
     SKIP = "skip"
 
 
+class Duplicates(StrEnum):
+    """What becomes of input that is there twice."""
+
+    WARN = "warn"
+    ERROR = "error"
+    KEEP = "keep"
+    DROP = "drop"
+
+
 class EventOrder(StrEnum):
     """Order of events in the plan and in outputs."""
 
@@ -131,6 +140,9 @@ class SourceConfig(Section):
     """How columns of objects are named, the first that fits."""
     fields: dict[str, str] = {}
     """Names that modules see instead of those of the input's fields: {"PT" = "pt"}."""
+    duplicates: Duplicates = Duplicates.WARN
+    """Events whose ids come again: a warning, an error, kept without a word, or left out ("drop":
+    the first in input order stays). But with "keep", the same file twice is an error."""
     lumi_mask: str | None = None
     """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
     max_events: Count | None = None

@@ -38,14 +38,7 @@ class IndexCache:
 
     def find(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """The index asked for, if the file is as it was then."""
-        place = self._place(request)
-        if place is None:
-            return None
-        try:
-            kept: dict[str, Any] = json.loads(place.read_bytes())
-        except (OSError, ValueError):
-            return None
-        return kept
+        return _read(self._place(request))
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
         """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
@@ -53,8 +46,16 @@ class IndexCache:
         read."""
         place = self._place(request)
         if place is not None and _is_of(index, request["path"]):
-            with contextlib.suppress(OutputError):
-                write_bytes(place, json.dumps(index, separators=(",", ":")).encode(), durable=False)
+            _write(place, index)
+
+    def find_result(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """What was kept for a request that names all that its result depends on."""
+        return _read(self._named(request))
+
+    def keep_result(self, request: dict[str, Any], result: dict[str, Any]) -> None:
+        """Keeps it for the same request."""
+        if (place := self._named(request)) is not None:
+            _write(place, result)
 
     def _place(self, request: dict[str, Any]) -> Path | None:
         """None for remote files: there is no cheap way to see whether they have changed."""
@@ -64,12 +65,30 @@ class IndexCache:
             stat = os.stat(request["path"])
         except OSError:
             return None
-        key = {**request, "version": _VERSION, "size": stat.st_size, "mtime": stat.st_mtime_ns,
-               "inode": stat.st_ino}  # fmt: skip
+        key = {**request, "size": stat.st_size, "mtime": stat.st_mtime_ns, "inode": stat.st_ino}
         if request["lumi_branch"] and not request.get("optional_ids"):
             del key["file_number"]  # only stands for a lumi that the file does not name
-        name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self._named(key)
+
+    def _named(self, key: dict[str, Any]) -> Path | None:
+        if self.folder is None:
+            return None
+        text = json.dumps({**key, "version": _VERSION}, sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()
         return self.folder / name[:2] / f"{name}.json"
+
+
+def _read(place: Path | None) -> dict[str, Any] | None:
+    try:
+        kept: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
+    except (OSError, ValueError):
+        return None
+    return kept
+
+
+def _write(place: Path, value: dict[str, Any]) -> None:
+    with contextlib.suppress(OutputError):
+        write_bytes(place, json.dumps(value, separators=(",", ":")).encode(), durable=False)
 
 
 def _is_of(index: dict[str, Any], path: str) -> bool:

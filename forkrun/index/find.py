@@ -43,13 +43,17 @@ def _is_id(text: str) -> bool:
 
 
 def only_events(
-    index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId]
+    index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId], once: bool = False
 ) -> list[FileIndex]:
-    """The index of the same files as if these events were all they hold. Raises InputError with
-    those that are nowhere."""
+    """The index of the same files as if these events were all they hold; `once`: the first of each
+    in input order. Raises InputError with those that are nowhere."""
     found: dict[str, list[LumiRange]] = {file.path: [] for file in index}
     missing = set(events)
-    for path, event, entry in _find(index, ids, events):
+    number = {file.path: n for n, file in enumerate(index)}
+    places = sorted(_find(index, ids, events), key=lambda place: (number[place[0]], place[2]))
+    if once:
+        places = list({place[1]: place for place in reversed(places)}.values())
+    for path, event, entry in places:
         digest = EventDigest()
         digest.add(event.run, event.lumi, np.array([event.event], dtype=np.uint64))
         found[path].append(LumiRange(event.run, event.lumi, entry, entry + 1, digest.hex))

@@ -64,7 +64,7 @@ def _index_friend(
         if problems:
             raise InputError("\n".join(problems))
     files, ids = index_friend_files(paths, source, tree, number)
-    has_ids = all(_has_ids(file, ids) for file in files)
+    has_ids = all(_has_ids(file, ids) for file in with_events(files))
     return _Friend(tree, files, ids, has_ids, _columns(files, set(ids[1:]), config.prefix, index))
 
 
@@ -78,6 +78,11 @@ def index_friend_files(
     return index_files(paths, ids, key=key, optional_ids=True), ids
 
 
+def with_events(files: Sequence[FileIndex]) -> Sequence[FileIndex]:
+    """Those that say which branches there are; the first if none has events."""
+    return [file for file in files if file.n_entries] or files[:1]
+
+
 def _has_ids(file: FileIndex, ids: IdBranches) -> bool:
     return {*ids[1:]} <= {branch.name for branch in file.branches}
 
@@ -88,9 +93,8 @@ def _columns(
     """Those that can be read, without ids. A counter that the input has as well is left out: the
     columns that it counts are read without it."""
     known = {branch.name for file in index for branch in file.branches}
-    with_events = [file for file in files if file.n_entries] or files[:1]
     branches: dict[str, Branch] = {}
-    for branch in (b for file in with_events for b in file.branches):
+    for branch in (b for file in with_events(files) for b in file.branches):
         branches.setdefault(branch.name, branch)  # of several with one name the first
     counters = {branch.counter for branch in branches.values()}
     return {

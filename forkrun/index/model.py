@@ -134,6 +134,12 @@ class FileIndex:
     """When a local file was last written, since 1970; 0 for a remote one."""
     friends: tuple[FriendPart, ...] = ()
     """One for each of source.friends."""
+    events: tuple[int, int] = (0, 0)
+    """Least and largest number of an event."""
+    rises: bool = True
+    """Whether the numbers of events rise in each lumi, so that none is there twice."""
+    absent: str = ""
+    """Why it has no such tree, and so no events and no branches; "" if it has one."""
     short_branches: tuple[str, ...] = ()
     """Names of those that have fewer entries than the tree."""
     stored_friends: tuple[str, ...] = ()
@@ -157,6 +163,9 @@ class FileIndex:
             branches=tuple(Branch(*b) for b in data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
+            events=tuple(data["events"]),
+            rises=data["rises"],
+            absent=data["absent"],
             short_branches=tuple(data["short_branches"]),
             stored_friends=tuple(data["stored_friends"]),
             beside=BesideEvents(*data["beside"]),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index.model import FileIndex, RangeColumns
 
 Flags = npt.NDArray[np.bool_]
+RangePart = tuple[int, int, int, str]
+"""Entries of a range: its number, the first and last of them, and the digest of their events."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,41 @@ class LumiRanges:
     def where(self, chosen: Flags) -> LumiRanges:
         """The ranges that are `chosen` : (n_ranges,)."""
         return LumiRanges(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def without(self, parts: Sequence[RangePart]) -> LumiRanges:
+        """Without these entries, which are in rising order."""
+        pieces: list[tuple[int, int, int, int]] = []
+        for number, cut in groupby(parts, key=itemgetter(0)):
+            pieces += self._left(number, list(cut))
+        whole = np.ones(len(self), dtype=bool)
+        whole[[number for number, *_ in parts]] = False
+        (kept,) = np.nonzero(whole)
+        left = np.array([piece[:3] for piece in pieces], dtype=np.int64).reshape(-1, 3)
+        digests = b"".join(digest.to_bytes(16) for *_, digest in pieces)
+        digest = np.frombuffer(digests, dtype=">u4").astype(np.uint32).reshape(-1, 4)
+        number = np.concatenate((kept, left[:, 0]))
+        first = np.concatenate((self.first[kept], left[:, 1]))
+        order = np.lexsort((first, number))
+        return LumiRanges(
+            self.file[number[order]],
+            self.run[number[order]],
+            self.lumi[number[order]],
+            first[order],
+            np.concatenate((self.last[kept], left[:, 2]))[order],
+            np.concatenate((self.digest[kept], digest))[order],
+        )
+
+    def _left(self, number: int, parts: Sequence[RangePart]) -> Iterator[tuple[int, int, int, int]]:
+        """Number, first, last and digest of what is left of a range; the first piece has the digest
+        of all of it."""
+        digest = int.from_bytes(self.digest[number].astype(">u4").tobytes())
+        digest = (digest - sum(int(part[3], 16) for part in parts)) % (1 << 128)
+        at = int(self.first[number])
+        for _, first, last, _ in [*parts, (0, int(self.last[number]), 0, "")]:
+            if at < first:
+                yield number, at, first, digest
+                digest = 0
+            at = last
 
     @property
     def n_events(self) -> Integers:

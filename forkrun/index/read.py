@@ -65,7 +65,8 @@ def try_index(
     key: str = "source.tree",
     optional_ids: bool = False,
 ) -> tuple[list[FileIndex], list[str]]:
-    """One index for each file that can be indexed, in the same order, and why others cannot."""
+    """One index for each file that can be indexed, in the same order, and why others cannot. A file
+    may lack the tree if another one has it."""
     cache = cache or IndexCache(cache_folder())
     asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
     requests: list[dict[str, Any]] = [
@@ -82,6 +83,13 @@ def try_index(
     problems = [
         _explain(a["error"], f, ids, key) for f in files if f and "error" in (a := answers[f])
     ]
+    absent = [a["index"]["absent"] for a in answers.values() if "index" in a]
+    if absent and all(absent):  # not even one has it: the name is wrong
+        named = [file for file in files if file and "index" in answers[file]]
+        return [], [
+            *problems,
+            *(_explain(*each, ids, key) for each in zip(absent, named, strict=True)),
+        ]
     good = [file for file in files if not file or "error" not in answers[file]]
     index = [
         FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in good

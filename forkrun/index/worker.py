@@ -27,9 +27,14 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
-    `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, or
+    `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
+    that come again `{"again": …}`, or
     `{"error": message}`."""
     try:
+        if "residue" in request:
+            from forkrun.index.same_ids import find_again
+
+            return {"again": find_again(request)}
         if "sum_of" in request:
             return {"sums": sums(request)}
         if "events" in request:
@@ -77,12 +82,8 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
 
 
 def _index(path: str, tree: str) -> dict[str, Any] | None:
-    try:
-        return dict(_core.index_tree(path, tree, "", "", ""))
-    except Exception as error:
-        if "no tree" in str(error):
-            return None
-        raise
+    index = dict(_core.index_tree(path, tree, "", "", ""))
+    return None if index["absent"] else index
 
 
 def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
@@ -119,6 +120,12 @@ def check_carried(request: dict[str, Any]) -> int:
     return len(files)
 
 
+def _paths(request: dict[str, Any]) -> list[str]:
+    """The files that it reads."""
+    paths = request.get("paths", {"": request["path"]})
+    return list(request.get("carried", paths.values()))
+
+
 def main() -> None:
     """Answers until stdin ends. Stray output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -126,7 +133,7 @@ def main() -> None:
     prepare_helper()
     for line in sys.stdin:
         request = json.loads(line)
-        files = request.get("carried", [request["path"]])
+        files = _paths(request)
         limit_cpu(cpu_limit_s(files, _S_PER_MB))
         limit_heap(files, MOST_HEAP_BYTES if "carried" in request else _LEAST_HEAP_BYTES)
         replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")

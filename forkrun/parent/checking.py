@@ -61,7 +61,7 @@ def check_job(config: JobConfig) -> Findings:
     except ForkrunError as error:
         found.errors.append(error)
         return found
-    found.warnings += found.job.schedule.warnings
+    found.warnings += [*planned.plan.warnings, *found.job.schedule.warnings]
     _try(found, found.job)
     return found
 

@@ -230,6 +230,8 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"
         f" {len(plan.units):,} units of work for {plan.children} children ({plan.distribution})"
     )
+    for note in plan.notes:
+        run.messages.say(note)
     if job.config.conditions:
         run.messages.say(summary(job.schedule.conditions))
     if before:

@@ -10,8 +10,8 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import EventOrder, JobConfig
-from forkrun.errors import ConfigError
+from forkrun.config import Duplicates, EventOrder, JobConfig
+from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
     EventId,
     FileIndex,
@@ -25,10 +25,19 @@ from forkrun.index import (
 from forkrun.index.carried import check_carried
 from forkrun.index.datasets import data_files, dataset_numbers
 from forkrun.index.digests import input_digests
+from forkrun.index.duplicates import check_files_differ, find_in_datasets
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
-from forkrun.plan import LumiMask, Plan, make_plan, plan_selected, read_lumi_mask, select_events
+from forkrun.plan import (
+    LumiMask,
+    Plan,
+    make_plan,
+    plan_selected,
+    read_lumi_mask,
+    select_events,
+    within,
+)
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -131,7 +140,7 @@ class PlannedJob:
         return cls(
             config,
             given.index,
-            given.ranges,
+            given.held,
             plan,
             lumis,
             start_s,
@@ -227,16 +236,75 @@ def index_input(config: JobConfig) -> list[FileIndex]:
 
 @dataclass(frozen=True)
 class JobInput:
-    """What the input files of a job hold, and which lumis of it count (None: all)."""
+    """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
+    what they hold, without `n_dropped` events that are there before; `warnings`: what is hardly
+    meant."""
 
     index: Sequence[FileIndex]
+    held: LumiRanges
     ranges: LumiRanges
     mask: LumiMask | None
+    warnings: tuple[str, ...] = ()
+    n_dropped: int = 0
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """The job's input, with its lumi mask."""
-        return cls(index, LumiRanges.of(index), mask_of(config, index))
+        """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
+        events that are there twice where they may not."""
+        ranges, mask = LumiRanges.of(index), mask_of(config, index)
+        warnings = (*_absent(config, index), *_nothing_left(config, ranges, mask))
+        given = cls(index, ranges, ranges, mask, warnings)
+        rule = config.source.duplicates
+        if rule is Duplicates.KEEP:
+            return given
+        check_files_differ(index)
+        counted = within(mask, ranges)
+        paths = [file.path for file in index]
+        datasets = dataset_numbers(config, paths) if config.datasets else []
+        found = find_in_datasets(index, counted, IdBranches.of(config.source), datasets)
+        if found.example is None:
+            return given
+        if rule is Duplicates.ERROR:
+            raise InputError(f"source.duplicates: {found.text()}")
+        if rule is Duplicates.DROP:
+            text = f"source.duplicates: {found.text()}; the later ones are left out"
+            left = counted.without(found.parts)
+            return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
+        text = (
+            f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
+            " means that they are meant"
+        )
+        return replace(given, warnings=(*warnings, text))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Files that add nothing."""
+        empty = [file.path for file in self.index if file.path and not file.n_entries]
+        if not empty:
+            return ()
+        more = f" and {len(empty) - 3:,} more" if len(empty) > 3 else ""
+        return (f"no events in {', '.join(empty[:3])}{more}",)
+
+
+def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
+    """A warning, if files have no such tree: they may have another one."""
+    absent = [file.absent for file in index if file.absent]
+    more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
+    what = "; other files have it, and this one adds no events."
+    return (f"{absent[0]}{what}{more}",) if absent else ()
+
+
+def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
+    """A warning, if there are events for which the lumi mask holds, and it accepts none."""
+    if mask is None:
+        return ()
+    held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
+    if not len(held) or len(within(mask, held)):
+        return ()
+    runs = np.unique(held.run)
+    which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
+    what = f"source.lumi_mask: {config.source.lumi_mask} accepts no event of the input"
+    return (f"{what}, which is of {which}; is it the mask of these files?",)
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
@@ -245,8 +313,11 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
         config = config.model_copy(update={"source": source})
-        return make_plan(config, only_events(given.index, IdBranches.of(source), only))
-    return plan_selected(config, select_events(config, given.ranges, given.mask), given.index)
+        once = source.duplicates is Duplicates.DROP
+        return make_plan(config, only_events(given.index, IdBranches.of(source), only, once))
+    selected = select_events(config, given.ranges, given.mask)
+    plan = plan_selected(config, selected, given.index)
+    return replace(plan, warnings=given.warnings, notes=given.notes, n_dropped=given.n_dropped)
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:

@@ -152,8 +152,9 @@ def _warm_up(work: Work) -> None:
 
 
 def _is_input_plain(work: Work) -> bool:
-    """Whether the job can do without ROOT, to judge by the first file."""
-    config, first = work.job.config, work.job.plan.files[0]
+    """Whether the job can do without ROOT, to judge by the first file with events."""
+    config, plan = work.job.config, work.job.plan
+    first = plan.files[int(plan.units.file[0]) if len(plan.units.file) else 0]
     try:
         if config.outputs:
             return _core.has_plain_trees_alone(first)

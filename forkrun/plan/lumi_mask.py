@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ Keys = npt.NDArray[np.uint64]
 _MOST = (1 << 32) - 1
 """The largest number of a run or lumi."""
 _MOST_DIGITS = 20
+_MOST_PROBLEMS = 10
 
 
 @dataclass(frozen=True)
 class LumiMask:
-    """`ranges`: run → sorted, disjoint [first lumi, last lumi], both included. `files`: numbers of
-    the files for which it holds; None: all."""
+    """`ranges`: run → sorted [first lumi, last lumi], both included, with gaps between them.
+    `files`: numbers of the files for which it holds; None: all."""
 
     ranges: Mapping[int, tuple[tuple[int, int], ...]]
     files: tuple[int, ...] | None = None
@@ -71,7 +72,7 @@ def _key(run: npt.ArrayLike, lumi: npt.ArrayLike) -> Keys:
 def _disjoint(ranges: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
     out: list[tuple[int, int]] = []
     for first, last in sorted((r[0], r[1]) for r in ranges):
-        if out and first <= out[-1][1]:
+        if out and first <= out[-1][1] + 1:
             out[-1] = (out[-1][0], max(last, out[-1][1]))
         else:
             out.append((first, last))
@@ -79,7 +80,7 @@ def _disjoint(ranges: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
 
 
 def read_lumi_mask(file: str) -> LumiMask:
-    """Reads {"run": [[first, last], …], …}. Raises ConfigError naming the first wrong entry."""
+    """Reads {"run": [[first, last], …], …}. Raises ConfigError naming wrong entries."""
     try:
         data = parse_json(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
@@ -91,19 +92,35 @@ def read_lumi_mask(file: str) -> LumiMask:
         raise ConfigError(f"source.lumi_mask: {file} is not valid JSON: {error}") from None
     if not isinstance(data, dict):
         raise ConfigError(f'source.lumi_mask: {file}: write {{"run": [[first, last], …], …}}')
-    for run, ranges in data.items():
-        _check(file, run, ranges)
+    problems = [text for run, ranges in data.items() for text in _problems(run, ranges)]
+    problems += _named_twice(data)
+    if problems:
+        lines = [f"source.lumi_mask: {file}: {text}" for text in problems[:_MOST_PROBLEMS]]
+        more = len(problems) - len(lines)
+        raise ConfigError([*lines, *([f"source.lumi_mask: {file}: and {more} more"] * (more > 0))])
     return LumiMask.of({int(run): ranges for run, ranges in data.items()})
 
 
-def _check(file: str, run: str, ranges: object) -> None:
-    if not (run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS):
-        raise ConfigError(f"source.lumi_mask: {file}: {short(run)} is not a run number")
-    for pair in ranges if isinstance(ranges, list) else [ranges]:
-        if not _is_range(pair):
-            raise ConfigError(
-                f"source.lumi_mask: {file}: run {run}: {short(pair)} is not a range [first, last]"
-            )
+def _problems(run: str, ranges: object) -> Iterator[str]:
+    if not _is_number(run):
+        yield f"{short(run)} is not a run number"
+    else:
+        for pair in ranges if isinstance(ranges, list) else [ranges]:
+            if not _is_range(pair):
+                yield f"run {run}: {short(pair)} is not a range [first, last]"
+
+
+def _named_twice(runs: Iterable[str]) -> Iterator[str]:
+    """Runs of several keys, such as "1" and "001"."""
+    first: dict[int, str] = {}
+    for run in filter(_is_number, runs):
+        before = first.setdefault(int(run), run)
+        if before != run:
+            yield f'run {int(run)} is there twice, as "{before}" and "{run}"; join their ranges'
+
+
+def _is_number(run: str) -> bool:
+    return run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS
 
 
 def _is_range(pair: Any) -> bool:

@@ -208,6 +208,12 @@ class Plan:
     """`source.order`, as it was chosen."""
     order_reason: str = ""
     """Why it is not "input"."""
+    warnings: tuple[str, ...] = ()
+    """What of the input is hardly meant."""
+    notes: tuple[str, ...] = ()
+    """What of it is worth a line."""
+    n_dropped: int = 0
+    """Events that are left out because they are in the input before."""
 
     @property
     def is_shared(self) -> bool:
@@ -272,6 +278,9 @@ class Plan:
             "files": self.files,
             "digest": self.digest,
             "identities": self.identities,
+            "warnings": self.warnings,
+            "notes": self.notes,
+            "n_dropped": self.n_dropped,
             "units": self.units.columns(),
         }
 
@@ -289,4 +298,7 @@ class Plan:
             identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
             order=data["order"],
             order_reason=data["order_reason"],
+            warnings=tuple(data.get("warnings", ())),
+            notes=tuple(data.get("notes", ())),
+            n_dropped=data.get("n_dropped", 0),
         )

@@ -116,6 +116,9 @@ def _plan(plan: Plan, units: Units) -> Plan:
         identities=tuple(i if n in own else ("", 0, 0) for n, i in enumerate(plan.identities)),
         units=units,
         digest=None,
+        warnings=(),
+        notes=(),
+        n_dropped=0,
     )
 
 

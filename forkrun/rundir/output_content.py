@@ -30,6 +30,14 @@ class OutputContents:
     by_label: Mapping[str, OutputContent]
     clusters: Sequence[Sequence[int]]
 
+    @property
+    def first_file(self) -> int:
+        """Number of the file whose tree gives outputs their structure: the first with events; if
+        none has any, the first whose tree has branches."""
+        with_events = (n for n, clusters in enumerate(self.clusters) if len(clusters) > 1)
+        with_branches = (n for n, clusters in enumerate(self.clusters) if clusters)
+        return next(with_events, next(with_branches, 0))
+
     def to_json(self) -> dict[str, Any]:
         """Inverse of `from_json`."""
         return asdict(self)

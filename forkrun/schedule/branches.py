@@ -16,8 +16,9 @@ _MOST_NAMED = 20
 
 def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
     """Every branch of the input by name, in order of first appearance; of files with events, or of
-    all if none has any. Of several branches with one name the first."""
-    files = [file for file in index if file.n_entries] or index
+    the first whose tree has branches if none has any. Of several branches with one name the
+    first."""
+    files = [file for file in index if file.n_entries] or [f for f in index if f.clusters][:1]
     branches: dict[str, Branch] = {}
     for file in files:
         for branch in file.branches:
@@ -52,7 +53,9 @@ def pattern_problems(output: OutputConfig, names: Sequence[str]) -> list[str]:
         for name in output.keep
         if not set(name) & set("*?[") and name not in names
     ]
-    if not problems and not kept(names, output):
+    if not problems and not names:
+        problems.append(f"{where}: the input has no events, and its trees no branches")
+    elif not problems and not kept(names, output):
         problems.append(f"{where}: keep and drop leave nothing to write")
     return problems
 

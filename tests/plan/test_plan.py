@@ -267,6 +267,12 @@ def test_the_mask_selects_lumis_with_both_ends() -> None:
     assert list(plan.units) == [Unit(0, ANY_CHILD, 1, 2, (EntryRange(0, 5, 9),))]
 
 
+def test_ranges_of_a_mask_that_overlap_or_touch_are_one(tmp_path: Path) -> None:
+    file = tmp_path / "mask.json"
+    file.write_text('{"001": [[7, 9], [1, 2], [3, 4], [2, 3], [6, 6]], "2": []}')
+    assert read_lumi_mask(str(file)).ranges == {1: ((1, 4), (6, 9)), 2: ()}
+
+
 def test_the_mask_may_go_beyond_what_lumis_can_be() -> None:
     most = 2**32 - 1
     mask = LumiMask.of({3: [[-5, 2], [9, 10**12]], most: [[most, most]], 10**20: [[1, 2]]})
@@ -319,6 +325,10 @@ def test_bytes_of_a_file_are_the_same_if_its_ranges_are(one: Sizes, other: Sizes
         ('{"1": [[3, 2]]}', r"run 1: \[3, 2\] is not a range"),
         ('{"1": [3]}', "run 1: 3 is not a range"),
         ('{"1": 3}', "run 1: 3 is not a range"),
+        ('{"1": {"2": 3}}', "run 1: {'2': 3} is not a range"),
+        ('{"1": [[1, 1]], "1": [[3, 3]]}', 'the key "1" occurs twice in one object'),
+        ('{"001": [[1, 1]], "1": [[3, 3]]}', 'run 1 is there twice, as "001" and "1"; join'),
+        ('{"a": [], "1": [[1]]}', r"(?s)'a' is not a run number.*run 1: \[1\] is not a range"),
     ],
 )
 def test_a_wrong_mask_says_where(tmp_path: Path, text: str, problem: str) -> None:

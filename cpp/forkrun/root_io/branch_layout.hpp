@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/root_io/format/leaf_form.hpp>
 
 class TBranch;
 class TTree;
@@ -23,6 +24,8 @@ struct BranchLayout {
   std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
   bool has_offsets{};                ///< entries differ in size
   std::size_t entry_size{};          ///< bytes of each; 0: they differ, or it is not told
+  std::vector<LeafPlace> leaves;     ///< of a list of numbers, which is no column itself
+  std::size_t offset{};              ///< of the column's value in the entry, of such a list
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;

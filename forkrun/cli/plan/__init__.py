@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         return simulate(options, config, index)
     with naming(options.config or "command line"):
         plan = plan_of(config, JobInput.of(config, index))
+    for text in [*(f"warning: {each}" for each in plan.warnings), *plan.notes]:
+        print(f"forkrun: {text}", file=sys.stderr)
     if options.json:
         json.dump(plan.to_json(), sys.stdout)
         print()

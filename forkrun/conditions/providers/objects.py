@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.user_text import unique_keys
 from forkrun.conditions.iov import Iov
 from forkrun.conditions.provider import ConditionsProvider
 
@@ -18,7 +19,8 @@ class JsonProvider(ConditionsProvider):
     depends_on_iov = False
 
     def load(self, file: str | None, iov: Iov) -> Any:
-        return json.loads(Path(str(file)).read_text(encoding="utf-8"))
+        text = Path(str(file)).read_text(encoding="utf-8")
+        return json.loads(text, object_pairs_hook=unique_keys)
 
 
 class TomlProvider(ConditionsProvider):

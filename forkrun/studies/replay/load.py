@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.user_text import DoubleKeyError, unique_keys
 from forkrun.errors import ConfigError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -18,7 +18,7 @@ def load_json(path: Path) -> Any:
     """Raises ConfigError if there is no such file or its contents are not whole, valid JSON."""
     text = _text(path, _bytes(path))
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
@@ -27,11 +27,8 @@ def load_json(path: Path) -> Any:
                 " fetch or write it again"
             ) from None
         raise ConfigError(f"{path}: {place}: not valid JSON: {error.msg}") from None
-    except _RepeatedKeyError as error:
-        raise ConfigError(
-            f'{path}: the key "{error}" occurs twice in one object; only one can be meant:'
-            " remove the other"
-        ) from None
+    except DoubleKeyError as error:
+        raise ConfigError(f"{path}: {error}") from None
     except ValueError:  # Python reads no number of more than 4300 digits
         raise ConfigError(f"{path}: holds a number that is too long to be read") from None
     except RecursionError:
@@ -64,15 +61,3 @@ def _text(path: Path, data: bytes) -> str:
         raise ConfigError(
             f"{path}: neither text nor gzip; a replay file is JSON, plain or compressed with gzip"
         ) from None
-
-
-class _RepeatedKeyError(Exception):
-    """A key that occurs twice in one object."""
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
-    return table

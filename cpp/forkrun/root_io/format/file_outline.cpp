@@ -11,12 +11,7 @@
 
 namespace forkrun::root_io {
 
-namespace {
-
-constexpr auto require = ObjectStream::require;
-
-/// As ROOT writes it: 8-4-4-4-12 digits.
-std::string text_of(std::span<const std::byte> uuid) {
+std::string uuid_text(std::span<const std::byte> uuid) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   for (std::size_t i = 0; i < uuid.size(); ++i) {
@@ -29,6 +24,10 @@ std::string text_of(std::span<const std::byte> uuid) {
   }
   return text;
 }
+
+namespace {
+
+constexpr auto require = ObjectStream::require;
 
 /// None if it is damaged.
 std::optional<std::vector<std::byte>> uncompressed(std::span<const std::byte> payload,
@@ -86,7 +85,7 @@ bool FileOutline::open() {
   if (uuid.empty()) {
     return false;
   }
-  uuid_ = text_of(uuid);
+  uuid_ = uuid_text(uuid);
   keys_ = keys_of(directory);
   return !keys_.empty();
 }

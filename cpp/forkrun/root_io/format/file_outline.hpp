@@ -29,6 +29,8 @@ struct FileKey {
 
 /// The next key of a directory's list, or of a record. \throws ObjectStream::Unexpected
 [[nodiscard]] FileKey parse_file_key(ObjectStream& from);
+/// A UUID as ROOT writes it: 8-4-4-4-12 digits.
+[[nodiscard]] std::string uuid_text(std::span<const std::byte> uuid);
 
 /// Header and directories of a file, read without ROOT.
 class FileOutline {

@@ -111,6 +111,23 @@ std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves) {
   return column;
 }
 
+std::vector<LeafPlace> places_of(const std::vector<LeafForm>& leaves) {
+  std::vector<LeafPlace> places;
+  std::size_t offset = 0;
+  for (const auto& leaf : leaves) {
+    const auto element =
+        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
+    if (!element || leaves.size() < 2) {
+      return {};
+    }
+    if (leaf.n_values == 1) {
+      places.push_back({std::string{leaf.title}, *element, offset});
+    }
+    offset += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
+  }
+  return places;
+}
+
 std::size_t entry_size_of(const std::vector<LeafForm>& leaves) {
   std::size_t size = 0;
   for (const auto& leaf : leaves) {

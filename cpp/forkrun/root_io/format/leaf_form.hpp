@@ -10,6 +10,13 @@
 
 namespace forkrun::root_io {
 
+/// One number among those of each entry: a leaf of a list such as "run/i:event/l".
+struct LeafPlace {
+  std::string name;
+  ElementType element{};
+  std::size_t offset{};  ///< in the entry, bytes
+};
+
 /// A leaf of a branch of numbers or characters, whoever has read it.
 struct LeafForm {
   std::string_view type;   ///< its class, TLeafF for instance
@@ -25,6 +32,10 @@ struct LeafForm {
 /// Whether a leaf of this class can have values of this size, at this offset in its branch's
 /// memory.
 [[nodiscard]] bool is_possible(std::string_view leaf_type, int value_size, int offset);
+
+/// Where the numbers of a list of leaves lie in each entry; none if there is one leaf, or any is
+/// something else than a number.
+[[nodiscard]] std::vector<LeafPlace> places_of(const std::vector<LeafForm>& leaves);
 
 /// What a branch with these leaves holds in each entry; nothing if it cannot be a column.
 [[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);

@@ -14,6 +14,7 @@ void TopBranches::add_leaves(TopBranch top, std::string_view title,
   }
   auto& layout = top.layout;
   layout.column = column_of(leaves);
+  layout.leaves = layout.has_offsets ? std::vector<LeafPlace>{} : places_of(leaves);
   layout.entry_size = layout.has_offsets ? 0 : entry_size_of(leaves);
   layout.type_name = value_type_of(leaves[0]);
   if (!layout.column) {

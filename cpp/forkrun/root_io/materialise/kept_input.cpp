@@ -60,12 +60,23 @@ void SharedInput::open(std::uint32_t file) {
   file_ = file;
 }
 
+/// Of files without events branches may be missing, and the tree.
+std::uint32_t SharedInput::first_with_events() const {
+  const auto& clusters = source_.clusters;
+  auto first = std::ranges::find_if(clusters, [](const auto& each) { return each.size() > 1; });
+  if (first == clusters.end()) {
+    first = std::ranges::find_if(clusters, [](const auto& each) { return !each.empty(); });
+  }
+  return first == clusters.end() ? 0 : static_cast<std::uint32_t>(first - clusters.begin());
+}
+
 TreeLane& SharedInput::first_file() {
-  if (lane_.generation() > 0 && file_ != 0) {
-    first_file_.open(0);
+  const auto first = first_with_events();
+  if (lane_.generation() > 0 && file_ != first) {
+    first_file_.open(first);
     return first_file_;
   }
-  open(0);
+  open(first);
   return lane_;
 }
 

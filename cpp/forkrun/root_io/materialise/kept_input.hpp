@@ -48,8 +48,9 @@ class SharedInput {
 
   [[nodiscard]] const TreeSourceConfig& config() const { return source_; }
   [[nodiscard]] BasketCheck::Depth check() const { return check_; }
-  /// The first file, which gives the structure of outputs.
+  /// The first file with events, which gives the structure of outputs; if none has, the first.
   [[nodiscard]] TreeLane& first_file();
+  [[nodiscard]] std::uint32_t first_with_events() const;
   /// \throws InputError
   void open(std::uint32_t file);
   /// Changes whenever another file is opened.
@@ -79,6 +80,7 @@ class KeptInput {
 
   [[nodiscard]] const TreeSourceConfig& config() const { return input_.config(); }
   [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
+  [[nodiscard]] std::uint32_t first_with_events() const { return input_.first_with_events(); }
   /// `compares_forms`: branches of objects are among them, which must have one form in all files.
   void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
 

@@ -92,7 +92,7 @@ class FileMaker {
     return sink_.n_events();
   }
   [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
-    const auto all = static_cast<double>(n_events) * tree_.bytes_per_event(0);
+    const auto all = static_cast<double>(n_events) * tree_.bytes_per_event();
     return std::min(all, tree_.wanted_cluster_bytes());
   }
 

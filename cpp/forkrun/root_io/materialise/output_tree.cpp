@@ -74,6 +74,8 @@ bool OutputTree::stays_as_it_is(int compression) const {
   return !content_.recompresses || compression == content_.compression.settings();
 }
 
+double OutputTree::bytes_per_event() { return bytes_per_event(input_.first_with_events()); }
+
 double OutputTree::bytes_per_event(std::uint32_t file) {
   open(file);
   const auto n_events = static_cast<double>(input_.n_entries());

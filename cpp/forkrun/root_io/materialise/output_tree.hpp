@@ -30,7 +30,9 @@ class OutputTree {
   OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
              std::size_t n_threads);
 
-  /// Uncompressed bytes that an event of this file takes in the kept branches.
+  /// Uncompressed bytes that an event of this file, else of the first with events, takes in the
+  /// kept branches.
+  [[nodiscard]] double bytes_per_event();
   [[nodiscard]] double bytes_per_event(std::uint32_t file);
   /// Uncompressed bytes of a cluster.
   [[nodiscard]] double wanted_cluster_bytes() const;

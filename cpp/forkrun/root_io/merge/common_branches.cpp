@@ -60,11 +60,17 @@ std::vector<std::string> described_branches(const BranchTree& branches) {
 std::map<std::string, std::vector<std::string>> common_branches(
     const std::vector<std::string>& inputs, const std::set<std::string>& exclude) {
   std::map<std::string, Described> common;
+  std::map<std::string, Described> without_entries;
   std::set<std::string> differ;
   for (const auto& input : inputs) {
     InputFile file{input};
     for (const auto& path : trees_of(file, exclude)) {
-      const auto tops = described_tops(file.tree(path));
+      auto& tree = file.tree(path);
+      const auto tops = described_tops(tree);
+      if (tree.GetEntries() == 0) {
+        without_entries.try_emplace(path, tops);
+        continue;
+      }
       auto& known = common.try_emplace(path, tops).first->second;
       const auto ours = by_name(known);
       const auto theirs = by_name(tops);
@@ -77,6 +83,7 @@ std::map<std::string, std::vector<std::string>> common_branches(
       }
     }
   }
+  common.merge(without_entries);
   std::map<std::string, std::vector<std::string>> names;
   for (const auto& path : differ) {
     std::ranges::transform(common[path], std::back_inserter(names[path]),

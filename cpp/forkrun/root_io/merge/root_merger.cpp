@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <TClass.h>
@@ -159,7 +160,7 @@ std::vector<std::string> RootMerger::notes() const {
   std::vector<std::string> notes;
   for (const auto& tree : trees_) {
     add_note(notes, tree->place().path(), tree->reclustering());
-    notes.insert(notes.end(), tree->notes().begin(), tree->notes().end());
+    std::ranges::copy(tree->notes(), std::back_inserter(notes));
   }
   std::ranges::sort(notes);
   for (const auto& lines : {origins_.notes(), objects_.notes()}) {

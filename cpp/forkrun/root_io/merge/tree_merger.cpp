@@ -172,6 +172,9 @@ void TreeMerger::add(InputFile& file, const TKey& key) {
   }
   TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
+  if (adds_nothing(tree, file, branches)) {
+    return;
+  }
   if (tree_ == nullptr) {
     start(tree, file, branches);
     note_structure(file, key, branches);
@@ -201,6 +204,9 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
   }
   TTree& tree = file.tree(place_.asked);
   const auto branches = merged_branches(tree);
+  if (adds_nothing(tree, file, branches)) {
+    return;
+  }
   if (tree_ == nullptr) {
     start(tree, file, branches);
   }
@@ -223,6 +229,25 @@ void TreeMerger::add_rows(InputFile& file, std::span<const RowRange> rows) {
     n_entries_ += range.last - range.first;
   }
   tree_->SetEntries(n_entries_);
+}
+
+/// A tree without entries may lack branches: the merged one has the structure of the first with
+/// entries, if there is any.
+bool TreeMerger::adds_nothing(TTree& tree, const InputFile& file, const BranchTree& branches) {
+  const bool is_other = tree_ == nullptr || described_branches(branches) != names_;
+  if (tree.GetEntries() > 0 || !is_other) {
+    return false;
+  }
+  without_entries_.push_back(file.path());
+  return true;
+}
+
+std::vector<std::string> TreeMerger::notes() const {
+  auto notes = notes_;
+  if (!without_entries_.empty() && !only_without_entries_) {
+    notes.push_back(path_ + ": no entries in " + some_of(without_entries_));
+  }
+  return notes;
 }
 
 void TreeMerger::note_structure(InputFile& file, const TKey& key, const BranchTree& branches) {
@@ -442,6 +467,11 @@ void TreeMerger::join(InputFile& file, const BranchTree& branches, std::span<con
 }
 
 std::int64_t TreeMerger::finish() {
+  if (tree_ == nullptr && !without_entries_.empty()) {
+    only_without_entries_ = std::make_unique<InputFile>(without_entries_.front());
+    TTree& tree = only_without_entries_->tree(place_.asked);
+    start(tree, *only_without_entries_, merged_branches(tree));
+  }
   joined_.flush();
   for (auto& writer : writers_) {
     writer.finish();

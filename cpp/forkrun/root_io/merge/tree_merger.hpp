@@ -56,8 +56,9 @@ class TreeMerger {
   void add_rows(InputFile& file, std::span<const RowRange> rows);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
-  /// Lines about what of the tree is not kept; once it is complete.
-  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  /// Lines about what of the tree is not kept, and about trees that added nothing; once it is
+  /// complete.
+  [[nodiscard]] std::vector<std::string> notes() const;
   /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
   /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
@@ -65,6 +66,7 @@ class TreeMerger {
 
  private:
   [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
+  bool adds_nothing(TTree& tree, const InputFile& file, const BranchTree& branches);
   [[nodiscard]] bool is_reordered(TTree& tree) const;
   void start(TTree& tree, const InputFile& file, const BranchTree& branches);
   void note_structure(InputFile& file, const TKey& key, const BranchTree& branches);
@@ -91,6 +93,8 @@ class TreeMerger {
   std::optional<std::vector<std::string>> only_;
   std::unique_ptr<TTree> tree_;
   std::string first_path_;
+  std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
+  std::unique_ptr<InputFile> only_without_entries_;
   std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
   std::vector<std::string> names_;  ///< of the merged ones, with their forms
   BranchTree branches_;

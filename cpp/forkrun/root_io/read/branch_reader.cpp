@@ -154,7 +154,8 @@ void BranchReader::check_entries() const {
   const auto n_in_item = branch_.layout.column->n_in_item();
   const auto size = size_of(branch_.layout.column->element) * n_in_item;
   if (branch_.layout.column->shape == Shape::scalar) {
-    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * size) {
+    const auto entry_size = branch_.layout.leaves.empty() ? size : branch_.layout.entry_size;
+    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * entry_size) {
       throw Error("its entries do not have one value each");
     }
     return;
@@ -219,6 +220,11 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto bytes = basket.entries(from, end);
     const auto n = static_cast<std::size_t>(end - from) * n_in_item;
+    if (!branch_.layout.leaves.empty()) {
+      read_leaf(bytes, to);
+      to += n * size;
+      return;
+    }
     if (bytes.size() != n * size) {
       throw InputError(file_.path() + ": branch " + branch_.layout.name +
                        " does not have one value per entry");
@@ -226,6 +232,20 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
     swap_copy(to, bytes.data(), n, size);
     to += bytes.size();
   });
+}
+
+/// One number of each entry of a list of leaves.
+void BranchReader::read_leaf(std::span<const std::byte> entries, std::byte* to) const {
+  const auto& layout = branch_.layout;
+  const auto size = size_of(layout.column->element);
+  if (layout.entry_size == 0 || entries.size() % layout.entry_size != 0) {
+    throw InputError(file_.path() + ": branch " + layout.name +
+                     " has entries of another size than its leaves");
+  }
+  for (std::size_t at = layout.offset; at < entries.size(); at += layout.entry_size) {
+    swap_copy(to, &entries[at], 1, size);
+    to += size;
+  }
 }
 
 void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& into) {

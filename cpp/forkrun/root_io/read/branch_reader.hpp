@@ -45,6 +45,7 @@ class BranchReader {
   void check_entries() const;
   void check_items(std::size_t item_bytes) const;
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
+  void read_leaf(std::span<const std::byte> entries, std::byte* to) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
   void read_nested(std::int64_t first, std::int64_t last, Column& into);

@@ -12,19 +12,23 @@
 #include <set>
 
 #include <TBranch.h>
+#include <TChain.h>
 #include <TFile.h>
 #include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/root_io/content_digest.hpp>
 #include <forkrun/root_io/format/key_check.hpp>
 #include <forkrun/root_io/format/leaf_form.hpp>
+#include <forkrun/root_io/format/output_descriptor.hpp>
 #include <forkrun/root_io/format/tree_record.hpp>
 #include <forkrun/root_io/local_io.hpp>
 #include <forkrun/root_io/read/directory_keys.hpp>
 #include <forkrun/root_io/read/input_tree.hpp>
 #include <forkrun/root_io/read/is_text.hpp>
 #include <forkrun/root_io/start_root.hpp>
+#include <forkrun/root_io/write/file_record.hpp>
 
 namespace forkrun::root_io {
 
@@ -151,6 +155,17 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
+std::string files_of(TChain& chain) {
+  constexpr int n_shown = 5;
+  const auto& elements = *chain.GetListOfFiles();
+  std::string text;
+  for (int i = 0; i < std::min(elements.GetEntries(), n_shown); ++i) {
+    text += (i == 0 ? "" : ", ") + std::string{elements.At(i)->GetTitle()};
+  }
+  const auto n_more = elements.GetEntries() - n_shown;
+  return n_more > 0 ? text + " and " + std::to_string(n_more) + " more" : text;
+}
+
 std::string tree_names(TFile& file) {
   std::map<std::string, std::set<std::string>> names;  // by class
   for_each_object(file, [&](const std::string& path, const TKey& key, const TClass* type) {
@@ -199,7 +214,28 @@ InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
   if (descriptor_ < 0) {
     identity_.n_bytes = file().GetSize();
   }
-  identity_.uuid = file().GetUUID().AsString();
+  identity_.uuid = uuid();
+}
+
+/// Files of Geant4's analysis and of old ROOT have none, for which ROOT makes up another each time:
+/// a digest of the header, the directory and the list of its keys, with their dates and places.
+std::string InputFile::uuid() {
+  static_cast<void>(file());
+  std::vector<std::byte> header(n_header_bytes);
+  std::vector<std::byte> directory(n_directory_bytes);
+  read(0, header);
+  read(top_directory(header).directory, directory);
+  if (has_uuid(directory)) {
+    return file().GetUUID().AsString();
+  }
+  const auto list = key_list_of(directory);
+  std::vector<std::byte> keys(static_cast<std::size_t>(std::max(list.n_bytes, 0)));
+  read(list.place, keys);
+  ContentDigest digest;
+  digest.add(header);
+  digest.add(directory);
+  digest.add(keys);
+  return uuid_text(uuid_of(digest));
 }
 
 /// O_NONBLOCK: opening a pipe does not wait for a writer.
@@ -333,6 +369,13 @@ bool InputFile::has(const std::string& name) const {
   return outline_ ? outline_->find(name).has_value() : file().GetKey(name.c_str()) != nullptr;
 }
 
+bool InputFile::lacks(const std::string& tree) const {
+  if (outline_ && tree.find_first_of("/;") == std::string::npos) {
+    return std::ranges::find(outline_->keys(), tree, &FileKey::name) == outline_->keys().end();
+  }
+  return find_object(file(), tree) == nullptr;
+}
+
 TTree& InputFile::tree(const std::string& name) const {
   return naming_file(path_, [&]() -> TTree& {
     auto& known = trees_of_root_[name];
@@ -343,6 +386,10 @@ TTree& InputFile::tree(const std::string& name) const {
       messages.require_undamaged(path_);
       if (tree == nullptr) {
         throw InputError(path_ + ": no tree \"" + name + "\"; " + tree_names(file()));
+      }
+      if (auto* chain = dynamic_cast<TChain*>(tree)) {
+        throw InputError(path_ + ": \"" + name + "\" is a TChain, which only names files: " +
+                         files_of(*chain) + "; read these");
       }
       check_tree(*tree, path_ + ": tree \"" + name + '"');
       known = tree;

@@ -67,6 +67,8 @@ class InputFile {
   [[nodiscard]] const std::optional<FileOutline>& outline() const { return outline_; }
   /// Of new records.
   [[nodiscard]] Compression compression() const;
+  /// Whether it has nothing under the name of a tree, which may have folders before it.
+  [[nodiscard]] bool lacks(const std::string& tree) const;
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
 
@@ -86,6 +88,7 @@ class InputFile {
   InputFile(const std::string& path, WithoutRoot tag);
   void open_with_root() const;
   [[nodiscard]] FileOutline::Read reading() const;
+  [[nodiscard]] std::string uuid();
   [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
   void read_remote(std::int64_t offset, std::span<std::byte> into);
 

@@ -1,5 +1,6 @@
 #include <forkrun/root_io/read/input_tree.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -126,7 +127,28 @@ class TreeOfRecord final : public InputTree {
 
 }  // namespace
 
+std::optional<StoredBranch> InputTree::leaf_of_list(const std::string& name) const {
+  const auto dot = name.rfind('.');
+  if (dot == std::string::npos || !has(name.substr(0, dot))) {
+    return {};
+  }
+  auto branch = found(BranchPlace{name.substr(0, dot)});
+  const auto& leaves = branch.layout.leaves;
+  const auto leaf = std::ranges::find(leaves, name.substr(dot + 1), &LeafPlace::name);
+  if (leaf == leaves.end()) {
+    return {};
+  }
+  branch.layout.column = ColumnType{leaf->element};
+  branch.layout.offset = leaf->offset;
+  return branch;
+}
+
 StoredBranch InputTree::branch(const BranchPlace& place) const {
+  if (!has(place) && place.number == 0) {
+    if (auto leaf = leaf_of_list(place.name)) {
+      return std::move(*leaf);
+    }
+  }
   require(place);
   return found(place);
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ class InputTree {
   /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
   /// read it.
   [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
-  /// Of several with one name the first. \throws InputError with the nearest name if there is none.
+  /// Of several with one name the first; also a number of a list of leaves, "branch.leaf". \throws
+  /// InputError with the nearest name if there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const {
     return branch(BranchPlace{name});
   }
@@ -53,6 +55,8 @@ class InputTree {
   [[nodiscard]] virtual StoredBranch found(const BranchPlace& place) const = 0;
 
  private:
+  [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
+
   std::string name_;
   const InputFile& file_;
 };

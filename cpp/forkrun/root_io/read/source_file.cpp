@@ -18,9 +18,13 @@ SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
   }
   naming_file(file_->path(), [&] {
     tree_ = &file_->input_tree(config_.tree);
-    ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, number);
+    if (tree_->n_entries() > 0) {  // without entries it may lack their branches
+      ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, number);
+    }
   });
-  open_friends();
+  if (ids_) {
+    open_friends();
+  }
 }
 
 SourceFile::~SourceFile() = default;
@@ -60,7 +64,7 @@ SourceFile::OpenFriend SourceFile::open_friend(const FriendTree& tree) const {
 }
 
 const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
-  if (last > tree_->n_entries()) {
+  if (last > tree_->n_entries() || !ids_) {
     throw InputError(file_->path() + ": has " + std::to_string(tree_->n_entries()) +
                      " events, not the " + std::to_string(last) +
                      " of its index: it changed since it was indexed");

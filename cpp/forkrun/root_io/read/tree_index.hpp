@@ -27,11 +27,22 @@ struct LumiRange {
   EventDigest digest;
 };
 
+/// What the numbers of events say about whether one is there twice.
+struct EventOrder {
+  std::uint64_t least{};  ///< of all events; both 0 if there is none
+  std::uint64_t most{};
+  bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
+};
+
+/// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
 struct TreeIndex {
   FileIdentity identity;
   std::int64_t n_entries{};
-  std::vector<std::int64_t> clusters;  ///< first entry of each, then n_entries
+  std::vector<std::int64_t>
+      clusters;  ///< first entry of each, then n_entries; none without branches
   std::vector<LumiRange> ranges;
+  EventOrder events;
+  std::string absent;
   std::vector<BranchLayout> branches;
   std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
   std::vector<std::string> stored_friends;  ///< "tree (file)" of each

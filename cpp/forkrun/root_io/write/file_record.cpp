@@ -145,6 +145,11 @@ std::span<std::byte> uuid_in_directory(std::span<std::byte> directory) {
   return directory.subspan(at_directory_places + n_places + sizeof(std::int16_t), sizeof(Uuid));
 }
 
+bool has_uuid(std::span<const std::byte> directory) {
+  constexpr std::int16_t large = 1000;
+  return big_endian<std::int16_t>(directory.data()) % large > 1;
+}
+
 namespace {
 
 std::int64_t place_at(const std::byte* at, bool is_large) {

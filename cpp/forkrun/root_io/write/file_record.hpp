@@ -33,6 +33,8 @@ struct DirectoryPlace {
 /// The UUID in a directory; empty if this is none.
 constexpr std::size_t n_directory_bytes = 60;
 [[nodiscard]] std::span<std::byte> uuid_in_directory(std::span<std::byte> directory);
+/// Whether a directory, of any version, has a UUID: the first ones had none.
+[[nodiscard]] bool has_uuid(std::span<const std::byte> directory);
 
 /// A record of a file. `n_bytes` < 0: so much room that is not used; 0: there is none.
 struct RecordPlace {

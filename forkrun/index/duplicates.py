@@ -1,0 +1,221 @@
+"""Input that is there twice: files with the same bytes, and event ids that come again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forkrun.base.dataclass import dataclass
+from forkrun.base.lumis import Integers, Keys
+from forkrun.config.anchor import is_url
+from forkrun.config.same_files import same_file
+from forkrun.errors import InputError
+from forkrun.index.cache import IndexCache, cache_folder
+from forkrun.index.model import FileIndex
+from forkrun.index.ranges import Flags, LumiRanges, RangePart
+from forkrun.index.read import IdBranches, ask_workers
+
+_MOST_AT_ONCE = 1 << 22
+"""Events whose ids a helper sorts at once, in some 200 MB."""
+
+
+class Place(NamedTuple):
+    """An entry of a file."""
+
+    path: str
+    entry: int
+
+    def __str__(self) -> str:
+        return f"entry {self.entry} of {self.path}"
+
+
+class Again(NamedTuple):
+    """An event that comes again: `run`, `lumi`, `event`, where it is first and where again."""
+
+    run: int
+    lumi: int
+    event: int
+    first: Place
+    again: Place
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """`n_events`: those that are in the input before; `example`: the first of them; `parts`: where
+    they are, in rising order."""
+
+    n_events: int = 0
+    example: Again | None = None
+    parts: Sequence[RangePart] = ()
+
+    def text(self) -> str:
+        """What is there twice."""
+        assert self.example is not None
+        run, lumi, event, first, again = self.example
+        n = f"{self.n_events:,} events are" if self.n_events > 1 else "1 event is"
+        return (
+            f"{n} in the input more than once; the first is {run}:{lumi}:{event}, {first} and"
+            f" {again}"
+        )
+
+
+def check_files_differ(index: Sequence[FileIndex]) -> None:
+    """Raises InputError with all files that are the same as one before, by a link, a copy or
+    another URL."""
+    known: dict[tuple[str, int, int], list[FileIndex]] = {}
+    problems = []
+    for file in index:
+        if not file.n_entries:
+            continue
+        alike = known.setdefault((file.uuid, file.n_bytes, file.n_entries), [])
+        before = next((other for other in alike if _is_same(other, file)), None)
+        if before is None:
+            alike.append(file)
+            continue
+        problems.append(
+            f"{file.path}: is the same file as {before.path} ({file.n_bytes:,} bytes, UUID"
+            f" {file.uuid}), so that its events would be there twice; name one of them, or set"
+            ' source.duplicates = "keep"'
+        )
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _is_same(a: FileIndex, b: FileIndex) -> bool:
+    """Of two with one UUID and size; for remote files these have to do."""
+    return is_url(a.path) or is_url(b.path) or same_file(a.path, b.path)
+
+
+def find_duplicates(
+    index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, cache: IndexCache | None = None
+) -> Duplicates:
+    """Events of these ranges that are in one before, in input order. Only ids that may be there
+    twice are read, in helper processes: those of lumis that several files have, where numbers of
+    events overlap, and of files whose events are in no order. Raises InputError."""
+    if not ids.event_branch:
+        return Duplicates()
+    chosen = np.flatnonzero(_may_come_again(index, ranges))
+    if not len(chosen):
+        return Duplicates()
+    requests = [
+        {**_request(index, ranges, ids, places), "residue": k, "n_residues": n}
+        for places in _groups(ranges, chosen)
+        for n in [int(ranges.n_events[places].sum()) // (2 * _MOST_AT_ONCE) + 1]
+        for k in range(n)
+    ]
+    return _joined(_answers(index, requests, cache or IndexCache(cache_folder())), index, ranges)
+
+
+def find_in_datasets(
+    index: Sequence[FileIndex],
+    ranges: LumiRanges,
+    ids: IdBranches,
+    datasets: Sequence[int] = (),
+) -> Duplicates:
+    """The same, where events of different datasets are never the same: in simulation all have lumis
+    and events of the same numbers. `datasets` : (n_files,) number of each; none: all are one."""
+    if not datasets:
+        return find_duplicates(index, ranges, ids)
+    of_range = np.asarray(datasets, dtype=np.int64)[ranges.file]
+    found = []
+    for dataset in np.unique(of_range).tolist():
+        chosen = of_range == dataset
+        within = find_duplicates(index, ranges.where(chosen), ids)
+        places = np.flatnonzero(chosen).tolist()
+        moved = [(places[number], first, last, digest) for number, first, last, digest in within.parts]
+        found.append(replace(within, parts=moved))
+    example = next((each.example for each in found if each.example), None)
+    parts = sorted(part for each in found for part in each.parts)
+    return Duplicates(sum(each.n_events for each in found), example, parts)
+
+
+def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
+    """(n_ranges,) whether an event of it may be in another range or twice in this one."""
+    rises = np.array([file.rises for file in index], dtype=bool)
+    least, most = np.array([file.events for file in index], dtype=np.uint64).T
+    keys = ranges.lumi_key
+    held = np.unique(np.column_stack((keys, ranges.file.astype(keys.dtype))), axis=0)
+    lumi, file = held[:, 0], held[:, 1].astype(np.int64)
+    order = np.lexsort((least[file], lumi))
+    shared = _overlapping(lumi[order], least[file[order]], most[file[order]])
+    result: Flags = np.isin(keys, np.array(shared, dtype=keys.dtype)) | ~rises[ranges.file]
+    return result
+
+
+def _overlapping(lumi: Keys, least: Keys, most: Keys) -> list[int]:
+    """Lumis of which files have overlapping numbers of events. (n,) each, a row for a lumi and
+    file, in order of lumis and least numbers."""
+    found, highest, before = [], 0, -1
+    (again,) = np.nonzero(lumi[1:] == lumi[:-1])
+    for place in again.tolist():
+        highest = max(highest, int(most[place])) if place == before else int(most[place])
+        if int(least[place + 1]) <= highest:
+            found.append(int(lumi[place]))
+        before = place + 1
+    return found
+
+
+def _groups(ranges: LumiRanges, chosen: Integers) -> Iterator[Integers]:
+    """Numbers of the chosen ranges, lumi by lumi: about `_MOST_AT_ONCE` events at a time, a lumi
+    together, and each time in input order."""
+    by_lumi = chosen[np.argsort(ranges.lumi_key[chosen], kind="stable")]
+    keys = ranges.lumi_key[by_lumi]
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    before = np.concatenate(([0], np.cumsum(ranges.n_events[by_lumi])))[starts]
+    (borders,) = np.nonzero(np.diff(before // _MOST_AT_ONCE))
+    for group in np.split(by_lumi, starts[borders + 1]):
+        yield np.sort(group)
+
+
+def _request(
+    index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, places: Integers
+) -> dict[str, Any]:
+    columns = ("file", "run", "lumi", "first", "last")
+    paths = {int(n): index[n].path for n in np.unique(ranges.file[places])}
+    return {
+        "path": next(iter(paths.values())),
+        "paths": paths,
+        "tree": ids.tree,
+        "event_branch": ids.event_branch,
+        "ranges": {name: getattr(ranges, name)[places].tolist() for name in columns},
+        "places": places.tolist(),
+    }
+
+
+def _answers(
+    index: Sequence[FileIndex], requests: Sequence[dict[str, Any]], cache: IndexCache
+) -> list[dict[str, Any]]:
+    """What helpers found, or have found before."""
+    answers, todo, keys = [], [], {}
+    for number, request in enumerate(requests):
+        identities = [index[n].identity for n in request["paths"]]
+        keys[number] = {**request, "identities": identities}
+        known = cache.find_result(keys[number])
+        if known is None:
+            todo.append({**request, "number": number})
+        else:
+            answers.append(known)
+    for request, answer in ask_workers(todo):
+        if "error" in answer:
+            raise InputError(f"{request['path']}: {answer['error']}")
+        answers.append(answer["again"])
+        cache.keep_result(keys[request["number"]], answer["again"])
+    return answers
+
+
+def _joined(
+    answers: Sequence[dict[str, Any]], index: Sequence[FileIndex], ranges: LumiRanges
+) -> Duplicates:
+    found = [answer for answer in answers if answer["parts"]]
+    if not found:
+        return Duplicates()
+    run, lumi, event, first, again = min(
+        (answer["example"] for answer in found), key=lambda example: example[-1]
+    )
+    places = (Place(index[file].path, entry) for file, entry in (first, again))
+    parts = sorted(tuple(part) for answer in found for part in answer["parts"])
+    n_events = sum(last - first for _, first, last, _ in parts)
+    return Duplicates(n_events, Again(run, lumi, event, *places), parts)

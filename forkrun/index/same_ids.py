@@ -1,0 +1,78 @@
+"""What a helper process does to find events that come again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun._core import EventDigest, OpenTree
+
+_READ_AT_ONCE = 1 << 20
+Integers = npt.NDArray[np.int64]
+Events = npt.NDArray[np.uint64]
+
+
+def find_again(request: dict[str, Any]) -> dict[str, Any]:
+    """`parts`: [number of the range, first, last, digest] of each stretch of entries whose events
+    were in the ranges before; `example`: [run, lumi, event, [file, entry], [file, entry]] of the
+    first of them. Of the events whose numbers have the residue that is asked for."""
+    ranges = {name: np.array(column, np.int64) for name, column in request["ranges"].items()}
+    events, of_range, entry = _read(request, ranges)
+    lumi = (ranges["run"] << 32 | ranges["lumi"])[of_range]
+    order = np.lexsort((events, lumi))
+    same = (lumi[order][1:] == lumi[order][:-1]) & (events[order][1:] == events[order][:-1])
+    again = np.sort(order[1:][same])
+    if not len(again):
+        return {"parts": []}
+    first = np.flatnonzero((lumi == lumi[again[0]]) & (events == events[again[0]]))[0]
+    own = of_range[again[0]]
+    where = [[int(ranges["file"][of_range[n]]), int(entry[n])] for n in (first, again[0])]
+    ids = [int(ranges["run"][own]), int(ranges["lumi"][own]), int(events[again[0]])]
+    return {
+        "example": [*ids, *where],
+        "parts": list(_parts(request, ranges, of_range[again], entry[again], events[again])),
+    }
+
+
+def _read(
+    request: dict[str, Any], ranges: dict[str, Integers]
+) -> tuple[Events, Integers, Integers]:
+    """Numbers of events, and of each its range and entry."""
+    branch, residue, n_residues = (
+        request[key] for key in ("event_branch", "residue", "n_residues")
+    )
+    events, of_range, entries = [], [], []
+    tree, opened = None, None
+    for number, (file, first, last) in enumerate(
+        zip(*(ranges[name].tolist() for name in ("file", "first", "last")), strict=True)
+    ):
+        if file != opened or tree is None:
+            tree, opened = OpenTree(request["paths"][str(file)], request["tree"]), file
+        for begin in range(first, last, _READ_AT_ONCE):
+            end = min(begin + _READ_AT_ONCE, last)
+            values = np.asarray(tree.read([branch], begin, end)[branch]).astype(np.uint64)
+            (own,) = np.nonzero(values % np.uint64(n_residues) == residue)
+            events.append(values[own])
+            entries.append(own + begin)
+            of_range.append(np.full(len(own), number))
+    return np.concatenate(events), np.concatenate(of_range), np.concatenate(entries)
+
+
+def _parts(
+    request: dict[str, Any],
+    ranges: dict[str, Integers],
+    of_range: Integers,
+    entry: Integers,
+    events: Events,
+) -> Iterator[tuple[int, int, int, str]]:
+    """Consecutive entries of one range together."""
+    breaks = np.flatnonzero((np.diff(of_range) != 0) | (np.diff(entry) != 1)) + 1
+    for places in np.split(np.arange(len(entry)), breaks):
+        own = int(of_range[places[0]])
+        digest = EventDigest()
+        digest.add(int(ranges["run"][own]), int(ranges["lumi"][own]), events[places])
+        first, last = int(entry[places[0]]), int(entry[places[-1]]) + 1
+        yield request["places"][own], first, last, digest.hex
