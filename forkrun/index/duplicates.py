@@ -125,7 +125,9 @@ def find_in_datasets(
         chosen = of_range == dataset
         within = find_duplicates(index, ranges.where(chosen), ids)
         places = np.flatnonzero(chosen).tolist()
-        moved = [(places[number], first, last, digest) for number, first, last, digest in within.parts]
+        moved = [
+            (places[number], first, last, digest) for number, first, last, digest in within.parts
+        ]
         found.append(replace(within, parts=moved))
     example = next((each.example for each in found if each.example), None)
     parts = sorted(part for each in found for part in each.parts)

@@ -306,6 +306,8 @@ def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None
     datasets[1]["files"] = ["b.root", "c.root", "d.root"]
     write_events(tmp_path / "d.root", [(1, 2, 10)], first_event=40)
     write_job(tmp_path, {"datasets": datasets, "outputs": [{"label": "events"}]})
-    ended = forkrun("run", "job.json", "-o", "run", "-q", "--set", "source.duplicates=drop", cwd=tmp_path)
+    ended = forkrun(
+        "run", "job.json", "-o", "run", "-q", "--set", "source.duplicates=drop", cwd=tmp_path
+    )
     assert ended.code == 0, ended.err
     assert report(tmp_path)["events"]["n_events_dropped"] == 10
