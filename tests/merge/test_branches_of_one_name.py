@@ -81,8 +81,10 @@ def test_files_with_other_numbers_of_them_are_refused_before_any_event(
     file: Path, tmp_path: Path
 ) -> None:
     other = write_twice(tmp_path / "other.root", first=100, n_more=2)
-    job = {"source": {"files": [str(file), str(other)]}, "outputs": [{"label": "all"}]}
-    write_job(tmp_path, job)
+    source = {"files": [str(file), str(other)]}
+    write_job(
+        tmp_path, {"source": source, "outputs": [{"label": "all"}], "merge": {"carry": False}}
+    )
     ended = forkrun("check", "job.json", cwd=tmp_path)
     assert ended.code == 3
     assert 'branch "x" is float32 and float32 and float32, but float32 and float32' in ended.err

@@ -50,7 +50,7 @@ void try_copy(const std::string& path, const std::string& tree,
     from.CopyAddresses(copy.get());
     copy_entries(from, *copy);
     from.GetListOfClones()->Remove(copy.get());
-    output.write_and_release(*copy);
+    output.write_and_release(*copy, "trial");
   } catch (...) {
     output.abandon();
     throw;
