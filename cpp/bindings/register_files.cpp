@@ -92,7 +92,8 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("beside") =
-          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems)));
+          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems))
+              .cast<py::list>());
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
