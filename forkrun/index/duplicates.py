@@ -18,6 +18,8 @@ from forkrun.index.model import FileIndex
 from forkrun.index.ranges import Flags, LumiRanges, RangePart
 from forkrun.index.read import IdBranches, ask_workers
 
+_MOST_NAMED = 10
+"""Files that are the same as others."""
 _MOST_AT_ONCE = 1 << 22
 """Events whose ids a helper sorts at once, in some 200 MB."""
 
@@ -81,7 +83,9 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
             ' source.duplicates = "keep"'
         )
     if problems:
-        raise InputError("\n".join(problems))
+        more = len(problems) - _MOST_NAMED
+        lines = problems[:_MOST_NAMED] + [f"and so are {more:,} more files"] * (more > 0)
+        raise InputError("\n".join(lines))
 
 
 def _is_same(a: FileIndex, b: FileIndex) -> bool:

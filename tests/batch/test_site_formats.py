@@ -73,7 +73,8 @@ def test_checksums_are_those_of_the_files(job: Job) -> None:
 
 def test_lumis_are_told_by_node_and_a_failure_with_its_code(job: Job) -> None:
     run = job.folder / "nodes"
-    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
+    in_order = ("--set", "source.order=lumi")  # files have the same lumis: a node has whole ones
+    assert job.submit(run, "--nodes", 2, "--dry-run", *in_order).code == 0
     assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
     assert forkrun("collect", run, "--partial", "-q", cwd=job.folder).code == 11
     failed = _report(run).find("FrameworkError")

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forkrun import Analyzer, _core
-from forkrun.errors import InputError, JobError
+from forkrun.errors import ConfigError, InputError, JobError
 from forkrun.merge.histograms import Named, sum_histograms, write_histograms
 from forkrun.modules.histograms.booking import BookedHistogram
 from forkrun.monitoring.timing.trace import write_trace
@@ -347,10 +347,16 @@ def test_what_root_cannot_hold_is_found_before_events_are_processed(tmp_path: Pa
     assert not list(tmp_path.glob("run/ledger/*"))
 
 
-@pytest.mark.parametrize("name", ["", "a//b", "/a", "a/", "..", "a/./b", "a\n", "a;1", "a\0", 3])
-def test_names_that_root_cannot_have_are_errors(name: Any) -> None:
+@pytest.mark.parametrize("name", ["", "a//b", "/a", "a/", "..", "a/./b", "a\n", "a;1", "a\0"])
+def test_names_that_root_cannot_have_are_errors(name: str) -> None:
     with pytest.raises(ValueError, match=r"histogram"):
         Analyzer().book(name, hist.Hist.new.Reg(1, 0, 1).Double())
+
+
+def test_a_name_that_is_no_text_is_an_error() -> None:
+    number: Any = 3
+    with pytest.raises(ConfigError, match=r"self.book\(…\): name takes a text, not 3"):
+        Analyzer().book(number, hist.Hist.new.Reg(1, 0, 1).Double())
 
 
 def test_a_histogram_cannot_be_a_folder_as_well() -> None:

@@ -27,6 +27,7 @@ class Behind(forkrun.Analyzer):
 def job_of(folder: Path, files: list[Path]) -> Path:
     (folder / "mods.py").write_text(MODULE)
     job = jets_job(files, forking={"children": 1})
+    job["source"]["duplicates"] = "keep"
     job["modules"] = [
         {"type": f"python:{folder / 'mods.py'}:{name}"} for name in ("Rare", "Behind")
     ]
