@@ -37,7 +37,6 @@ def merge_files(
     verify: bool = False,
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
-    keep_duplicates: bool = False,
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
@@ -46,9 +45,9 @@ def merge_files(
     uncompress all that is copied, and check it. `recluster`: write entries anew in larger baskets:
     "auto" (of files whose baskets are small, or with `compression`), "always" or "never". Gives
     entries by tree. `progress` gets the number of inputs done, `note` a line about the baskets of
-    each tree and about each object that was not merged. `contained`: makes the join in a process
-    that may die of a damaged file. Raises ConfigError if an input is there twice, unless
-    `keep_duplicates`; InputError if a file is damaged or does not fit the others, OutputError."""
+    each tree, about each object that was not merged and about inputs that are there twice.
+    `contained`: makes the join in a process that may die of a damaged file. Raises InputError if a
+    file is damaged or does not fit the others, OutputError."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" is none of auto, always and never')
     files = listed_files(_CALL, "inputs", inputs)
@@ -56,10 +55,9 @@ def merge_files(
     if compression is not None:
         check_text(_CALL, "compression", compression)
     check_flags(_CALL, force=force, keep_first=keep_first, verify=verify)
-    check_flags(_CALL, keep_duplicates=keep_duplicates)
     final = check_path(_CALL, "output", output)
     _check(files, final, force)
-    copies = [] if keep_duplicates else _copies(files)
+    copies = _copies(files)
     with published(final) as temporary:
 
         def join(progress: Callable[[int], None] | None) -> Joined:
@@ -85,20 +83,15 @@ def merge_files(
 
 
 def _copies(inputs: Sequence[str]) -> list[str]:
-    """Lines about inputs that are copies of one before: two jobs without events may have written
-    them. Raises ConfigError with those that are the same file."""
-    problems, lines = [], []
-    for first, again in repeated(inputs):
-        if first == again or os.path.samefile(first, again):
-            problems.append(
-                f"merge: {again}: is the same file as {first}, so that its entries would be there"
-                " twice; name it once, or keep both with --keep-duplicates"
-            )
-        else:
-            lines.append(f"{again} is a copy of {first}: what they hold is there twice")
-    if problems:
-        raise ConfigError(problems)
-    return lines
+    """Lines about inputs that are the same file as one before, or a copy of it."""
+    return [
+        f"{again} is {_relation(first, again)} {first}: what they hold is there twice"
+        for first, again in repeated(inputs)
+    ]
+
+
+def _relation(first: str, again: str) -> str:
+    return "the same file as" if first == again or os.path.samefile(first, again) else "a copy of"
 
 
 def _check(inputs: Sequence[str], output: Path, force: bool) -> None:

@@ -159,9 +159,6 @@ ARGUMENTS: dict[str, Argument] = {
     "merge_files.compression": Argument(lambda v: merging(compression=v), (*TEXTS, "none")),
     "merge_files.force": Argument(lambda v: merging(force=v), ("true",)),
     "merge_files.keep_first": Argument(lambda v: merging(keep_first=v, force=True), ("true",)),
-    "merge_files.keep_duplicates": Argument(
-        lambda v: merging(keep_duplicates=v, force=True), ("true",)
-    ),
     "merge_files.verify": Argument(lambda v: merging(verify=v, force=True), ("true",)),
     "merge_files.recluster": Argument(lambda v: merging(recluster=v), ()),
     "Analyzer.book.name": Argument(lambda v: booking(name=v), TEXTS),

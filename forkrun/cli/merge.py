@@ -54,11 +54,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="of objects that cannot be merged and that differ, keep those of the first file",
     )
     parser.add_argument(
-        "--keep-duplicates",
-        action="store_true",
-        help="join a file twice if it is named twice, also by a link or as a copy",
-    )
-    parser.add_argument(
         "--verify",
         action="store_true",
         help="uncompress every basket and check what it holds, on all CPUs",
@@ -72,13 +67,12 @@ def run(options: argparse.Namespace) -> int:
     """Merges a run, or files."""
     if options.inputs:
         return _merge_files(options)
-    flags = (options.keep_first, options.keep_duplicates, options.verify)
+    flags = (options.keep_first, options.verify)
     for_files = (options.trees, options.compression, *flags)
     if any(for_files) or options.recluster != "auto":
         raise ConfigError(
-            "merge: --trees, --compression, --recluster, --keep-first, --keep-duplicates and"
-            " --verify are for files: OUT.root IN.root …; for a run write merge.keep_first = true"
-            " in its configuration"
+            "merge: --trees, --compression, --recluster, --keep-first and --verify are for files:"
+            " OUT.root IN.root …; for a run write merge.keep_first = true in its configuration"
         )
     return _merge_run(options)
 
@@ -145,7 +139,6 @@ def _merge_files(options: argparse.Namespace) -> int:
             verify=options.verify,
             note=notes.append,
             recluster=options.recluster,
-            keep_duplicates=options.keep_duplicates,
             contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
         )
     finally:

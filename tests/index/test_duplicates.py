@@ -16,11 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun import _core
-from forkrun.errors import ConfigError
 from forkrun.index import IdBranches, LumiRange, LumiRanges, duplicates, index_files
 from forkrun.index.duplicates import find_duplicates
 from forkrun.index.model import FileIndex
-from forkrun.merge import merge_files
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.server.root_program import call_root
 from tests.support.files import write_events
@@ -276,19 +274,19 @@ def test_ranges_without_entries_have_the_others(
     assert left.digest_of_all() == at - len(cut)
 
 
-def test_merge_refuses_a_file_that_is_named_twice_and_names_copies(tmp_path: Path) -> None:
+def test_merge_names_inputs_that_are_there_twice(tmp_path: Path) -> None:
     file, link = write_events(tmp_path / "a.root", [(1, 1, 30)]), tmp_path / "link.root"
     copy = Path(shutil.copy(file, tmp_path / "copy.root"))
     link.symlink_to(file)
-    for again in (file, link):
-        with pytest.raises(ConfigError, match=f"{again}: is the same file as {file}.*--keep-dupl"):
-            merge_files([file, again], tmp_path / "out.root")
-    ended = forkrun("merge", "out.root", file, link, "--keep-duplicates", cwd=tmp_path)
+    ended = forkrun("merge", "out.root", file, link, copy, file, cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert ids_of(tmp_path / "out.root") == 2 * ids_of(file)
-    notes: list[str] = []
-    assert merge_files([file, copy], tmp_path / "o.root", note=notes.append) == {"Events": 60}
-    assert f"{copy} is a copy of {file}: what they hold is there twice" in notes
+    assert ids_of(tmp_path / "out.root") == 4 * ids_of(file)
+    for again, what in (
+        (link, "the same file as"),
+        (copy, "a copy of"),
+        (file, "the same file as"),
+    ):
+        assert f"{again} is {what} {file}: what they hold is there twice" in ended.out
 
 
 def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None:

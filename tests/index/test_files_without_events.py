@@ -126,9 +126,7 @@ def test_all_of_them_together_give_outputs_without_entries(folder: Path, tmp_pat
     assert 'no tree "Events"; its trees are: Runs; name the tree of events' in ended.err
     for kind in ("fewer", "no branch"):
         path = folder / f"{kind}.root"
-        assert merge_files(
-            [path, path], tmp_path / "out.root", keep_duplicates=True, force=True
-        ) == {
+        assert merge_files([path, path], tmp_path / "out.root", force=True) == {
             "Events": 0,
             "Runs": 2,
         }

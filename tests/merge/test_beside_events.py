@@ -76,10 +76,8 @@ def test_an_rntuple_under_the_name_of_a_tree_is_not_left_out_of_a_merge(tmp_path
 def test_the_trees_beside_an_rntuple_can_be_merged(tmp_path: Path) -> None:
     (file,) = files_with(tmp_path, {"rntuple": "side"})
     with pytest.raises(InputError, match=r'"side" is an RNTuple.*--trees'):
-        merge_files([file, file], tmp_path / "out.root", keep_duplicates=True)
-    assert merge_files(
-        [file, file], tmp_path / "out.root", keep_duplicates=True, trees=["Events"]
-    ) == {"Events": 20}
+        merge_files([file, file], tmp_path / "out.root")
+    assert merge_files([file, file], tmp_path / "out.root", trees=["Events"]) == {"Events": 20}
 
 
 @pytest.mark.parametrize("kind", ["tag", "map"])

@@ -68,9 +68,7 @@ def test_merges_keep_each_of_them(
     file: Path, tmp_path: Path, compression: str | None, recluster: str
 ) -> None:
     out = tmp_path / "out.root"
-    merge_files(
-        [file, file], out, keep_duplicates=True, compression=compression, recluster=recluster
-    )
+    merge_files([file, file], out, compression=compression, recluster=recluster)
     assert entries_of(tmp_path / "out.root") == 2 * entries_of(file)
 
 

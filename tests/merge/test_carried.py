@@ -207,7 +207,7 @@ def _add_histogram(file: Path, n: int) -> None:
 def test_files_without_record_are_merged_without_one(tmp_path: Path) -> None:
     file = write_source(tmp_path / "1.root", 1)
     merged = tmp_path / "merged.root"
-    assert merge_files([file, file], merged, keep_duplicates=True)["Runs"] == 2
+    assert merge_files([file, file], merged)["Runs"] == 2
     with uproot.open(merged) as opened:
         assert RECORD not in opened
 

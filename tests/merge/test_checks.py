@@ -52,7 +52,7 @@ def overwrite(path: Path, place: int, content: bytes) -> None:
 
 def test_a_file_that_is_whole_passes_the_whole_check(tmp_path: Path) -> None:
     path = write(tmp_path / "a.root")
-    entries = merge_files([path, path], tmp_path / "out.root", verify=True, keep_duplicates=True)
+    entries = merge_files([path, path], tmp_path / "out.root", verify=True)
     assert entries == {"Events": 2400}
 
 

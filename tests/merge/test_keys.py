@@ -104,7 +104,7 @@ def test_a_friend_in_the_same_file_is_found_by_its_key(named: list[Path], tmp_pa
 
 def test_a_tree_without_a_name_of_its_own_keeps_its_key(tmp_path: Path) -> None:
     call_root(write_nameless, str(tmp_path / "a.root"))
-    merge_files([tmp_path / "a.root"] * 2, tmp_path / "out.root", keep_duplicates=True)
+    merge_files([tmp_path / "a.root"] * 2, tmp_path / "out.root")
     found = call_root(seen_by_root, str(tmp_path / "out.root"))
     assert found == [["tree", "TTree", "", 90.0]]
 
@@ -147,7 +147,7 @@ def test_folders_may_have_any_name(tmp_path: Path) -> None:
     names = ["Histogrammer:detector1", "sp ace", "st*r?", "semi;1"]
     call_root(write_folders, str(tmp_path / "a.root"), names)
     out = tmp_path / "out.root"
-    merged = merge_files([tmp_path / "a.root"] * 2, out, keep_duplicates=True)
+    merged = merge_files([tmp_path / "a.root"] * 2, out)
     assert merged == {f"config/{name}/t": 6 for name in names}
     again = merge_files([out], tmp_path / "again.root", trees=["config/Histogrammer:detector1/t"])
     assert again == {"config/Histogrammer:detector1/t": 6}
@@ -161,9 +161,7 @@ def test_folders_may_have_any_name(tmp_path: Path) -> None:
 def test_trees_may_have_any_name(tmp_path: Path) -> None:
     call_root(write_named_trees, str(tmp_path / "a.root"), 0, list(ODD_NAMES))
     file = tmp_path / "a.root"
-    assert merge_files([file] * 2, tmp_path / "out.root", keep_duplicates=True) == dict.fromkeys(
-        sorted(ODD_NAMES), 20
-    )
+    assert merge_files([file] * 2, tmp_path / "out.root") == dict.fromkeys(sorted(ODD_NAMES), 20)
     seen = {key: total for key, _, _, total in call_root(seen_by_root, str(tmp_path / "out.root"))}
     assert {name: seen[name] for name in ODD_NAMES} == {
         name: (-90.0 if i % 2 else 90.0) for i, name in enumerate(ODD_NAMES)
@@ -197,9 +195,7 @@ def test_a_cycle_can_be_asked_for(tmp_path: Path) -> None:
     call_root(write_cycles, str(file), 9, 9)
     assert call_root(entries_by_get, str(file), "Events;3") == 3
     assert merge_files([file], tmp_path / "new.root", trees=["Events"]) == {"Events": 9}
-    assert merge_files(
-        [file] * 2, tmp_path / "old.root", keep_duplicates=True, trees=["Events;3"]
-    ) == {"Events": 6}
+    assert merge_files([file] * 2, tmp_path / "old.root", trees=["Events;3"]) == {"Events": 6}
     assert run(tmp_path, [file], "Events;3").code == 0
     with uproot.open(tmp_path / "run/output/all.root") as opened:
         assert opened["Events"]["event"].array().tolist() == [0, 1, 2]

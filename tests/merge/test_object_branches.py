@@ -38,7 +38,7 @@ def readable(path: Path) -> dict[str, Any]:
 
 
 def test_a_merge_copies_them_as_they_are(file: Path, tmp_path: Path) -> None:
-    merge_files([file, file], tmp_path / "out.root", verify=True, keep_duplicates=True)
+    merge_files([file, file], tmp_path / "out.root", verify=True)
     before, after = readable(file), readable(tmp_path / "out.root")
     assert set(after) == set(before)
     assert {"AuxDyn.nested", "AuxDyn.deep", "texts"} <= set(before)

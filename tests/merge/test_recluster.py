@@ -136,7 +136,7 @@ def test_clusters_end_at_32_mib(tmp_path: Path) -> None:
 def test_branches_of_objects_are_joined(tmp_path: Path) -> None:
     file = tmp_path / "objects.root"
     call_root(write_branches, str(file))
-    output, notes = merged(tmp_path, [str(file)] * 3, recluster="always", keep_duplicates=True)
+    output, notes = merged(tmp_path, [str(file)] * 3, recluster="always")
     before, after = readable(file), readable(output)
     assert set(after) == set(before)
     for name, values in before.items():

@@ -75,7 +75,6 @@ def test_such_branches_are_skimmed_and_merged(tmp_path: Path, n_events: int) -> 
         merge_files(
             [path, path],
             tmp_path / "m.root",
-            keep_duplicates=True,
             force=True,
             recluster=recluster,
             verify=True,
@@ -92,7 +91,7 @@ def test_branches_that_were_renamed_are_read_skimmed_and_merged(tmp_path: Path) 
     some = np.arange(N_EVENTS) % 3 != 0
     assert out["pt"].tolist() == (-np.arange(N_EVENTS)[some]).tolist()
     assert out["pt_raw"].tolist() == np.arange(N_EVENTS)[some].tolist()
-    merge_files([path, path], tmp_path / "m.root", keep_duplicates=True, recluster="always")
+    merge_files([path, path], tmp_path / "m.root", recluster="always")
     assert contents(tmp_path / "m.root")["pt"].tolist() == 2 * [-e for e in range(N_EVENTS)]
 
 
@@ -107,4 +106,4 @@ def test_baskets_in_another_file_are_refused_by_the_names_of_both(
     assert 'the baskets of branch "y" are in another file' in ended.err
     assert "other.root" in ended.err
     with pytest.raises(InputError, match=r'branch "y" are in another file, .*other\.root'):
-        merge_files([path, path], tmp_path / "m.root", keep_duplicates=True)
+        merge_files([path, path], tmp_path / "m.root")

@@ -33,8 +33,8 @@ def test_outputs_with_rounded_numbers_are_opened_without_a_message(tmp_path: Pat
     skims = sorted((tmp_path / "run/output").glob("*.root"))
     assert len(skims) == len(COMPRESSIONS)
     copied, joined = tmp_path / "copied.root", tmp_path / "joined.root"
-    merge_files([file, file], copied, keep_duplicates=True, recluster="never")
-    merge_files([file, file], joined, keep_duplicates=True, recluster="always")
+    merge_files([file, file], copied, recluster="never")
+    merge_files([file, file], joined, recluster="always")
     merge_files([file], tmp_path / "lzma.root", compression="lzma:1")
     open_with_root([*skims, copied, joined, tmp_path / "lzma.root"])
     given = [file, tmp_path / "lzma.root", copied, joined, *skims]
