@@ -11,6 +11,7 @@ from forkrun.base.lumis import Integers
 from forkrun.child.unit_queue import Taken, UnitQueue, Wanted, begins_of_stretches
 from forkrun.index.ranges import Flags
 from forkrun.plan import ANY_CHILD, Plan
+from forkrun.plan.pieces import changes
 
 _OWN_PART = 1 / 16
 """Part of an equal share of the events that each child has to itself, at least; then up to the end
@@ -41,7 +42,7 @@ class HandOut:
         goes_on: Flags | None = None,
         at_cluster: Flags | None = None,
     ) -> None:
-        self._lumi_key = plan.units.lumi_key
+        self._piece = np.cumsum(changes(plan.units.lumi_key))
         self._goes_on = goes_on
         children, n_events = plan.busy_children(), plan.units.n_events
 
@@ -132,9 +133,9 @@ class HandOut:
 
     def close_after_lumi(self) -> None:
         """Only what is left of lumis that have been begun is handed out, and what lies between them
-        in the part of a child."""
+        in the part of a child; of a lumi that is in several places only where it has been begun."""
         taken = np.concatenate([queue.taken for queue in self._queues()])
-        is_begun = np.isin(self._lumi_key, self._lumi_key[taken])
+        is_begun = np.isin(self._piece, self._piece[taken])
         for queue in self._queues():
             queue.close(is_begun)
 

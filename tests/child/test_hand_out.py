@@ -298,3 +298,14 @@ def test_units_are_done_again_a_few_at_a_time() -> None:
     assert n / 10 <= len(parts) <= n / 10 + 3
     assert [unit for first, k in parts for unit in range(first, first + k)] == list(range(n))
     assert len(list(HandOut(plan, joined).parts(range(n), (), 10))) == n
+
+
+def test_a_lumi_that_comes_again_later_is_not_waited_for() -> None:
+    ranges = tuple(LumiRange(1, 1 + n % 3, 10 * n, 10 * n + 10, "0" * 32) for n in range(12))
+    file = FileIndex("a.root", "a", 120, (0, 120), ranges, ())
+    plan = make_plan(JobConfig(forking=ForkingConfig(children=2, min_unit_events=10)), [file])
+    to_do = np.ones(len(plan.units), dtype=np.bool_)
+    hand_out = HandOut(plan, to_do, to_do)
+    assert hand_out.take_stretch(0, lambda _: (10, 10)) == (0, 1)
+    hand_out.close_after_lumi()
+    assert hand_out.n_left == 0
