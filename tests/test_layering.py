@@ -57,10 +57,48 @@ CPP = {
     "conditions": {"module.hpp", "core/module", "core/data"},
     "modules": {"module.hpp", "core/module", "core/data", "random"},
     "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
-    "root_io": {"core/run", "core/schedule", "core/module", "core/data", "process"},
+    "bytes": {"core/data"},
+    "fragments": {"bytes", "core/module", "core/data", "process"},
+    "formats/root_file": {"bytes", "core/data", "process"},
+    "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
+    "formats/ttree/layout": {"formats/root_file", "fragments", "bytes", "core/data"},
+    "formats/ttree/read": {"formats/ttree/layout", "formats/root_file", "bytes", "core/data"},
+    "formats/ttree/write": {
+        "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
+        "core/data",
+    },
+    "formats/ttree/verify": {
+        "process",
+        "formats/ttree/write", "formats/ttree/read", "formats/ttree/layout", "formats/root_file",
+        "bytes", "core/data",
+    },
+    "formats/ttree/origins": {
+        "formats/ttree/write", "formats/ttree/read", "formats/ttree/layout", "formats/root_file",
+        "fragments", "bytes", "core/data",
+    },
+    "formats/ttree/merge": {
+        "formats/ttree/origins", "formats/ttree/verify", "formats/ttree/write",
+        "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
+        "core/data", "process",
+    },
+    "formats/ttree/output": {
+        "formats/ttree/merge", "formats/ttree/verify", "formats/ttree/write", "formats/ttree/read",
+        "formats/ttree/layout", "formats/root_file", "fragments", "bytes", "core/data",
+    },
+    "formats/testing": set(),
     "python_memory": {"random"},
 }  # fmt: skip
 """Folders of cpp/forkrun, and which others each may include; tests may include core/testing."""
+
+
+OPENS_FILES = {
+    "bytes/local_file.cpp": "input",
+    "formats/root_file/input_file.cpp": "input on a server, by ROOT",
+    "formats/root_file/output_descriptor.cpp": "outputs",
+    "fragments/fragment.cpp": "fragments",
+}
+ROOTS_COMPRESSION = {"forkrun/bytes/zip.cpp", "forkrun/bytes/compression.cpp"}
+"""Use the functions of ROOT that pack and unpack."""
 
 
 def name_of(file: Path) -> str:
@@ -189,7 +227,7 @@ def including(pattern: str) -> set[str]:
 def test_root_is_known_to_its_folder_alone() -> None:
     users = including(r"(T[A-Z]\w*|ROOT/\w+|RZip|Compression)\.h")
     assert users
-    assert {name for name in users if not name.startswith("forkrun/root_io/")} == set()
+    assert {name for name in users if not name.startswith("forkrun/formats/")} == ROOTS_COMPRESSION
 
 
 def test_tbb_is_known_to_executor_files_alone() -> None:
@@ -200,24 +238,65 @@ def test_tbb_is_known_to_executor_files_alone() -> None:
 
 
 def cpp_folder(path: str) -> str:
-    """`core/run` of core/run/lane.hpp, `root_io` of root_io/read/basket.hpp."""
-    parts = path.split("/")
-    return "/".join(parts[:2]) if parts[0] == "core" else parts[0]
+    """`core/run` of core/run/lane.hpp, `formats/ttree/read` of formats/ttree/read/tree_file.hpp."""
+    folder = Path(path).parent.as_posix()
+    return path if folder == "." else folder
+
+
+def strangers(folder: str, name: str, text: str) -> set[str]:
+    """Folders that a file includes and should not. Tests use what they need of their library."""
+    included = re.findall(r"^#include <forkrun/([^>]+)>", text, re.MULTILINE)
+    others = {cpp_folder(path) for path in included} - {folder} - CPP[folder]
+    if folder.startswith("core/"):
+        others -= {"concurrency"}
+    if "_test" in name:
+        library = folder.split("/")[0]
+        others = {o for o in others if o.split("/")[0] not in (library, "core", "process")}
+    return others
+
+
+def test_each_cpp_folder_is_in_the_table() -> None:
+    files = (ROOT / "cpp/forkrun").rglob("*.?pp")
+    folders = {cpp_folder(f.relative_to(ROOT / "cpp/forkrun").as_posix()) for f in files}
+    assert folders - {"module.hpp"} == set(CPP)
 
 
 @pytest.mark.parametrize("folder", sorted(CPP))
 def test_cpp_folders_look_one_way(folder: str) -> None:
-    files = sorted((ROOT / "cpp/forkrun" / folder).rglob("*.?pp"))
+    files = sorted((ROOT / "cpp/forkrun" / folder).glob("*.?pp"))
     assert files
     for file in files:
-        included = re.findall(r"^#include <forkrun/([^>]+)>", file.read_text(), re.MULTILINE)
-        others = {cpp_folder(path) for path in included} - {folder}
-        if "_test" in file.name:
-            others -= {"core/testing", "core/run", "core/schedule", "core/module", "process"}
-        strangers = (
-            others - CPP[folder] - ({"concurrency"} if folder.startswith("core/") else set())
-        )
-        assert not strangers, f"{file.relative_to(ROOT)} includes {strangers}"
+        found = strangers(folder, file.name, file.read_text())
+        assert not found, f"{file.relative_to(ROOT)} includes {found}"
+
+
+def test_the_table_of_cpp_folders_has_no_circle() -> None:
+    order = list(TopologicalSorter(CPP).static_order())
+    assert order.index("core/data") < order.index("bytes") < order.index("formats/ttree/read")
+
+
+@pytest.mark.parametrize(
+    ("folder", "header"),
+    [
+        ("core/data", "formats/ttree/read/tree_file.hpp"),
+        ("fragments", "formats/ttree/layout/basket.hpp"),
+        ("formats/root_histograms", "formats/ttree/read/tree_file.hpp"),
+        ("formats/ttree/read", "formats/ttree/write/branch_writer.hpp"),
+    ],
+)
+def test_a_wrong_include_is_found(folder: str, header: str) -> None:
+    found = strangers(folder, "some.cpp", f"#include <forkrun/{header}>\n")
+    assert found == {cpp_folder(header)}
+
+
+def test_files_of_events_are_opened_in_four_places() -> None:
+    opens = re.compile(r"(?<!\w)::open\(|TFile::Open\(")
+    folder = ROOT / "cpp/forkrun"
+    files = [
+        f for room in ("bytes", "fragments", "formats") for f in folder.glob(f"{room}/**/*.?pp")
+    ]
+    found = {f.relative_to(folder).as_posix() for f in files if opens.search(f.read_text())}
+    assert {name for name in found if "test" not in name} == set(OPENS_FILES)
 
 
 HOLDS_LOCKS = {

@@ -1,4 +1,4 @@
-#include <forkrun/root_io/start_root.hpp>
+#include <forkrun/formats/root_file/start_root.hpp>
 
 #include "bindings.hpp"
 

@@ -6,18 +6,18 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
-#include <forkrun/root_io/histograms/histogram_file.hpp>
-#include <forkrun/root_io/materialise/cluster_begins.hpp>
-#include <forkrun/root_io/materialise/materialise.hpp>
-#include <forkrun/root_io/materialise/trial_copy.hpp>
-#include <forkrun/root_io/merge/carry_objects.hpp>
-#include <forkrun/root_io/merge/file_merger.hpp>
-#include <forkrun/root_io/origins/origin_record.hpp>
-#include <forkrun/root_io/read/branch_reader.hpp>
-#include <forkrun/root_io/read/histogram_reader.hpp>
-#include <forkrun/root_io/read/read_columns.hpp>
-#include <forkrun/root_io/read/tree_index.hpp>
-#include <forkrun/root_io/write/record_file.hpp>
+#include <forkrun/formats/root_file/record_file.hpp>
+#include <forkrun/formats/root_histograms/histogram_file.hpp>
+#include <forkrun/formats/root_histograms/histogram_reader.hpp>
+#include <forkrun/formats/ttree/merge/carry_objects.hpp>
+#include <forkrun/formats/ttree/merge/file_merger.hpp>
+#include <forkrun/formats/ttree/origins/origin_record.hpp>
+#include <forkrun/formats/ttree/output/cluster_begins.hpp>
+#include <forkrun/formats/ttree/output/make_outputs.hpp>
+#include <forkrun/formats/ttree/output/trial_copy.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/read/read_columns.hpp>
+#include <forkrun/formats/ttree/read/tree_index.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -121,7 +121,7 @@ py::object read_origins(const std::string& path) {
   {
     const py::gil_scoped_release release;
     origins = root_io::naming_file(path, [&] {
-      root_io::InputFile file{path};
+      root_io::TreeFile file{path};
       return root_io::read_origins(file);
     });
   }
@@ -161,7 +161,7 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   request.recluster = recluster_of(recluster);
   request.on_written = on_written;
   if (compression) {
-    request.compression = root_io::Compression::parse(*compression);
+    request.compression = Compression::parse(*compression);
   }
   std::map<std::string, std::int64_t> entries;
   {
@@ -177,8 +177,7 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
 
 root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
                                     const std::string& compression, bool recompresses) {
-  return {branches, descriptions_of(products), root_io::Compression::parse(compression),
-          recompresses};
+  return {branches, descriptions_of(products), Compression::parse(compression), recompresses};
 }
 
 /// Path, and (file, first, last) of the entries whose events the file has.
@@ -213,9 +212,9 @@ std::vector<std::vector<std::int64_t>> materialise(
     const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
     std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open) {
   using root_io::BasketCheck;
-  return root_io::materialise({outputs, source.config(), n_threads,
-                               verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers,
-                               on_open});
+  return root_io::make_outputs({outputs, source.config(), n_threads,
+                                verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers,
+                                on_open});
 }
 
 std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begins(

@@ -4,11 +4,11 @@
 #include <system_error>
 
 #include <forkrun/core/module/module.hpp>
+#include <forkrun/formats/root_file/start_root.hpp>
 #include <forkrun/process/child_signals.hpp>
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/process/fork.hpp>
 #include <forkrun/process/forked_copy.hpp>
-#include <forkrun/root_io/start_root.hpp>
 
 #include "bindings.hpp"
 

@@ -9,8 +9,8 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
+#include <forkrun/formats/ttree/read/tree_source.hpp>
 #include <forkrun/pages/page_watch.hpp>
-#include <forkrun/root_io/read/tree_source.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"

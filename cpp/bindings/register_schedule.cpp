@@ -7,7 +7,7 @@
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
-#include <forkrun/root_io/materialise/fragment_output.hpp>
+#include <forkrun/fragments/fragment_output.hpp>
 
 #include "bindings.hpp"
 #include "descriptions.hpp"
@@ -77,14 +77,14 @@ class JobScheduleBuilder {
   /// An analyzer for the end of a path, which notes for outputs what the path has accepted.
   void add_path_decision(const std::string& label, const std::string& path) {
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
-      return std::make_unique<root_io::PathDecision>(construction, decisions_, path);
+      return std::make_unique<PathDecision>(construction, decisions_, path);
     });
   }
 
   void add_output(const std::string& label, const Strings& paths, const Strings& branches,
                   const Strings& products, bool has_decisions) {
     builder_.add_output({label, paths, products}, [&](Construction& construction) {
-      root_io::FragmentOutputConfig config{label, branches, {}, {}, {}};
+      FragmentOutputConfig config{label, branches, {}, {}, {}};
       if (has_decisions) {
         config.decisions = decisions_;
       }
@@ -97,7 +97,7 @@ class JobScheduleBuilder {
           }
         }
       }
-      return std::make_unique<root_io::FragmentOutput>(std::move(config));
+      return std::make_unique<FragmentOutput>(std::move(config));
     });
   }
 
@@ -123,7 +123,7 @@ class JobScheduleBuilder {
  private:
   std::vector<ColumnDescription> source_columns_;
   ScheduleBuilder builder_;
-  std::shared_ptr<root_io::PathDecisions> decisions_ = std::make_shared<root_io::PathDecisions>();
+  std::shared_ptr<PathDecisions> decisions_ = std::make_shared<PathDecisions>();
 };
 
 /// What a histogram holds, for Python; of one that grows, what one thread has filled.

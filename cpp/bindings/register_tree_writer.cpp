@@ -1,7 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/root_io/write/tree_writer.hpp>
+#include <forkrun/formats/ttree/write/tree_writer.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -19,7 +19,7 @@ std::unique_ptr<TreeWriter> make(const std::string& path, const std::string& tre
                                  const NamesAndTypes& columns, const std::string& compression,
                                  const std::string& title, bool append_tree) {
   return std::make_unique<TreeWriter>(
-      path, tree, descriptions_of(columns), root_io::Compression::parse(compression), title,
+      path, tree, descriptions_of(columns), Compression::parse(compression), title,
       append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
 }
 

@@ -9,6 +9,7 @@
 
 #include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 
 namespace forkrun {
@@ -31,6 +32,12 @@ class SourceLane {
   /// Makes one column of the loaded block. Called at most once per block and column, and for
   /// distinct columns at the same time. `column` indexes `Source::columns()`.
   virtual void read(std::size_t column, Column& into) = 0;
+
+  /// The same for what the input itself stores under a name, whether or not it is a column of the
+  /// source. \throws Error if sources of this kind store nothing else.
+  virtual void read_stored(const std::string& name, Column& /*into*/) {
+    throw Error("\"" + name + "\" is not a column of this input");
+  }
 
   /// Whether it is worth knowing what comes after the loaded block.
   [[nodiscard]] virtual bool expects() const { return false; }

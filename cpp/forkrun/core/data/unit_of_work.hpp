@@ -21,6 +21,12 @@ struct EntryRange {
   friend bool operator==(const EntryRange&, const EntryRange&) = default;
 };
 
+/// Consecutive selected entries of a block: [first, last).
+struct EntryRun {
+  std::int64_t first{};
+  std::int64_t last{};
+};
+
 /// Entries one after the other, as the events of a block are.
 using EntryRanges = std::span<const EntryRange>;
 

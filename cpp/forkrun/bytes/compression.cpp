@@ -1,0 +1,31 @@
+#include <forkrun/bytes/compression.hpp>
+
+#include <utility>
+
+#include <Compression.h>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+
+Compression Compression::parse(const std::string& text) {
+  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
+  const std::pair<const char*, int> algorithms[] = {{"zlib", Algorithm::kZLIB},
+                                                    {"lzma", Algorithm::kLZMA},
+                                                    {"lz4", Algorithm::kLZ4},
+                                                    {"zstd", Algorithm::kZSTD}};
+  if (text == "none") {
+    return {Algorithm::kZLIB, 0};
+  }
+  const auto colon = text.find(':');
+  const auto digit = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
+  for (const auto& [name, algorithm] : algorithms) {
+    if (text.substr(0, colon) == name && digit.size() == 1 && digit[0] >= '1' && digit[0] <= '9') {
+      return {algorithm, digit[0] - '0'};
+    }
+  }
+  throw Error("compression \"" + text +
+              "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
+}
+
+}  // namespace forkrun

@@ -1,0 +1,47 @@
+#include <forkrun/bytes/local_file.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+
+/// O_NONBLOCK: opening a pipe does not wait for a writer.
+LocalFile::LocalFile(const std::string& path)
+    : path_{path}, descriptor_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
+  struct stat status{};
+  if (descriptor_ < 0) {
+    throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+  }
+  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor_);
+    throw InputError(path + ": is not a regular file");
+  }
+  constexpr std::int64_t ns = 1'000'000'000;
+  n_bytes_ = status.st_size;
+  modified_ns_ = status.st_mtim.tv_sec * ns + status.st_mtim.tv_nsec;
+}
+
+LocalFile::~LocalFile() { ::close(descriptor_); }
+
+bool LocalFile::is_path(const std::string& path) { return path.find("://") == std::string::npos; }
+
+bool LocalFile::read(std::int64_t place, std::span<std::byte> into) const {
+  const auto n = read_at(descriptor_, place, into);
+  if (n < 0) {
+    throw InputError(cannot_read(path_, place, std::strerror(errno)));
+  }
+  return n == static_cast<std::int64_t>(into.size());
+}
+
+std::string cannot_read(const std::string& path, std::int64_t place, const std::string& why) {
+  return path + ": cannot be read at byte " + std::to_string(place) + ": " + why;
+}
+
+}  // namespace forkrun

@@ -1,0 +1,211 @@
+#include <forkrun/formats/root_file/input_file.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include <TFile.h>
+
+#include <forkrun/bytes/content_digest.hpp>
+#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/directory_keys.hpp>
+#include <forkrun/formats/root_file/file_record.hpp>
+#include <forkrun/formats/root_file/key_check.hpp>
+#include <forkrun/formats/root_file/output_descriptor.hpp>
+#include <forkrun/formats/root_file/start_root.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
+
+/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
+/// goes on with what it could not read: here that is an exception.
+class FileOfRoot final : public TFile {
+ public:
+  /// "NET": it is open already. \throws InputError
+  FileOfRoot(const std::string& path, int descriptor) : TFile{"local", "NET"} {
+    SetName(path.c_str());
+    fRealName = path;
+    fOption = "READ";
+    fD = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);  // TFile closes its own
+    if (fD < 0) {
+      throw InputError(path + ": cannot be opened: " + std::strerror(errno));
+    }
+    TFile::Init(false);
+  }
+
+ protected:
+  Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
+    return position_.seek(offset, whence);
+  }
+
+  /// \throws InputError
+  Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
+    const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
+    const auto n = read_at(descriptor, position_.value(), bytes);
+    if (n < 0) {
+      throw InputError(cannot_read(fRealName.Data(), position_.value(), std::strerror(errno)));
+    }
+    position_.advance(n);
+    return static_cast<Int_t>(n);
+  }
+
+ private:
+  FilePosition position_;
+};
+
+}  // namespace
+
+void rethrow_with_file(const std::string& path) {
+  try {
+    throw;
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    if (what.find(path) != std::string::npos) {
+      throw;
+    }
+    throw InputError(path + ": " + what);
+  } catch (const OutputError&) {
+    throw;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(path + ": " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw InputError(path + ": more memory is needed than there is; is the file damaged?");
+  } catch (const std::exception& error) {
+    throw InputError(path + ": cannot be read: " + error.what() + "; is the file damaged?");
+  }
+}
+
+InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
+  if (outline_) {
+    identity_.uuid = outline_->uuid();
+    return;
+  }
+  check_keys();  // before ROOT looks at it
+  if (!local_) {
+    identity_.n_bytes = file().GetSize();
+  }
+  identity_.uuid = uuid();
+}
+
+/// Files of Geant4's analysis and of old ROOT have none, for which ROOT makes up another each time:
+/// a digest of the header, the directory and the list of its keys, with their dates and places.
+std::string InputFile::uuid() {
+  static_cast<void>(file());
+  std::vector<std::byte> header(n_header_bytes);
+  std::vector<std::byte> directory(n_directory_bytes);
+  read(0, header);
+  read(top_directory(header).directory, directory);
+  if (has_uuid(directory)) {
+    return file().GetUUID().AsString();
+  }
+  const auto list = key_list_of(directory);
+  std::vector<std::byte> keys(static_cast<std::size_t>(std::max(list.n_bytes, 0)));
+  read(list.place, keys);
+  ContentDigest digest;
+  digest.add(header);
+  digest.add(directory);
+  digest.add(keys);
+  return uuid_text(uuid_of(digest));
+}
+
+InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/) : path_{path} {
+  if (LocalFile::is_path(path)) {
+    local_.emplace(path);
+    identity_ = {"", local_->n_bytes(), local_->modified_ns()};
+    outline_ = FileOutline::of(identity_.n_bytes, reading());
+  }
+}
+
+InputFile::~InputFile() = default;
+
+TFile& InputFile::file() const {
+  if (!file_) {
+    open_with_root();
+  }
+  return *file_;
+}
+
+void InputFile::open_with_root() const {
+  start_root();
+  const CapturedMessages messages;
+  std::unique_ptr<TFile> file{naming_file(path_, [&]() -> TFile* {
+    return local_ ? new FileOfRoot{path_, local_->descriptor()}
+                  : TFile::Open(path_.c_str(), "READ");
+  })};
+  if (!file || file->IsZombie()) {
+    throw InputError(path_ + ": is not a readable ROOT file" + because(messages.first()));
+  }
+  if (file->TestBit(TFile::kRecovered)) {
+    throw InputError(path_ + ": is truncated or was not closed properly" +
+                     because(messages.first()) + "; make it again, or copy it again");
+  }
+  messages.require_undamaged(path_);
+  file_ = std::move(file);
+}
+
+void InputFile::check_keys() const {
+  if (!local_) {
+    return;  // ROOT says what it sees
+  }
+  const auto problem = disagreeing_key(identity_.n_bytes, reading());
+  if (!problem.empty()) {
+    fail_damaged(path_, problem);
+  }
+}
+
+FileOutline::Read InputFile::reading() const {
+  return
+      [this](std::int64_t place, std::span<std::byte> into) { return local_->read(place, into); };
+}
+
+Compression InputFile::compression() const {
+  return outline_ ? Compression::of_settings(outline_->header().compression)
+                  : Compression{file().GetCompressionAlgorithm(), file().GetCompressionLevel()};
+}
+
+bool InputFile::has(const std::string& name) const {
+  return outline_ ? outline_->find(name).has_value() : file().GetKey(name.c_str()) != nullptr;
+}
+
+void InputFile::check_identity(const FileIdentity& indexed) const {
+  const bool is_same_time =
+      indexed.modified_ns == 0 || identity_.modified_ns == indexed.modified_ns;
+  if (identity_.uuid != indexed.uuid || identity_.n_bytes != indexed.n_bytes || !is_same_time) {
+    const auto what = identity_.n_bytes != indexed.n_bytes ? "its size is another"
+                      : identity_.uuid != indexed.uuid     ? "its UUID is another"
+                                                           : "it was written again";
+    throw InputError(path_ + ": changed since it was indexed: " + what +
+                     "; start the job again with files that stay as they are");
+  }
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
+  ++read_calls_;
+  read_bytes_ += static_cast<std::int64_t>(into.size());
+  if (!local_) {
+    return read_remote(offset, into);
+  }
+  if (!local_->read(offset, into)) {
+    throw InputError(cannot_read(path_, std::max(offset, size()), "the file ends before"));
+  }
+}
+
+void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
+  const std::lock_guard lock{remote_};
+  const CapturedMessages messages;
+  if (file().ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
+                        static_cast<int>(into.size()))) {
+    throw InputError(cannot_read(path_, offset, messages.first()));
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/compression.hpp>
+#include <forkrun/bytes/local_file.hpp>
+#include <forkrun/formats/root_file/file_outline.hpp>
+
+class TFile;
+
+namespace forkrun::root_io {
+
+/// Identity of a file, to check that it is still the one that was indexed.
+struct FileIdentity {
+  std::string uuid;
+  std::int64_t n_bytes{};
+  std::int64_t modified_ns{};  ///< of a local file, since 1970; 0: not known, and not compared
+};
+
+/// A ROOT file opened for reading. Of a local file, what it says of its keys and the bytes of
+/// records are read with pread(2); all else, and remote files, through TFile, which is opened
+/// only then: it needs ROOT's interpreter, which takes a quarter of a second to start.
+class InputFile {
+ public:
+  /// \throws InputError if the file is missing, is not a ROOT file, or was not closed properly.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// As ROOT has it. Not in several threads at the same time. \throws InputError
+  [[nodiscard]] TFile& file() const;
+  [[nodiscard]] std::int64_t size() const { return identity_.n_bytes; }
+  [[nodiscard]] const FileIdentity& identity() const { return identity_; }
+  /// \throws InputError if this is not the file that was indexed.
+  void check_identity(const FileIdentity& indexed) const;
+  /// Header and directories, as they are read without ROOT; none if that is not possible.
+  [[nodiscard]] const std::optional<FileOutline>& outline() const { return outline_; }
+  /// Of new records.
+  [[nodiscard]] Compression compression() const;
+  /// Whether the top directory has an object of this name.
+  [[nodiscard]] bool has(const std::string& name) const;
+
+  /// Compares the lists of its objects with the file, if it is a local one. \throws InputError if
+  /// they do not agree: readers would not see all objects.
+  void check_keys() const;
+
+  /// Fills `into` from this offset of the file. Any thread. \throws InputError
+  void read(std::int64_t offset, std::span<std::byte> into);
+
+  [[nodiscard]] std::int64_t read_calls() const { return read_calls_; }
+  [[nodiscard]] std::int64_t read_bytes() const { return read_bytes_; }
+
+ protected:
+  struct WithoutRoot {};
+  /// \throws InputError if it cannot be opened.
+  InputFile(const std::string& path, WithoutRoot tag);
+
+ private:
+  void open_with_root() const;
+  [[nodiscard]] FileOutline::Read reading() const;
+  [[nodiscard]] std::string uuid();
+  void read_remote(std::int64_t offset, std::span<std::byte> into);
+
+  std::string path_;
+  mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
+  std::optional<FileOutline> outline_;   ///< none: ROOT is needed
+  std::optional<LocalFile> local_;       ///< none: it is remote
+  FileIdentity identity_;
+  std::mutex remote_;
+  std::atomic<std::int64_t> read_calls_{};
+  std::atomic<std::int64_t> read_bytes_{};
+};
+
+/// Does something with a file of unknown origin: what it throws that is no InputError becomes one
+/// that names the file. Errors of outputs, and that it was stopped, stay what they are.
+template <typename Body>
+auto naming_file(const std::string& path, Body body) -> decltype(body());
+
+/// Keeps ROOT's own messages off the terminal while it lives, and gives them as text for an error.
+class CapturedMessages {
+ public:
+  CapturedMessages();
+  ~CapturedMessages();
+  CapturedMessages(const CapturedMessages&) = delete;
+  CapturedMessages& operator=(const CapturedMessages&) = delete;
+
+  /// The first error or warning of this thread since construction; "" if there was none.
+  [[nodiscard]] std::string first() const;
+  /// The first error, warnings left out; "" if there was none.
+  [[nodiscard]] std::string first_error() const;
+  /// \throws InputError if one of them says that the file is damaged: ROOT goes on without the
+  /// object, or all objects behind it.
+  void require_undamaged(const std::string& path) const;
+};
+
+/// \throws InputError that says what of the file is damaged.
+[[noreturn]] void fail_damaged(const std::string& path, const std::string& what);
+[[noreturn]] void rethrow_with_file(const std::string& path);
+
+template <typename Body>
+auto naming_file(const std::string& path, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (...) {
+    rethrow_with_file(path);
+  }
+}
+
+}  // namespace forkrun::root_io

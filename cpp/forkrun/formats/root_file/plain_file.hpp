@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/compression.hpp>
+#include <forkrun/bytes/content_digest.hpp>
+#include <forkrun/formats/root_file/key.hpp>
+#include <forkrun/formats/root_file/object_writer.hpp>
+#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/root_file/record_file.hpp>
+
+namespace forkrun::root_io {
+
+class FileOutline;
+struct FileKey;
+
+/// A new ROOT file, written without ROOT, whose bytes depend on its content alone: dates are
+/// `reproducible_date`, the UUID comes from all other bytes. But for the UUID it is, byte for byte,
+/// what ReproducibleFile writes of the same objects.
+class PlainFile final : public RecordFile {
+ public:
+  /// \throws OutputError if the file cannot be opened
+  PlainFile(const std::string& path, Compression compression);
+  /// Writes an object that is in a file again, as it was written; false if it cannot tell how.
+  using WriteAgain = std::function<bool(const FileOutline&, const FileKey&, ObjectWriter&)>;
+  /// To add to a file: nullptr unless it is one that this class has written, with nothing but
+  /// objects in its top folder that `write_again` knows. \throws OutputError
+  [[nodiscard]] static std::unique_ptr<PlainFile> reopen(const std::string& path,
+                                                         const WriteAgain& write_again);
+  ~PlainFile() override;
+  PlainFile(const PlainFile&) = delete;
+  PlainFile& operator=(const PlainFile&) = delete;
+
+  /// Adds an object of a class of `class_layouts`, at "folder/name"; its folders are made if need
+  /// be. `write` gives its members, most_object_bytes of them at most. \throws OutputError
+  void add(const std::string& object_path, const std::string& type, const std::string& title,
+           const std::function<void(ObjectWriter&)>& write);
+
+  [[nodiscard]] std::int64_t allocate(std::size_t n_bytes) override;
+  void write_records(std::int64_t place, std::span<const std::byte> bytes,
+                     std::span<const std::size_t> sizes) override;
+  [[nodiscard]] std::int64_t seek_directory() const override;
+
+  /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
+  /// its size. Without it, the file is left as it is. \throws OutputError
+  std::int64_t close();
+  /// Removes the file.
+  void abandon() noexcept;
+
+ private:
+  struct Folder {
+    Key key;  ///< of its record
+    Directory directory;
+    std::vector<std::size_t> folders;
+    std::set<std::string> names;  ///< of its objects and folders
+    std::vector<std::byte> keys;
+    std::int32_t n_keys{};
+  };
+
+  PlainFile(const std::string& path, Compression compression, OutputMode mode);
+  bool read_back(const WriteAgain& write_again);
+  bool note_objects(const FileOutline& outline, const WriteAgain& write_again);
+  void note_classes(const std::string& type, const ObjectWriter& object);
+  [[nodiscard]] std::vector<std::byte> top_record() const;
+  [[nodiscard]] std::size_t folder_in(std::size_t parent, const std::string& name);
+  [[nodiscard]] std::size_t make_folder(std::size_t parent, const std::string& name);
+  void enter(std::size_t folder, const Key& key);
+  void append(Key& key, std::span<const std::byte> object, Compression compression);
+  void write_key_lists(std::size_t folder);
+  [[nodiscard]] RecordPlace write_class_layouts();
+  [[nodiscard]] RecordPlace write_free_room();
+  void write_folders();
+  void write_top(const Uuid& uuid);
+
+  std::string path_;
+  Compression compression_;
+  int descriptor_;
+  std::int64_t end_;
+  ContentDigest digest_;
+  std::vector<Folder> folders_;  ///< the first is the file
+  ClassesInFile classes_;
+  FileHeader places_;
+};
+
+}  // namespace forkrun::root_io

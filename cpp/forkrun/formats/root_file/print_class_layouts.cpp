@@ -1,0 +1,181 @@
+// Prints class_layouts.cpp, from the ROOT that is installed; the build target `make_class_layouts`
+// replaces that file. Do so when PlainFile writes objects of another class, or ROOT has another
+// version of one: then class_layouts_test fails.
+
+#include <array>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include <TClass.h>
+#include <TH1D.h>
+#include <TH2D.h>
+#include <TH3D.h>
+#include <THnSparse.h>
+#include <TMemFile.h>
+#include <TProfile.h>
+#include <TProfile2D.h>
+#include <TProfile3D.h>
+#include <TROOT.h>
+#include <TSchemaRule.h>
+#include <TSchemaRuleSet.h>
+#include <TStreamerElement.h>
+#include <TStreamerInfo.h>
+#include <TTree.h>
+#include <TVirtualStreamerInfo.h>
+
+#include <forkrun/formats/root_file/class_descriptions.hpp>
+
+using forkrun::root_io::describe_classes;
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::ostringstream to;
+  to << std::quoted(text);
+  return to.str();
+}
+
+/// An object of each class, with all that may be in it.
+void write_objects(TFile& file) {
+  const auto write = [&](auto&& object) {
+    object.SetName("object");
+    file.WriteTObject(&object);
+  };
+  TH1D labelled{"", "", 1, 0, 1};
+  labelled.GetXaxis()->SetBinLabel(1, "label");
+  write(labelled);
+  write(TH2D{});
+  write(TH3D{});
+  write(TProfile{});
+  write(TProfile2D{});
+  write(TProfile3D{});
+  const int n_bins = 1;
+  const double low = 0;
+  const double high = 1;
+  THnSparseD sparse{"", "", 1, &n_bins, &low, &high};
+  sparse.Fill(&low);
+  write(sparse);
+  TTree tree{"tree", ""};
+  for (const char* leaf : {"O", "B", "S", "I", "L", "G", "F", "D", "C", "f", "d"}) {
+    static std::array<char, 8> value{};
+    tree.Branch(leaf, value.data(), (std::string{leaf} + "/" + leaf).c_str());
+  }
+  file.WriteTObject(&tree);
+  tree.SetDirectory(nullptr);
+}
+
+std::string kind_of(const TStreamerElement& element) {
+  static const std::map<std::string, std::string> kinds{
+      {"TStreamerBase", "base"},
+      {"TStreamerBasicType", "basic_type"},
+      {"TStreamerObject", "object"},
+      {"TStreamerBasicPointer", "basic_pointer"},
+      {"TStreamerObjectAny", "object_any"},
+      {"TStreamerObjectPointer", "object_pointer"},
+      {"TStreamerObjectAnyPointer", "object_any_pointer"},
+      {"TStreamerString", "string"},
+      {"TStreamerSTL", "stl"}};
+  const auto found = kinds.find(element.IsA()->GetName());
+  if (found == kinds.end()) {
+    throw std::runtime_error(std::string{"ElementKind has no "} + element.IsA()->GetName());
+  }
+  return found->second;
+}
+
+/// As files have it, which is another number for collections of the C++ library.
+int type_of(const TStreamerElement& element) {
+  const bool is_collection = dynamic_cast<const TStreamerSTL*>(&element) != nullptr;
+  return is_collection ? static_cast<int>(TVirtualStreamerInfo::kStreamer) : element.GetType();
+}
+
+void print_element(const TStreamerElement& element) {
+  std::cout << "    {ElementKind::" << kind_of(element) << ", " << quoted(element.GetName()) << ", "
+            << quoted(element.GetTitle()) << ", " << type_of(element) << ", "
+            << element.TStreamerElement::GetSize() << ", " << element.GetArrayLength() << ", "
+            << element.GetArrayDim() << ", {";
+  for (int i = 0; i < 5; ++i) {
+    std::cout << (i > 0 ? ", " : "") << element.GetMaxIndex(i);
+  }
+  std::cout << "}, " << quoted(element.GetTypeName());
+  if (const auto* base = dynamic_cast<const TStreamerBase*>(&element)) {
+    std::cout << ", " << const_cast<TStreamerBase*>(base)->GetBaseVersion();
+  } else if (const auto* pointer = dynamic_cast<const TStreamerBasicPointer*>(&element)) {
+    std::cout << ", " << pointer->GetCountVersion() << ", " << quoted(pointer->GetCountName())
+              << ", " << quoted(pointer->GetCountClass());
+  } else if (const auto* collection = dynamic_cast<const TStreamerSTL*>(&element)) {
+    std::cout << ", " << collection->GetSTLtype() << R"(, "", "", )" << collection->GetCtype();
+  }
+  std::cout << "},\n";
+}
+
+std::string print_rules(const TClass& type, std::size_t number) {
+  if (type.GetSchemaRules() == nullptr) {
+    return "{}";
+  }
+  std::cout << "constexpr const char* rules_" << number << "[] = {\n";
+  for (TObject* rule : *type.GetSchemaRules()->GetRules()) {
+    TString text;
+    static_cast<ROOT::TSchemaRule*>(rule)->AsString(text, "s");
+    std::cout << "    " << quoted(text.Data()) << ",\n";
+  }
+  std::cout << "};\n";
+  return "rules_" + std::to_string(number);
+}
+
+/// Its name, if there are any.
+std::string print_elements(TObjArray& elements, std::size_t number) {
+  if (elements.IsEmpty()) {
+    return "{}";
+  }
+  std::cout << "constexpr ElementLayout class_" << number << "[] = {\n";
+  for (TObject* element : elements) {
+    print_element(static_cast<const TStreamerElement&>(*element));
+  }
+  std::cout << "};\n";
+  return "class_" + std::to_string(number);
+}
+
+/// Gives the class's line in the table.
+std::string print_class(const TStreamerInfo& info, std::size_t number) {
+  const auto elements = print_elements(*info.GetElements(), number);
+  const auto rules = print_rules(*TClass::GetClass(info.GetName()), number);
+  std::ostringstream line;
+  line << "    {" << quoted(info.GetName()) << ", " << info.GetClassVersion() << ", 0x" << std::hex
+       << info.GetCheckSum() << ", " << elements << ", " << rules << "},\n";
+  return line.str();
+}
+
+void print_layouts() {
+  TMemFile file{"objects", "RECREATE"};
+  write_objects(file);
+  const auto classes = describe_classes(*file.GetClassIndex());
+  std::cout << "// Made by print_class_layouts.cpp.\n// clang-format off\n"
+               "#include <forkrun/formats/root_file/class_layouts.hpp>\n\n"
+               "namespace forkrun::root_io {\n\nnamespace {\n\n";
+  std::string table;
+  std::size_t number = 0;
+  for (TObject* object : *classes.all) {
+    if (const auto* info = dynamic_cast<TStreamerInfo*>(object)) {
+      table += print_class(*info, number++);
+    }
+  }
+  std::cout << "\nconstexpr ClassLayout layouts[] = {\n"
+            << table << "};\n\n}  // namespace\n\n"
+            << "std::span<const ClassLayout> class_layouts() { return layouts; }\n\n"
+            << "const std::int32_t root_release = " << gROOT->GetVersionInt() << ";\n\n"
+            << "}  // namespace forkrun::root_io\n";
+}
+
+}  // namespace
+
+int main() {
+  try {
+    print_layouts();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,147 @@
+#include <forkrun/formats/root_histograms/histogram_record.hpp>
+
+#include <array>
+
+#include <forkrun/formats/root_histograms/axis_record.hpp>
+#include <forkrun/formats/root_histograms/moments.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::int32_t none = 0;
+
+/// Parts between semicolons; "#;" is a semicolon.
+std::array<std::string, 4> parts_of(const std::string& title) {
+  std::array<std::string, 4> parts;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < title.size(); ++i) {
+    if (title[i] == ';' && number + 1 < parts.size()) {
+      ++number;
+    } else if (title.compare(i, 2, "#;") == 0) {
+      parts.at(number) += title[++i];
+    } else {
+      parts.at(number) += title[i];
+    }
+  }
+  return parts;
+}
+
+/// TAttLine, TAttFill, TAttMarker.
+void write_attributes(ObjectWriter& to) {
+  constexpr std::int16_t blue = 602, white = 0, black = 1;
+  constexpr std::int16_t solid = 1, filled = 1001, dot = 1;
+  to.object(2, [&] { to.numbers(blue, solid, std::int16_t{1}); });
+  to.object(2, [&] { to.numbers(white, filled); });
+  to.object(3, [&] { to.numbers(black, dot, 1.0F); });
+}
+
+void write_axes(ObjectWriter& to, const HistogramContent& content) {
+  const std::array<const char*, 3> names{"xaxis", "yaxis", "zaxis"};
+  const auto titles = parts_of(content.title);
+  AxisStyle style{510, 1, 42, 0.005F, 0.035F, 0.03F, 1.0F, 0.035F};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const AxisContent absent{titles.at(i + 1), {0, 1}, true, {}};
+    style.title_offset = i == 1 ? 0.0F : 1.0F;
+    write_axis(to, names.at(i), i < content.axes.size() ? content.axes[i] : absent, style);
+  }
+}
+
+void write_list_of_functions(ObjectWriter& to) {
+  constexpr std::uint32_t is_locked = 1U << 16U;  // TCollection::kUseRWLock
+  to.object(5, [&] {
+    to.base(is_locked);
+    to.text("");
+    to.number(none);
+  });
+}
+
+class HistogramRecord {
+ public:
+  HistogramRecord(ObjectWriter& to, const HistogramContent& content)
+      : to_{to}, content_{content}, moments_{moments_of(content)} {}
+
+  /// TH1D, TH2D or TH3D.
+  void write_histogram(Sums values, Sums squares) {
+    switch (content_.axes.size()) {
+      case 1: return to_.object(3, [&] { write_th1(squares), to_.array(values); });
+      case 2: return to_.object(4, [&] { write_th2(squares), to_.array(values); });
+      default: return to_.object(4, [&] { write_th3(squares), to_.array(values); });
+    }
+  }
+
+  /// TProfile, TProfile2D or TProfile3D.
+  void write_profile() {
+    to_.object(content_.axes.size() == 1 ? 7 : 8, [&] {
+      write_histogram(content_.samples(), content_.squared_samples());
+      to_.array(content_.weights());
+      to_.number(none);       // errors are those of the mean
+      to_.numbers(0.0, 0.0);  // samples have no limits
+      to_.numbers(moments_.ws, moments_.ws2);
+      to_.array(content_.squared_weights());
+    });
+  }
+
+ private:
+  void write_th1(Sums squares) {
+    constexpr std::uint32_t is_cleaned_up = 8;  // TObject::kMustCleanup
+    constexpr double no_limit = -1111;
+    constexpr std::int32_t default_of_process = 2;
+    to_.object(8, [&] {
+      to_.named(content_.name.substr(content_.name.rfind('/') + 1), title_of(content_),
+                is_cleaned_up);
+      write_attributes(to_);
+      to_.number(static_cast<std::int32_t>(content_.n_cells()));
+      write_axes(to_, content_);
+      to_.numbers(std::int16_t{0}, std::int16_t{1000});  // bars: their offset and width
+      to_.numbers(content_.n_entries(), moments_.w, moments_.w2, moments_.wx, moments_.wx2);
+      to_.numbers(no_limit, no_limit, 0.0);  // for drawing; and no normalization
+      to_.array({});                         // no contours
+      to_.array(squares);
+      to_.text("");
+      write_list_of_functions(to_);
+      to_.numbers(none, std::uint8_t{0});     // no buffer
+      to_.numbers(none, default_of_process);  // errors; whether moments include flow bins
+    });
+  }
+
+  void write_th2(Sums squares) {
+    to_.object(5, [&] {
+      write_th1(squares);
+      to_.numbers(1.0, moments_.wy, moments_.wy2, moments_.wxy);
+    });
+  }
+
+  void write_th3(Sums squares) {
+    to_.object(6, [&] {
+      write_th1(squares);
+      to_.object(1, [] {});  // TAtt3D
+      to_.numbers(moments_.wy, moments_.wy2, moments_.wxy);
+      to_.numbers(moments_.wz, moments_.wz2, moments_.wxz, moments_.wyz);
+    });
+  }
+
+  ObjectWriter& to_;
+  const HistogramContent& content_;
+  Moments moments_;
+};
+
+}  // namespace
+
+std::string class_of(const HistogramContent& content) {
+  const auto n = std::to_string(content.axes.size());
+  if (content.is_profile()) {
+    return n == "1" ? "TProfile" : "TProfile" + n + "D";
+  }
+  return "TH" + n + "D";
+}
+
+std::string title_of(const HistogramContent& content) { return parts_of(content.title)[0]; }
+
+void write_histogram(ObjectWriter& to, const HistogramContent& content) {
+  HistogramRecord record{to, content};
+  content.is_profile() ? record.write_profile()
+                       : record.write_histogram(content.weights(), content.squared_weights());
+}
+
+}  // namespace forkrun::root_io

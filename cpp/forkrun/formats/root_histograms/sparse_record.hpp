@@ -1,0 +1,14 @@
+#pragma once
+
+#include <forkrun/formats/root_file/object_writer.hpp>
+#include <forkrun/formats/root_histograms/histogram_content.hpp>
+
+namespace forkrun::root_io {
+
+/// A THnSparseD of the cells that have content, in the order of all cells.
+void write_sparse(ObjectWriter& to, const HistogramContent& content);
+
+/// What the cells of a sparse histogram take in its object.
+[[nodiscard]] std::size_t n_sparse_bytes(const HistogramContent& content);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,239 @@
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TClass.h>
+#include <TClassEdit.h>
+#include <TEnum.h>
+#include <TLeaf.h>
+#include <TLeafObject.h>
+#include <TROOT.h>
+#include <TTree.h>
+#include <TVirtualCollectionProxy.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/movable.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::optional<ElementType> element_of(EDataType type) {
+  switch (type) {
+    case kBool_t: return ElementType::boolean;
+    case kChar_t: return ElementType::int8;
+    case kUChar_t: return ElementType::uint8;
+    case kShort_t: return ElementType::int16;
+    case kUShort_t: return ElementType::uint16;
+    case kInt_t: return ElementType::int32;
+    case kUInt_t: return ElementType::uint32;
+    case kLong_t:
+    case kLong64_t: return ElementType::int64;
+    case kULong_t:
+    case kULong64_t: return ElementType::uint64;
+    case kFloat_t: return ElementType::float32;
+    case kDouble_t: return ElementType::float64;
+    default: return std::nullopt;
+  }
+}
+
+/// ROOT keeps the largest count of a branch for itself.
+struct CountAccess : TBranchElement {
+  static int& of(TBranchElement& branch) { return branch.*(&CountAccess::fMaximum); }
+};
+
+/// An object as a `T`: in a damaged file any object may stand where a leaf or branch belongs.
+template <typename T>
+T& as(TObject* object, const char* what, const std::string& where) {
+  auto* found = dynamic_cast<T*>(object);
+  if (found == nullptr) {
+    throw InputError(where + " is damaged: it has no " + what + " where one belongs");
+  }
+  return *found;
+}
+
+LeafForm form_of(const TLeaf& leaf) {
+  return {leaf.IsA()->GetName(), leaf.GetTitle(), leaf.GetLenStatic(), leaf.IsUnsigned(),
+          leaf.GetLeafCount() != nullptr};
+}
+
+void describe_leaves(TBranch& branch, BranchLayout& layout) {
+  const auto& leaves = *branch.GetListOfLeaves();
+  const auto& leaf = as<TLeaf>(leaves.At(0), "leaf", "branch " + layout.name);
+  if (auto* count = static_cast<TObject*>(leaf.GetLeafCount())) {
+    const auto& counter = as<TLeaf>(count, "leaf that counts", "branch " + layout.name);
+    layout.counter = as<TBranch>(counter.GetBranch(), "branch that counts", layout.name).GetName();
+  }
+  std::vector<LeafForm> forms;
+  for (TObject* object : leaves) {
+    forms.push_back(form_of(as<TLeaf>(object, "leaf", "branch " + layout.name)));
+  }
+  layout.has_offsets = branch.GetEntryOffsetLen() != 0;
+  layout.type_name = leaf.GetTypeName();
+  layout.entry_size = layout.has_offsets ? 0 : entry_size_of(forms);
+  layout.column = column_of(forms);
+  layout.leaves = layout.has_offsets ? std::vector<LeafPlace>{} : places_of(forms);
+  if (!layout.column) {
+    layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
+  }
+}
+
+/// ROOT takes a class that no file has described yet for a number, which depends on the files that
+/// were opened before.
+bool holds_numbers(const TVirtualCollectionProxy& collection) {
+  std::string name{collection.GetCollectionClass()->GetName()};
+  name =
+      TClassEdit::ShortType(name.substr(0, name.rfind('>')).substr(name.find('<') + 1).c_str(), 0);
+  return form_of_class("vector<" + name + ">").column.has_value() ||
+         gROOT->GetType(name.c_str()) != nullptr || TEnum::GetEnum(name.c_str()) != nullptr;
+}
+
+/// Of a branch that holds an object of this class and is not split.
+std::optional<ColumnType> column_of(TClass& type) {
+  const auto vector_of = [](TClass& of) -> TVirtualCollectionProxy* {
+    auto* collection = of.GetCollectionProxy();
+    return collection != nullptr && collection->GetCollectionType() == ROOT::kSTLvector &&
+                   !collection->HasPointers()
+               ? collection
+               : nullptr;
+  };
+  if (std::string_view{type.GetName()} == "string") {
+    return ColumnType{ElementType::character, Shape::jagged};
+  }
+  auto* outer = vector_of(type);
+  TClass* inner_type = outer != nullptr ? outer->GetValueClass() : nullptr;
+  if (inner_type != nullptr && std::string_view{inner_type->GetName()} == "string") {
+    return ColumnType{ElementType::character, Shape::doubly_jagged};
+  }
+  auto* inner = inner_type != nullptr ? vector_of(*inner_type) : outer;
+  if (inner == nullptr || inner->GetValueClass() != nullptr || !holds_numbers(*inner)) {
+    return {};
+  }
+  if (const auto element = element_of(inner->GetType())) {
+    return ColumnType{*element, inner == outer ? Shape::jagged : Shape::doubly_jagged};
+  }
+  return {};
+}
+
+void describe_object(TBranchElement& branch, BranchLayout& layout) {
+  layout.type_name = branch.GetClassName();
+  layout.has_offsets = branch.GetEntryOffsetLen() != 0;
+  TClass* type = TClass::GetClass(branch.GetClassName());
+  const bool is_leaf = branch.GetListOfBranches()->GetEntriesFast() == 0 && branch.GetID() < 0;
+  if (!is_leaf || type == nullptr) {
+    return;
+  }
+  if (const auto column = column_of(*type)) {
+    layout.column = column;
+    layout.header_bytes = type->GetCollectionProxy() != nullptr ? vector_header_bytes : 0;
+  }
+}
+
+}  // namespace
+
+std::string BranchLayout::described_type() const {
+  return column ? column->name() : "other:" + type_name;
+}
+
+TBranch* branch_at(TTree& tree, const BranchPlace& place) {
+  std::size_t number = 0;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    if (place.name == branch->GetName() && number++ == place.number) {
+      return dynamic_cast<TBranch*>(branch);
+    }
+  }
+  return nullptr;
+}
+
+BranchLayout layout_of(TBranch& branch) {
+  BranchLayout layout;
+  layout.name = branch.GetName();
+  if (auto* element = dynamic_cast<TBranchElement*>(&branch)) {
+    describe_object(*element, layout);
+  } else if (branch.IsA() == TBranch::Class() && branch.GetListOfLeaves()->GetEntriesFast() > 0) {
+    describe_leaves(branch, layout);
+  } else {
+    layout.type_name = branch.GetClassName();
+  }
+  return layout;
+}
+
+bool has_baskets(TBranch& branch) {
+  constexpr int clones = 3, collection = 4;
+  const auto* element = dynamic_cast<TBranchElement*>(&branch);
+  return branch.GetListOfBranches()->GetEntriesFast() == 0 ||
+         (element != nullptr && (element->GetType() == clones || element->GetType() == collection));
+}
+
+namespace {
+
+void add_branches(const TObjArray& branches, BranchTree& all);
+
+void add_branch(TBranch& branch, BranchTree& all) {
+  (has_baskets(branch) ? all.filled : all.holders).push_back(&branch);
+  add_branches(*branch.GetListOfBranches(), all);
+}
+
+void add_branches(const TObjArray& branches, BranchTree& all) {
+  for (TObject* branch : branches) {
+    add_branch(static_cast<TBranch&>(*branch), all);
+  }
+}
+
+}  // namespace
+
+BranchTree all_branches(TTree& tree) {
+  BranchTree all;
+  add_branches(*tree.GetListOfBranches(), all);
+  return all;
+}
+
+BranchTree all_branches(TBranch& top) {
+  BranchTree all;
+  add_branch(top, all);
+  return all;
+}
+
+bool has_relocatable_entries(TBranch& branch) {
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  if (element == nullptr) {
+    return branch.IsA() == TBranch::Class() && branch.GetListOfLeaves()->GetEntriesFast() > 0;
+  }
+  return has_movable_entries(*element) || layout_of(branch).column.has_value();
+}
+
+bool is_relocatable(TBranch& top) {
+  const auto all = all_branches(top);
+  const auto is_element = [](TBranch* branch) { return branch->IsA() == TBranchElement::Class(); };
+  return std::ranges::all_of(all.filled,
+                             [](TBranch* branch) { return has_relocatable_entries(*branch); }) &&
+         std::ranges::all_of(all.holders, is_element);
+}
+
+std::string form_of(TBranch& branch) {
+  const auto layout = layout_of(branch);
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  if (layout.column || element == nullptr) {
+    return layout.described_type();
+  }
+  return layout.described_type() + ", class version " + std::to_string(element->GetClassVersion()) +
+         ", form " + std::to_string(element->GetType()) + "/" +
+         std::to_string(element->GetStreamerType());
+}
+
+int largest_count(TBranch& branch) {
+  auto* element = dynamic_cast<TBranchElement*>(&branch);
+  return element == nullptr ? 0 : CountAccess::of(*element);
+}
+
+void set_largest_count(TBranch& branch, int largest) {
+  if (auto* element = dynamic_cast<TBranchElement*>(&branch)) {
+    CountAccess::of(*element) = largest;
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+
+class TBranch;
+class TTree;
+
+namespace forkrun::root_io {
+
+/// How the entries of a branch lie in its baskets.
+struct BranchLayout {
+  std::string name;
+  std::optional<ColumnType> column;  ///< none: cannot be read as a column
+  std::string type_name;             ///< for people, and to compare files
+  std::string counter;               ///< name of the counting branch, "" if none
+  std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
+  bool has_offsets{};                ///< entries differ in size
+  std::size_t entry_size{};          ///< bytes of each; 0: they differ, or it is not told
+  std::vector<LeafPlace> leaves;     ///< of a list of numbers, which is no column itself
+  std::size_t offset{};              ///< of the column's value in the entry, of such a list
+
+  /// The column type's name, or "other:<type_name>".
+  [[nodiscard]] std::string described_type() const;
+};
+
+/// Before the values of a std::vector: byte count, version, size.
+constexpr std::size_t vector_header_bytes = 10;
+
+/// Place of a top-level branch that does not depend on the others' order: its name and, where
+/// several have one name, its number among these.
+struct BranchPlace {
+  std::string name;
+  std::size_t number{};
+  auto operator<=>(const BranchPlace&) const = default;
+};
+/// The places of branches whose names are given in their order.
+class BranchPlaces {
+ public:
+  [[nodiscard]] BranchPlace next(const std::string& name) { return {name, n_seen_[name]++}; }
+
+ private:
+  std::map<std::string, std::size_t> n_seen_;
+};
+
+/// The top-level branch at this place, nullptr if there is none.
+[[nodiscard]] TBranch* branch_at(TTree& tree, const BranchPlace& place);
+
+[[nodiscard]] BranchLayout layout_of(TBranch& branch);
+/// It, and not only branches within it.
+[[nodiscard]] bool has_baskets(TBranch& branch);
+
+/// The branches that have baskets, each before those within it, and those that only hold others.
+struct BranchTree {
+  std::vector<TBranch*> filled;
+  std::vector<TBranch*> holders;
+};
+[[nodiscard]] BranchTree all_branches(TTree& tree);
+[[nodiscard]] BranchTree all_branches(TBranch& top);
+/// Whether its own entries are ranges of bytes that mean the same in any basket, so that they can
+/// be copied unread.
+[[nodiscard]] bool has_relocatable_entries(TBranch& branch);
+/// All within it, and itself, can be copied unread.
+[[nodiscard]] bool is_relocatable(TBranch& top);
+/// Type and form of a branch of objects, for comparison with that of another file.
+[[nodiscard]] std::string form_of(TBranch& branch);
+/// Most objects that an entry of any branch has: readers make room for as many. 0 if it is unknown.
+[[nodiscard]] int largest_count(TBranch& branch);
+void set_largest_count(TBranch& branch, int largest);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,179 @@
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::optional<ElementType> element_of(const LeafForm& leaf) {
+  switch (leaf.type[5]) {  // TLeafX, the whole name is checked by the caller
+    case 'O': return ElementType::boolean;
+    case 'B': return leaf.is_unsigned ? ElementType::uint8 : ElementType::int8;
+    case 'S': return leaf.is_unsigned ? ElementType::uint16 : ElementType::int16;
+    case 'I': return leaf.is_unsigned ? ElementType::uint32 : ElementType::int32;
+    case 'L':
+    case 'G': return leaf.is_unsigned ? ElementType::uint64 : ElementType::int64;
+    case 'F': return ElementType::float32;
+    case 'D': return ElementType::float64;
+    default: return std::nullopt;
+  }
+}
+
+/// Sizes in a title such as "x[n][2][3]", without the number of a counter. More of them than a
+/// column has become one: the values lie row after row.
+std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafForm& leaf) {
+  std::array<std::uint32_t, ColumnType::most_dimensions> dimensions{};
+  const auto n_values = static_cast<std::uint32_t>(leaf.n_values);
+  std::uint32_t product = 1;
+  std::size_t n = 0;
+  const auto title = leaf.title;
+  for (auto at = title.find('['); at != std::string_view::npos; at = title.find('[', at + 1)) {
+    std::uint32_t size = 0;
+    std::from_chars(title.data() + at + 1, title.data() + title.size(), size);
+    if (size > 0 && n < dimensions.size()) {
+      dimensions.at(n++) = size;
+      product *= size;
+    }
+  }
+  if (product != n_values) {
+    return {n_values};
+  }
+  return dimensions;
+}
+
+std::optional<ElementType> element_named(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, ElementType>, 15> names{{
+      {"bool", ElementType::boolean},
+      {"char", ElementType::int8},
+      {"unsigned char", ElementType::uint8},
+      {"short", ElementType::int16},
+      {"unsigned short", ElementType::uint16},
+      {"int", ElementType::int32},
+      {"unsigned int", ElementType::uint32},
+      {"long", ElementType::int64},
+      {"Long64_t", ElementType::int64},
+      {"long long", ElementType::int64},
+      {"unsigned long", ElementType::uint64},
+      {"ULong64_t", ElementType::uint64},
+      {"unsigned long long", ElementType::uint64},
+      {"float", ElementType::float32},
+      {"double", ElementType::float64},
+  }};
+  const auto* found = std::ranges::find(names, name, &decltype(names)::value_type::first);
+  return found == names.end() ? std::nullopt : std::optional{found->second};
+}
+
+/// What stands between the brackets of "vector<…>"; "" if that is not the name's form.
+std::string_view within_vector(std::string_view name) {
+  constexpr std::string_view begin = "vector<";
+  if (!name.starts_with(begin) || !name.ends_with('>')) {
+    return "";
+  }
+  name = name.substr(begin.size(), name.size() - begin.size() - 1);
+  return name.ends_with(' ') ? name.substr(0, name.size() - 1) : name;
+}
+
+}  // namespace
+
+bool is_arithmetic(std::string_view leaf_type) {
+  return leaf_type.size() == 6 && leaf_type.starts_with("TLeaf");
+}
+
+bool is_possible(std::string_view leaf_type, int value_size, int offset) {
+  LeafForm leaf;
+  leaf.type = leaf_type;
+  const auto element = is_arithmetic(leaf_type) ? element_of(leaf) : std::optional<ElementType>{};
+  const bool is_text = leaf_type == "TLeafC";
+  const auto size = is_text ? 1 : element ? static_cast<int>(size_of(*element)) : value_size;
+  return value_size == size && (offset >= 0 || (!is_text && !element));
+}
+
+std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves) {
+  const auto& leaf = leaves.front();
+  if (leaves.size() == 1 && leaf.type == "TLeafC") {
+    return ColumnType{ElementType::character, Shape::jagged};
+  }
+  if (leaves.size() > 1 || leaf.n_values < 1 || !is_arithmetic(leaf.type)) {
+    return {};
+  }
+  const auto element = element_of(leaf);
+  if (!element) {
+    return {};
+  }
+  ColumnType column{*element, leaf.is_counted ? Shape::jagged : Shape::scalar};
+  if (leaf.n_values > 1) {
+    column.dimensions = dimensions_of(leaf);
+  }
+  return column;
+}
+
+std::vector<LeafPlace> places_of(const std::vector<LeafForm>& leaves) {
+  std::vector<LeafPlace> places;
+  std::size_t offset = 0;
+  for (const auto& leaf : leaves) {
+    const auto element =
+        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
+    if (!element || leaves.size() < 2) {
+      return {};
+    }
+    if (leaf.n_values == 1) {
+      places.push_back({std::string{leaf.title}, *element, offset});
+    }
+    offset += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
+  }
+  return places;
+}
+
+std::size_t entry_size_of(const std::vector<LeafForm>& leaves) {
+  std::size_t size = 0;
+  for (const auto& leaf : leaves) {
+    const auto element =
+        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
+    if (!element) {
+      return 0;
+    }
+    size += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
+  }
+  return size;
+}
+
+std::string_view value_type_of(const LeafForm& leaf) {
+  switch (leaf.type[5]) {
+    case 'O': return "Bool_t";
+    case 'B':
+    case 'C': return leaf.is_unsigned ? "UChar_t" : "Char_t";
+    case 'S': return leaf.is_unsigned ? "UShort_t" : "Short_t";
+    case 'I': return leaf.is_unsigned ? "UInt_t" : "Int_t";
+    case 'L': return leaf.is_unsigned ? "ULong64_t" : "Long64_t";
+    case 'G': return leaf.is_unsigned ? "ULong_t" : "Long_t";
+    case 'F': return "Float_t";
+    case 'D': return "Double_t";
+    default: return "";
+  }
+}
+
+ClassForm form_of_class(std::string_view name) {
+  const ColumnType text{ElementType::character, Shape::jagged};
+  if (name == "string") {
+    return {true, text, false};
+  }
+  const auto value = within_vector(name);
+  if (value == "string") {
+    return {true, ColumnType{ElementType::character, Shape::doubly_jagged}, true};
+  }
+  if (const auto element = element_named(value)) {
+    return {true, ColumnType{*element, Shape::jagged}, true};
+  }
+  if (const auto element = element_named(within_vector(value))) {
+    return {true, ColumnType{*element, Shape::doubly_jagged}, true};
+  }
+  const bool may_be_column = name.find("vector") != std::string_view::npos ||
+                             name.find("string") != std::string_view::npos;
+  return {!may_be_column, {}, false};
+}
+
+}  // namespace forkrun::root_io

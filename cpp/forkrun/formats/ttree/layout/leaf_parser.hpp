@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include <forkrun/formats/root_file/object_stream.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/leaf_range.hpp>
+#include <forkrun/formats/ttree/layout/structure_text.hpp>
+
+namespace forkrun::root_io {
+
+/// What precedes the members of a TNamed's class.
+struct NamedRecord {
+  std::string_view name;
+  std::string_view title;
+};
+/// \throws ObjectStream::Unexpected
+[[nodiscard]] NamedRecord parse_named(ObjectStream& from, StructureText& structure);
+
+/// A leaf as a record has it, of which it holds parts.
+struct LeafRecord {
+  std::string_view name;
+  std::optional<LeafRange> range;  ///< none: a leaf whose range says nothing
+  LeafForm form;
+  std::size_t counter{};  ///< number of the leaf that counts; 0: none
+  std::int32_t value_size{};
+  std::int32_t offset{};
+  bool counts_others{};
+  int version{};                        ///< of its class
+  std::span<const std::byte> limits{};  ///< where there is no range
+};
+
+/// Parses the leaves of a tree's branches.
+class LeafParser {
+ public:
+  LeafParser(ObjectStream& from, StructureText& structure) : from_{from}, structure_{structure} {}
+
+  /// The next one; gives its number. One of a branch within another may have been read already, as
+  /// the counter of others. \throws ObjectStream::Unexpected
+  std::size_t next();
+  [[nodiscard]] const LeafRecord& at(std::size_t number) const { return leaves_.at(number); }
+
+ private:
+  void add_known(std::size_t number);
+  void read(const ObjectStream::Pointer& pointer);
+  std::size_t counter();
+  void limits(LeafRecord& leaf, std::size_t n_bytes);
+
+  ObjectStream& from_;
+  StructureText& structure_;
+  std::unordered_map<std::size_t, LeafRecord> leaves_;
+  int depth_of_counters_{};
+};
+
+}  // namespace forkrun::root_io

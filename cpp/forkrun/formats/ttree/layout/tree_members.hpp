@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/leaf_range.hpp>
+
+namespace forkrun::root_io {
+
+/// What a tree's record says of a leaf of numbers or characters.
+struct LeafMembers {
+  std::string type{};  ///< its class
+  std::string name{};
+  std::string title{};
+  std::int32_t n_values = 1;  ///< per entry, or per count
+  std::int32_t value_size{};
+  std::int32_t offset{};
+  bool counts_others{};
+  bool is_unsigned{};
+  std::optional<std::size_t> counter{};  ///< number, in the tree, of the leaf that counts
+  std::optional<LeafRange> range{};      ///< of integers
+  std::vector<std::byte> limits{};       ///< of other values, as they are on file
+  bool operator==(const LeafMembers&) const = default;
+};
+
+/// What it says of a branch, but for entries and baskets.
+struct BranchMembers {
+  std::string name{};
+  std::string title{};
+  std::int16_t fill_color{};
+  std::int16_t fill_style = 1001;
+  std::int32_t compression{};
+  std::int32_t basket_size = 32000;
+  std::int32_t offsets_length{};  ///< 0: all entries have one size
+  std::uint8_t features{};
+  std::int32_t offset{};
+  std::int32_t split_level{};
+  std::vector<LeafMembers> leaves{};
+  bool operator==(const BranchMembers&) const = default;
+};
+
+/// What the record of a tree says that has branches of leaves alone: all that its entries do not
+/// change. What is not given is as ROOT makes it in a new tree.
+struct TreeMembers {
+  std::string name{};
+  std::string title{};
+  std::vector<std::byte> attributes{};  ///< of drawing, as they are on file; empty: those of ROOT
+  double weight = 1;
+  std::int32_t timer_interval{};
+  std::int32_t scan_field = 25;
+  std::int32_t update{};
+  std::int32_t offsets_length = 1000;
+  std::int64_t most_entries = 1'000'000'000'000;
+  std::int64_t most_entries_in_loop = 1'000'000'000'000;
+  std::int64_t most_virtual_size{};
+  std::int64_t auto_save = -300'000'000;
+  std::int64_t auto_flush = -30'000'000;
+  std::int64_t estimate = 1'000'000;
+  std::uint8_t features{};
+  std::vector<BranchMembers> branches{};
+};
+
+}  // namespace forkrun::root_io

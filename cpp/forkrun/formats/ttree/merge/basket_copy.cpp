@@ -1,0 +1,58 @@
+#include <forkrun/formats/ttree/merge/basket_copy.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <forkrun/formats/ttree/merge/basket_chunks.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
+
+namespace forkrun::root_io {
+
+std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
+  std::vector<BasketPlace> sorted;
+  std::ranges::copy_if(places, std::back_inserter(sorted),
+                       [](const auto& place) { return place.seek != 0; });
+  std::ranges::stable_sort(sorted, {}, &BasketPlace::seek);
+  return sorted;
+}
+
+void check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
+  for_each_chunk(on_file(check.places()), [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, memory);
+    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
+  });
+}
+
+void sort_by_branch(std::vector<CopiedBasket>& baskets) {
+  std::ranges::sort(
+      baskets, {}, [](const auto& basket) { return std::pair{basket.branch, basket.first_entry}; });
+}
+
+std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
+                                       std::vector<BasketPlace> baskets, RecordFile& output,
+                                       Bytes& memory) {
+  std::ranges::sort(baskets, {}, &BasketPlace::seek);
+  std::vector<CopiedBasket> copied;
+  copied.reserve(baskets.size());
+  for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
+    const auto bytes = read_chunk(file, chunk, memory);
+    const auto records = records_in(bytes, chunk);
+    const auto headers = check.check(chunk, records);
+    const auto place = output.allocate(bytes.size());
+    std::vector<std::size_t> sizes;
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      const auto offset = chunk[i].seek - chunk.front().seek;
+      place_basket(bytes.subspan(static_cast<std::size_t>(offset), records[i].size()),
+                   place + offset, output.seek_directory());
+      sizes.push_back(records[i].size());
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset,
+                        tail_of(records[i], headers[i])});
+    }
+    output.write_records(place, bytes, sizes);
+  });
+  sort_by_branch(copied);
+  return copied;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/merge/if_they_differ.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+/// Adds to an existing file all that `inputs` hold but the objects of these names, joined as in
+/// `merge_files`. Gives the names, sorted. `identities`: of the inputs as they were indexed; none:
+/// they are not compared. \throws InputError, OutputError
+std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
+                                       const std::string& output,
+                                       const std::set<std::string>& exclude,
+                                       IfTheyDiffer if_they_differ = IfTheyDiffer::error,
+                                       BranchesThatDiffer branches = BranchesThatDiffer::error,
+                                       const std::vector<FileIdentity>& identities = {});
+
+/// Whether what these files hold beside the objects of these names can be joined: it is, in a file
+/// at `scratch`. \throws InputError as `carry_objects`, OutputError
+void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,
+                   const std::set<std::string>& exclude, IfTheyDiffer if_they_differ,
+                   BranchesThatDiffer branches);
+
+}  // namespace forkrun::root_io

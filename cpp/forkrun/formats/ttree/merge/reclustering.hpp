@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/compression.hpp>
+#include <forkrun/formats/ttree/merge/basket_check.hpp>
+
+namespace forkrun::root_io {
+
+/// Whether entries of merged trees are written anew, in larger baskets.
+enum class Recluster {
+  where_small,  ///< of files whose baskets are little more than their headers
+  always,
+  never,  ///< baskets are copied one by one
+};
+
+/// What becomes of baskets: whether they are compressed anew, and whether they are joined.
+struct BasketTreatment {
+  Compression compression;  ///< of baskets that are written anew
+  bool recompresses{};      ///< all of them are
+  Recluster recluster = Recluster::where_small;
+};
+
+/// Says of each file whether the entries of its tree are joined with those of other files, and
+/// tells people why.
+class Reclustering {
+ public:
+  explicit Reclustering(const BasketTreatment& treatment) : treatment_{treatment} {}
+
+  /// Whether entries with these baskets are to be joined.
+  [[nodiscard]] bool joins(std::span<const BasketPlace> baskets) const;
+  /// `are_joined`: not all can be whose entries are to be.
+  void note(std::span<const BasketPlace> baskets, bool are_joined);
+  /// For people: what became of the baskets of all files, and why. Empty if there were none.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  struct Baskets {
+    std::size_t n_files{};
+    std::size_t n{};
+    std::int64_t n_bytes{};
+
+    void add(std::span<const BasketPlace> baskets);
+    [[nodiscard]] std::int64_t mean_bytes() const;
+    [[nodiscard]] std::string text() const;
+  };
+
+  [[nodiscard]] std::string reason_to_join() const;
+  [[nodiscard]] std::string reason_to_copy() const;
+
+  BasketTreatment treatment_;
+  Baskets joined_;
+  Baskets copied_;
+  bool could_not_join_{};
+};
+
+/// Adds a line that names the tree, if there is something to say.
+void add_note(std::vector<std::string>& notes, const std::string& tree, const Reclustering& of);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,501 @@
+#include <forkrun/formats/ttree/merge/tree_merger.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
+#include <TDirectory.h>
+#include <TFile.h>
+#include <TKey.h>
+#include <TLeaf.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/told_counts.hpp>
+#include <forkrun/formats/ttree/merge/basket_chunks.hpp>
+#include <forkrun/formats/ttree/merge/common_branches.hpp>
+#include <forkrun/formats/ttree/merge/object_record.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/stored_friends.hpp>
+#include <forkrun/formats/ttree/write/branch_of_root.hpp>
+#include <forkrun/formats/ttree/write/output_schema.hpp>
+#include <forkrun/formats/ttree/write/recompress.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Baskets of branches of these classes can be copied whole; others have branches that are in no
+/// list.
+bool are_known(const BranchTree& branches) {
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (const auto* branch : group) {
+      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
+          branch->IsA() != TBranchObject::Class()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool has_objects(const BranchTree& branches) {
+  return std::ranges::any_of(branches.filled,
+                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+/// Objects may point to each other: by numbers that belong to their file.
+bool may_have_references(const TreeFile& file, const BranchTree& branches) {
+  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
+}
+
+/// None if ROOT has to read it.
+std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::string& path) {
+  const auto object = read_object(file, key, path);
+  auto record =
+      object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
+  return record && !record->has_baskets ? std::move(record) : std::nullopt;
+}
+
+bool are_relocatable(const BranchTree& branches) {
+  return std::ranges::all_of(branches.filled,
+                             [](auto* branch) { return has_relocatable_entries(*branch); });
+}
+
+/// Whether ROOT has to copy it, as entries cannot be taken as bytes.
+bool needs_root(TTree& tree, const TreeFile& file, const BranchTree& branches,
+                std::span<const BasketPlace> places) {
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
+         !(are_relocatable(branches) || is_all_on_file);
+}
+
+std::vector<std::string> names_of_tops(TTree& tree) {
+  std::vector<std::string> names;
+  for (TObject* branch : *tree.GetListOfBranches()) {
+    names.emplace_back(branch->GetName());
+  }
+  return names;
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t n_shown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), n_shown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() > n_shown ? text + " and " + std::to_string(names.size() - n_shown) + " more"
+                                : text;
+}
+
+std::vector<std::string> missing_from(const std::vector<std::string>& these,
+                                      const std::vector<std::string>& those) {
+  const std::set<std::string> known{those.begin(), those.end()};
+  std::vector<std::string> missing;
+  std::ranges::copy_if(these, std::back_inserter(missing),
+                       [&](const auto& name) { return !known.contains(name); });
+  return missing;
+}
+
+}  // namespace
+
+TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
+                       BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
+    : output_{output},
+      place_{std::move(place)},
+      path_{place_.path()},
+      treatment_{treatment},
+      check_{check},
+      only_{std::move(only)},
+      reclustering_{treatment},
+      joined_{writers_, output, samples_} {}
+
+TreeMerger::~TreeMerger() = default;
+
+/// In the order of the first tree, where this one has the same branches in another.
+BranchTree TreeMerger::merged_branches(TTree& tree) const {
+  if (!only_ && !is_reordered(tree)) {
+    return all_branches(tree);
+  }
+  BranchTree merged;
+  BranchPlaces places;
+  for (const auto& name : only_ ? *only_ : tops_) {
+    if (auto* top = branch_at(tree, places.next(name))) {
+      const auto of_top = all_branches(*top);
+      merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
+      merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
+    }
+  }
+  return merged;
+}
+
+/// Not where several branches have one name.
+bool TreeMerger::is_reordered(TTree& tree) const {
+  auto names = names_of_tops(tree);
+  if (tops_.empty() || names == tops_) {
+    return false;
+  }
+  auto before = tops_;
+  std::ranges::sort(names);
+  std::ranges::sort(before);
+  return names == before && std::ranges::adjacent_find(names) == names.end();
+}
+
+void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& branches) {
+  first_path_ = file.path();
+  names_ = described_branches(branches);
+  tops_ = names_of_tops(tree);
+  tree_.reset(&copy_structure(tree, only_.value_or(tops_), output_.folder(place_.folder)));
+  branches_ = all_branches(*tree_);
+  if (branches_.filled.size() != branches.filled.size()) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": a branch that all files have needs a counter that is not the same in all "
+                     "of them; merge without this tree (in a job merge.carry = false)");
+  }
+  index_.begin(tree);
+  for (const auto& place : filled_places(*tree_)) {
+    samples_.add_branch(place);
+  }
+  for (auto* branch : branches_.filled) {
+    const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
+    writers_.emplace_back(branch_of_root(*branch),
+                          treatment_.recompresses ? treatment_.compression : old);
+  }
+}
+
+void TreeMerger::add(TreeFile& file, const TKey& key) {
+  if (tree_ != nullptr && copy_by_record(file, key)) {
+    return;
+  }
+  TTree& tree = file.tree(place_.asked);
+  const auto branches = merged_branches(tree);
+  if (adds_nothing(tree, file, branches)) {
+    return;
+  }
+  if (tree_ == nullptr) {
+    start(tree, file, branches);
+    note_structure(file, key, branches);
+  }
+  check_structure(tree, file);
+  const RowRange all{0, tree.GetEntries()};
+  add_to_index(tree, {&all, 1});
+  copy(tree, file, branches);
+  include_ranges(branches);
+  ++n_parts_;
+  n_entries_ += tree.GetEntries();
+  tree_->SetEntries(n_entries_);
+}
+
+void TreeMerger::add_to_index(TTree& tree, std::span<const RowRange> rows) {
+  if (index_.is_wanted()) {
+    index_.open(tree);
+  }
+  for (const auto& range : rows) {
+    index_.add({range.first, range.last});
+  }
+}
+
+void TreeMerger::add_rows(TreeFile& file, std::span<const RowRange> rows) {
+  if (rows.empty() && tree_ != nullptr) {
+    return;
+  }
+  TTree& tree = file.tree(place_.asked);
+  const auto branches = merged_branches(tree);
+  if (adds_nothing(tree, file, branches)) {
+    return;
+  }
+  if (tree_ == nullptr) {
+    start(tree, file, branches);
+  }
+  check_structure(tree, file);
+  if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches)) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\": some of its rows were carried to files before as well, and its objects "
+                     "cannot be taken apart; merge the files that this one was made of");
+  }
+  if (!rows.empty() && rows.back().last > tree.GetEntries()) {
+    throw InputError(file.path() + ": tree \"" + path_ + "\" has fewer rows than are recorded");
+  }
+  add_to_index(tree, rows);
+  n_parts_ += 2;  // not all of its rows
+  const BasketCheck check{tree, branches.filled, file, check_};
+  check_all(file, check, chunk_);
+  join(file, branches, rows);
+  include_ranges(branches);
+  for (const auto& range : rows) {
+    n_entries_ += range.last - range.first;
+  }
+  tree_->SetEntries(n_entries_);
+}
+
+/// A tree without entries may lack branches: the merged one has the structure of the first with
+/// entries, if there is any.
+bool TreeMerger::adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches) {
+  const bool is_other = tree_ == nullptr || described_branches(branches) != names_;
+  if (tree.GetEntries() > 0 || !is_other) {
+    return false;
+  }
+  without_entries_.push_back(file.path());
+  return true;
+}
+
+std::vector<std::string> TreeMerger::notes() const {
+  auto notes = notes_;
+  if (!without_entries_.empty() && !only_without_entries_) {
+    notes.push_back(path_ + ": no entries in " + some_of(without_entries_));
+  }
+  return notes;
+}
+
+void TreeMerger::note_structure(TreeFile& file, const TKey& key, const BranchTree& branches) {
+  if (treatment_.recompresses || only_ || !are_known(branches) || index_.is_wanted()) {
+    return;  // ROOT has to read all trees
+  }
+  if (auto record = record_of(file, key, path_)) {
+    layouts_ = std::make_shared<BranchLayouts>(layouts_of(branches.filled));
+    structure_ = std::move(record->structure);
+  }
+}
+
+/// Copies a tree that ROOT need not read; false if it has to.
+bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
+  if (!structure_ || may_have_references(file, branches_)) {
+    return false;
+  }
+  auto record = record_of(file, key, path_);
+  if (!record || record->structure != *structure_) {
+    return false;
+  }
+  const auto n_entries = record->baskets.n_entries;
+  const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
+  auto places = check.places();
+  if (reclustering_.joins(places)) {
+    return false;
+  }
+  reclustering_.note(places, false);
+  joined_.flush();
+  if (has_objects(branches_)) {
+    output_.describe_classes_of(file);
+  }
+  for (const auto& basket : copy_baskets(file, check, std::move(places), output_, chunk_)) {
+    writers_[basket.branch].enter(basket.header, basket.place);
+    samples_.note_basket(basket.branch, basket.tail, basket.header,
+                         n_entries_ + basket.first_entry);
+  }
+  include_ranges(record->filled);
+  ++n_parts_;
+  n_entries_ += n_entries;
+  tree_->SetEntries(n_entries_);
+  return true;
+}
+
+void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
+  if (!are_known(branches)) {
+    joined_.flush();
+    return copy_by_root(tree, file);
+  }
+  const BasketCheck check{tree, branches.filled, file, check_};
+  const auto places = check.places();
+  const bool by_root = needs_root(tree, file, branches, places);
+  const bool joins = !by_root && are_relocatable(branches) && reclustering_.joins(places);
+  reclustering_.note(places, joins);
+  if (!joins) {
+    joined_.flush();
+  }
+  if (by_root) {
+    check_all(file, check, chunk_);
+    if (!treatment_.recompresses) {
+      note_borders(file, branches);
+    }
+    return copy_by_root(tree, file);
+  }
+  if (has_objects(branches)) {
+    output_.describe_classes_of(file);
+  }
+  if (joins) {
+    check_all(file, check, chunk_);
+    const RowRange all{0, tree.GetEntries()};
+    return join(file, branches, {&all, 1});
+  }
+  if (treatment_.recompresses) {
+    note_borders(file, branches);
+  }
+  enter(file, branches, places,
+        treatment_.recompresses ? recompressed(file, check, places)
+                                : copy_baskets(file, check, on_file(places), output_, chunk_));
+}
+
+void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file) {
+  const CapturedMessages messages;
+  const TDirectory::TContext nowhere{nullptr};
+  if (treatment_.recompresses) {
+    tree.CopyAddresses(tree_.get());  // by name: the others of that name follow
+    BranchPlaces places;
+    for (TObject* object : *tree_->GetListOfBranches()) {
+      auto& to = static_cast<TBranch&>(*object);
+      auto& from = *branch_at(tree, places.next(to.GetName()));
+      if (from.IsA() != TBranch::Class()) {
+        share_address(from, to);
+      }
+    }
+  }
+  const auto autosave = tree_->GetAutoSave();
+  tree_->SetAutoSave(0);  // it would be written by its own name
+  if (tree_->CopyEntries(&tree, -1, treatment_.recompresses ? "" : "fast") < 0 ||
+      !messages.first_error().empty()) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\" cannot be copied: " + messages.first());
+  }
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    branches_.filled[i]->FlushBaskets();
+    writers_[i].pass(tree.GetEntries());
+  }
+  tree_->SetAutoSave(autosave);
+}
+
+void TreeMerger::check_structure(TTree& tree, const TreeFile& file) const {
+  const auto names = described_branches(merged_branches(tree));
+  if (names == names_) {
+    return;
+  }
+  const auto lacking = missing_from(names_, names);
+  const auto extra = missing_from(names, names_);
+  throw InputError(
+      file.path() + ": tree \"" + path_ + "\" differs from that of " + first_path_ +
+      (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
+      (extra.empty() ? "" : "; it has also " + some_of(extra)) +
+      (lacking.empty() && extra.empty() ? "; branches within others have another order" : "") +
+      "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
+      "false)");
+}
+
+void TreeMerger::include_ranges(std::span<const BranchRecord> from) {
+  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
+    TBranch& to = *branches_.filled[i];
+    for (std::size_t leaf = 0; leaf < from[i].leaves.size(); ++leaf) {
+      if (const auto& range = from[i].leaves[leaf]) {
+        include_range(static_cast<TLeaf&>(*to.GetListOfLeaves()->At(static_cast<int>(leaf))),
+                      *range);
+      }
+    }
+    set_largest_count(to, std::max(largest_count(to), from[i].largest_count));
+  }
+}
+
+/// Largest counts: readers make room for as many values.
+void TreeMerger::include_ranges(const BranchTree& from) {
+  for (std::size_t i = 0; i < branches_.filled.size(); ++i) {
+    TBranch& one = *from.filled[i];
+    TBranch& to = *branches_.filled[i];
+    for (int leaf = 0; leaf < to.GetListOfLeaves()->GetEntriesFast(); ++leaf) {
+      static_cast<TLeaf*>(to.GetListOfLeaves()->At(leaf))
+          ->IncludeRange(static_cast<TLeaf*>(one.GetListOfLeaves()->At(leaf)));
+    }
+    set_largest_count(to, std::max(largest_count(to), largest_count(one)));
+  }
+}
+
+std::vector<CopiedBasket> TreeMerger::recompressed(TreeFile& file, const BasketCheck& check,
+                                                   std::span<const BasketPlace> places) {
+  std::vector<CopiedBasket> copied;
+  for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
+    const auto records = records_in(read_chunk(file, chunk, chunk_), chunk);
+    static_cast<void>(check.check(chunk, records));
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      auto basket = recompress_basket(records[i], treatment_.compression);
+      const auto place = output_.allocate(basket.record.size());
+      place_basket(basket.record, place, output_.seek_directory());
+      output_.write(place, basket.record);
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, basket.header, place});
+    }
+  });
+  sort_by_branch(copied);
+  return copied;
+}
+
+/// `copied`: those that are on file, in the order of `places`.
+void TreeMerger::enter(TreeFile& file, const BranchTree& branches,
+                       std::span<const BasketPlace> places, std::span<const CopiedBasket> copied) {
+  for (const auto& place : places) {
+    if (place.seek == 0) {  // kept within the tree's own record
+      rewrite(branches, file, place);
+    } else {
+      const auto& [branch, first_entry, header, at, tail] = copied.front();
+      writers_[place.branch].enter(header, at);
+      if (!treatment_.recompresses) {
+        samples_.note_basket(place.branch, tail, header, n_entries_ + place.first_entry);
+      }
+      copied = copied.subspan(1);
+    }
+  }
+}
+
+/// Notes the first and the last entry of each branch.
+void TreeMerger::note_borders(TreeFile& file, const BranchTree& branches) {
+  const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
+  for (std::size_t i = 0; i < branches.filled.size(); ++i) {
+    BranchReader reader{stored_branch(*branches.filled[i], *tree, file), file};
+    if (const auto n = reader.branch().n_entries; n > 0) {
+      samples_.note(i, reader, 0, n_entries_);
+      samples_.note(i, reader, n - 1, n_entries_ + n - 1);
+    }
+  }
+  samples_.end_cluster();
+}
+
+void TreeMerger::rewrite(const BranchTree& branches, TreeFile& file, const BasketPlace& place) {
+  TBranch& branch = *branches.filled[place.branch];
+  const auto tree = tree_of_root(*branch.GetTree(), path_, file);
+  BranchReader reader{stored_branch(branch, *tree, file), file};
+  const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
+  samples_.note(place.branch, reader, run.first, n_entries_ + run.first);
+  writers_[place.branch].copy(reader, {&run, 1});
+  writers_[place.branch].encode();
+  writers_[place.branch].write(output_);
+}
+
+void TreeMerger::join(TreeFile& file, const BranchTree& branches, std::span<const RowRange> rows) {
+  const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
+  JoinedEntries::Readers readers;
+  for (auto* branch : branches.filled) {
+    readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
+  }
+  joined_.add(readers, rows, n_entries_);
+}
+
+std::int64_t TreeMerger::finish() {
+  if (tree_ == nullptr && !without_entries_.empty()) {
+    only_without_entries_ = std::make_unique<TreeFile>(without_entries_.front());
+    TTree& tree = only_without_entries_->tree(place_.asked);
+    start(tree, *only_without_entries_, merged_branches(tree));
+  }
+  joined_.flush();
+  for (auto& writer : writers_) {
+    writer.finish();
+  }
+  for (auto* branch : branches_.holders) {
+    branch->SetEntries(n_entries_);
+  }
+  tree_->SetEntries(n_entries_);
+  index_.finish(*tree_);
+  if (!index_.problem().empty()) {
+    notes_.push_back(path_ + ": " + index_.problem());
+  }
+  if (n_parts_ > 1) {
+    for (const auto& name : stored_friends(*tree_)) {
+      notes_.push_back(path_ + ": the friend " + name + ", which is stored with the tree of " +
+                       first_path_ + ", is left out: it is not one of the merged entries");
+    }
+    drop_friends(*tree_);
+  }
+  output_.write_and_release(*tree_, place_.name);
+  tree_.reset();
+  return n_entries_;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <forkrun/formats/ttree/output/output_files.hpp>
+
+namespace forkrun::root_io {
+
+/// The entry of the input with which a cluster of an output begins, and its events.
+struct ClusterBegin {
+  std::uint32_t file{};
+  std::int64_t entry{};
+  std::int64_t n_events{};
+};
+
+/// Where `materialise` begins the clusters of an output, found without reading what its events
+/// hold: it holds unless a cluster's events are much larger than the mean of their file, which has
+/// `materialise` end that cluster sooner. The path of the output's first file is used for a file
+/// that is removed. \throws InputError, OutputError
+[[nodiscard]] std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
+                                                       const TreeSourceConfig& source);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,183 @@
+#include <forkrun/formats/ttree/output/kept_input.hpp>
+
+#include <TBranch.h>
+#include <TFile.h>
+#include <TObjArray.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// The place of a basket tells branches apart.
+bool are_same(const StoredBranch& one, const StoredBranch& other) {
+  return one.baskets.empty()
+             ? other.baskets.empty()
+             : !other.baskets.empty() && one.baskets.front().seek == other.baskets.front().seek;
+}
+
+bool are_same(const StoredBranch& one, TBranch& other) {
+  return one.baskets.empty() ||
+         other.GetBasketSeek(one.baskets.front().number) == one.baskets.front().seek;
+}
+
+}  // namespace
+
+std::string described(TBranch& branch) {
+  return std::string{branch.GetName()} + ", " + form_of(branch);
+}
+
+std::string described(const BranchLayout& layout) {
+  return layout.name + ", " + layout.described_type();
+}
+
+bool is_written_anew(TBranch& top, const TreeFile& file) {
+  const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered by file
+  return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
+}
+
+SharedInput::SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+                         std::function<void(std::size_t)> on_open)
+    : source_{source},
+      check_{check},
+      on_open_{std::move(on_open)},
+      lane_{source},
+      first_file_{source} {}
+
+void SharedInput::open(std::uint32_t file) {
+  if (lane_.generation() > 0 && file == file_) {
+    return;
+  }
+  if (on_open_) {
+    on_open_(file);
+  }
+  readers_.clear();
+  lane_.open(file);
+  tree_of_root_.reset();
+  file_ = file;
+}
+
+/// Of files without events branches may be missing, and the tree.
+std::uint32_t SharedInput::first_with_events() const {
+  const auto& clusters = source_.clusters;
+  auto first = std::ranges::find_if(clusters, [](const auto& each) { return each.size() > 1; });
+  if (first == clusters.end()) {
+    first = std::ranges::find_if(clusters, [](const auto& each) { return !each.empty(); });
+  }
+  return first == clusters.end() ? 0 : static_cast<std::uint32_t>(first - clusters.begin());
+}
+
+TreeLane& SharedInput::first_file() {
+  const auto first = first_with_events();
+  if (lane_.generation() > 0 && file_ != first) {
+    first_file_.open(first);
+    return first_file_;
+  }
+  open(first);
+  return lane_;
+}
+
+std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
+  const auto [at, is_new] = readers_.try_emplace(top);
+  if (is_new) {
+    auto& file = lane_.file();
+    const auto& tree = lane_.input_tree();
+    tree.require(top);
+    if (tree.is_plain(top)) {
+      auto reader = std::make_unique<BranchReader>(tree.branch(top), file);
+      auto form = described(reader->layout());
+      at->second.push_back({std::move(reader), std::move(form)});
+      return at->second;
+    }
+    if (!tree_of_root_) {
+      tree_of_root_ = tree_of_root(lane_.tree(), tree.name(), file);
+    }
+    for (auto* filled : all_branches(*branch_at(lane_.tree(), top)).filled) {
+      at->second.push_back(
+          {std::make_unique<BranchReader>(stored_branch(*filled, *tree_of_root_, file), file),
+           described(*filled)});
+    }
+  }
+  return at->second;
+}
+
+void SharedInput::forget() {
+  for (auto& [branch, readers] : readers_) {
+    for (auto& reader : readers) {
+      reader.reader->forget();
+    }
+  }
+}
+
+void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
+  if (kept_.empty()) {
+    kept_ = std::move(kept);
+    compares_forms_ = compares_forms;
+    generation_ = 0;
+  }
+}
+
+void KeptInput::open(std::uint32_t file) {
+  input_.open(file);
+  if (generation_ == generation()) {
+    return;
+  }
+  generation_ = generation();
+  readers_.clear();
+  check_.reset();
+  std::span<const KeptReader> within;
+  for (const auto& kept : kept_) {
+    if (kept.number == 0) {
+      within = input_.readers(kept.top);
+    }
+    if (kept.number >= within.size() ||
+        (compares_forms_ && within[kept.number].form != kept.form)) {
+      throw InputError(this->file().path() + ": branch " + kept.top.name +
+                       " has another form than in the first file (" + kept.form +
+                       "); process such files apart");
+    }
+    readers_.push_back(&within[kept.number]);
+  }
+  check_places();
+}
+
+/// That readers are those of the branches' places, which another way through the tree finds.
+void KeptInput::check_places() const {
+  const auto& tree = input_.lane().input_tree();
+  std::map<BranchPlace, std::size_t> numbers;
+  BranchPlaces places;
+  for (const auto& name : tree.branch_names()) {
+    numbers.emplace(places.next(name), numbers.size());
+  }
+  std::vector<TBranch*> within;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const auto& [top, number, form] = kept_[i];
+    const auto at = numbers.at(top);
+    if (!tree.is_plain(top) && number == 0) {
+      auto* branch = this->tree().GetListOfBranches()->At(static_cast<int>(at));
+      within = all_branches(static_cast<TBranch&>(*branch)).filled;
+    }
+    const auto& read = readers_[i]->reader->branch();
+    if (!(tree.is_plain(top) ? are_same(read, tree.branch(at)) : are_same(read, *within[number]))) {
+      throw WrittenOtherwise(file().path() + ": branch \"" + top.name +
+                             "\" is taken for another one; please report it, with the input");
+    }
+  }
+}
+
+const BasketCheck& KeptInput::check() {
+  if (!check_) {
+    BranchLayouts layouts;
+    for (const auto* kept : readers_) {
+      layouts.push_back(kept->reader->layout());
+    }
+    check_.emplace(std::make_shared<BranchLayouts>(std::move(layouts)), TreeBaskets{},
+                   input_.lane().input_tree().name(), file(), input_.check());
+  }
+  return *check_;
+}
+
+}  // namespace forkrun::root_io

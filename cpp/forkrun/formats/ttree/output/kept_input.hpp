@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/merge/basket_check.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/tree_source.hpp>
+
+namespace forkrun::root_io {
+
+/// A branch whose entries are copied as bytes.
+struct KeptBranch {
+  BranchPlace top;       ///< the top-level branch
+  std::size_t number{};  ///< of those with baskets that are within it, itself among them
+  std::string form{};
+};
+
+/// A branch with baskets, and what reads it.
+struct KeptReader {
+  std::unique_ptr<BranchReader> reader;
+  std::string form;
+};
+
+/// "name, form" of a branch, for comparison with that of another file.
+[[nodiscard]] std::string described(TBranch& branch);
+/// Of one with leaves.
+[[nodiscard]] std::string described(const BranchLayout& layout);
+
+/// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
+/// else in another place, or in another file.
+[[nodiscard]] bool is_written_anew(TBranch& top, const TreeFile& file);
+
+/// The input of the outputs that are made together, file after file: one of them is open at a time.
+class SharedInput {
+ public:
+  /// `on_open` gets the number of each file just before it is opened.
+  SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
+              std::function<void(std::size_t)> on_open);
+
+  [[nodiscard]] const TreeSourceConfig& config() const { return source_; }
+  [[nodiscard]] BasketCheck::Depth check() const { return check_; }
+  /// The first file with events, which gives the structure of outputs; if none has, the first.
+  [[nodiscard]] TreeLane& first_file();
+  [[nodiscard]] std::uint32_t first_with_events() const;
+  /// \throws InputError
+  void open(std::uint32_t file);
+  /// Changes whenever another file is opened.
+  [[nodiscard]] std::uint64_t generation() const { return lane_.generation(); }
+  [[nodiscard]] const TreeLane& lane() const { return lane_; }
+  /// Those of the branches with baskets within a top-level branch of the file that is open.
+  /// \throws InputError
+  [[nodiscard]] std::span<const KeptReader> readers(const BranchPlace& top);
+  /// Gives back the memory of baskets that were read.
+  void forget();
+
+ private:
+  const TreeSourceConfig& source_;
+  BasketCheck::Depth check_;
+  std::function<void(std::size_t)> on_open_;
+  TreeLane lane_;
+  TreeLane first_file_;  ///< opened if `lane_` has another file
+  std::uint32_t file_{};
+  std::unique_ptr<InputTree> tree_of_root_;  ///< of the file that is open, if it was needed
+  std::map<BranchPlace, std::vector<KeptReader>> readers_;
+};
+
+/// What one output keeps of it.
+class KeptInput {
+ public:
+  explicit KeptInput(SharedInput& input) : input_{input} {}
+
+  [[nodiscard]] const TreeSourceConfig& config() const { return input_.config(); }
+  [[nodiscard]] TreeLane& first_file() { return input_.first_file(); }
+  [[nodiscard]] std::uint32_t first_with_events() const { return input_.first_with_events(); }
+  /// `compares_forms`: branches of objects are among them, which must have one form in all files.
+  void set_kept(std::vector<KeptBranch> kept, bool compares_forms);
+
+  /// \throws InputError
+  void open(std::uint32_t file);
+  [[nodiscard]] std::uint64_t generation() const { return input_.generation(); }
+  /// As ROOT has it.
+  [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
+  [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
+  [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
+  /// Of a kept branch, in the file that is open.
+  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]->reader; }
+  [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {
+    return readers_[kept]->reader->branch();
+  }
+  /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
+  [[nodiscard]] const BasketCheck& check();
+
+ private:
+  void check_places() const;
+
+  SharedInput& input_;
+  std::vector<KeptBranch> kept_;
+  bool compares_forms_{};
+  std::uint64_t generation_{};
+  std::vector<const KeptReader*> readers_;
+  std::optional<BasketCheck> check_;  ///< made when it is first asked for
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,138 @@
+#include <forkrun/formats/ttree/output/make_outputs.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <tuple>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
+#include <forkrun/fragments/fragment.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// What is collected for outputs that are made together, at most.
+constexpr double most_pending_bytes = 256 << 20;
+
+/// The outputs that are made together, and how far they are.
+class Pass {
+ public:
+  Pass(const OutputsRequest& request, SharedInput& input)
+      : source_{request.source}, input_{input}, n_threads_{request.n_threads} {}
+
+  /// False if there is no room for it.
+  bool add(const OutputToMake& output) {
+    auto& maker = makers_.emplace_back(output, input_, n_threads_);
+    n_bytes_ += maker.most_pending_bytes();
+    if (makers_.size() > 1 && n_bytes_ > most_pending_bytes) {
+      makers_.pop_back();
+      return false;
+    }
+    return true;
+  }
+
+  /// Adds the events in each file, by output.
+  void run(std::vector<std::vector<std::int64_t>>& n_events) {
+    while (const auto* next = first()) {
+      const auto cluster = cluster_of(*next);
+      for (auto& maker : makers_) {
+        maker.add(cluster);
+      }
+      input_.forget();
+    }
+    for (auto& maker : makers_) {
+      n_events.push_back(maker.finish());
+    }
+  }
+
+ private:
+  /// What comes first in the input, of what comes next in each output.
+  const Selected* first() {
+    const Selected* first = nullptr;
+    std::tuple<std::size_t, std::uint32_t, std::int64_t> place;
+    for (auto& maker : makers_) {
+      const auto* next = maker.next();
+      if (next == nullptr) {
+        continue;
+      }
+      const std::tuple its{maker.group(), next->entries.file, next->entries.first};
+      if (first == nullptr || its < place) {
+        first = next;
+        place = its;
+      }
+    }
+    return first;
+  }
+
+  [[nodiscard]] EntryRange cluster_of(const Selected& selected) const {
+    const auto& [file, first, last] = selected.entries;
+    const auto [begin, end] = cluster_around(source_.clusters.at(file), first, last);
+    return {file, begin, end};
+  }
+
+  const TreeSourceConfig& source_;
+  SharedInput& input_;
+  std::size_t n_threads_;
+  std::deque<OutputMaker> makers_;
+  double n_bytes_{};
+};
+
+std::vector<std::vector<std::int64_t>> make_all(const OutputsRequest& request) {
+  SharedInput input{request.source, request.check, request.on_open};
+  std::vector<std::vector<std::int64_t>> n_events;
+  for (auto output = request.outputs.begin(); output != request.outputs.end();) {
+    Pass pass{request, input};
+    while (output != request.outputs.end() && pass.add(*output)) {
+      ++output;
+    }
+    pass.run(n_events);
+  }
+  return n_events;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request) {
+  try {
+    return make_all(request);
+  } catch (...) {
+    for (const auto& output : request.outputs) {
+      for (const auto& file : output.files) {
+        std::error_code ignored;
+        std::filesystem::remove(file.path, ignored);
+      }
+    }
+    throw;
+  }
+}
+
+std::int64_t events_of_fragment(const std::string& path) {
+  FragmentReader fragment{path};
+  std::int64_t n_events = 0;
+  while (const auto piece = fragment.next()) {
+    n_events += piece->n_events();
+  }
+  return n_events;
+}
+
+std::vector<std::string> branches_written_anew(const std::string& path, const std::string& tree) {
+  const TreeFile file{path};
+  std::vector<std::string> names;
+  if (file.plain_members(tree)) {
+    return names;
+  }
+  for (TObject* object : *file.tree(tree).GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (is_written_anew(branch, file)) {
+      names.emplace_back(branch.GetName());
+    }
+  }
+  return names;
+}
+
+}  // namespace forkrun::root_io

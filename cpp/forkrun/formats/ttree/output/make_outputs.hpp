@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/output/output_files.hpp>
+
+namespace forkrun::root_io {
+
+struct OutputsRequest {
+  std::vector<OutputToMake> outputs;
+  TreeSourceConfig source;
+  std::size_t n_threads{1};
+  /// Of baskets that are copied as they are.
+  BasketCheck::Depth check{BasketCheck::Depth::headers};
+  /// Gets the number of each file of the input just before it is opened.
+  std::function<void(std::size_t)> on_open;
+};
+
+/// Makes the files of all outputs from what children have selected, cluster of the input by
+/// cluster: what several outputs take from it is read and uncompressed once, as long as what is
+/// collected for them has room in memory. The bytes of an output depend on its selected events, the
+/// input and its content alone. Gives the number of events in each file, by output; if it throws,
+/// there are none of them. \throws InputError, OutputError
+std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request);
+
+/// Events in a fragment, all of which is read. \throws InputError
+[[nodiscard]] std::int64_t events_of_fragment(const std::string& path);
+
+/// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
+/// writes them anew, with what it knows of their classes. \throws InputError
+[[nodiscard]] std::vector<std::string> branches_written_anew(const std::string& path,
+                                                             const std::string& tree);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,180 @@
+#include <forkrun/formats/ttree/output/output_files.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/output/value_queue.hpp>
+#include <forkrun/fragments/entry_ranges.hpp>
+
+namespace forkrun::root_io {
+
+/// Writes the clusters of a tree, with the new columns of their events.
+class TreeSink final : public ClusterSink {
+ public:
+  TreeSink(OutputTree& tree, std::function<void(std::int64_t)> progress)
+      : tree_{tree}, progress_{std::move(progress)} {}
+
+  void push(const Selected& selected) { values_.push(selected); }
+  void add(std::span<const EntryRange> entries) override {
+    const auto n = n_events_of(entries);
+    tree_.add(entries, values_.next(n));
+    values_.drop(n);
+  }
+  void add_whole(const EntryRange& entries) override {
+    const auto n = entries.last - entries.first;
+    tree_.add_whole(entries, values_.next(n));
+    values_.drop(n);
+  }
+  [[nodiscard]] double n_bytes() const override { return tree_.n_pending_bytes(); }
+  void end_cluster(std::int64_t n_events) override {
+    tree_.end_cluster();
+    n_events_ += n_events;
+    if (progress_) {
+      progress_(n_events_);
+    }
+  }
+  [[nodiscard]] std::int64_t n_events() const { return n_events_; }
+
+ private:
+  OutputTree& tree_;
+  std::function<void(std::int64_t)> progress_;
+  ValueQueue values_;
+  std::int64_t n_events_{};
+};
+
+/// One file, while it is made.
+class FileMaker {
+ public:
+  FileMaker(const OutputToMake& made, const FileToMake& output, const TreeSourceConfig& source,
+            KeptInput& input, std::size_t n_threads, std::function<void(std::int64_t)> progress)
+      : output_{output},
+        on_written_{made.on_written},
+        tree_{output.path, input, made.content, n_threads},
+        sink_{tree_, std::move(progress)},
+        cutter_{tree_.wanted_cluster_bytes(), tree_.keeps_baskets(), inputs(source, tree_), sink_} {
+  }
+
+  /// The first of these entries that are to be in this file, which are taken away from them; none
+  /// if the first one is not.
+  [[nodiscard]] std::optional<Selected> take(Selected& from) {
+    if (output_.entries.empty()) {
+      return split_off(from, from.entries.last);
+    }
+    const auto has_first = [&](const auto& mine) {
+      return mine.file == from.entries.file && mine.first <= from.entries.first &&
+             from.entries.first < mine.last;
+    };
+    const auto& entries = output_.entries;
+    auto range = std::find_if(next_, entries.end(), has_first);
+    if (range == entries.end()) {
+      range = std::find_if(entries.begin(), next_, has_first);
+      if (range == next_) {
+        return {};
+      }
+    }
+    next_ = range;
+    return split_off(from, range->last);
+  }
+  void add(const Selected& selected) {
+    sink_.push(selected);
+    cutter_.add(selected.entries);
+  }
+  void end_input_cluster() { cutter_.end_input_cluster(); }
+  std::int64_t finish() {
+    cutter_.finish();
+    tree_.finish();
+    if (on_written_) {
+      on_written_(output_.path);
+    }
+    tree_.check();
+    return sink_.n_events();
+  }
+  [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
+    const auto all = static_cast<double>(n_events) * tree_.bytes_per_event();
+    return std::min(all, tree_.wanted_cluster_bytes());
+  }
+
+ private:
+  static ClusterCutter::InputOf inputs(const TreeSourceConfig& source, OutputTree& tree) {
+    return [&](std::uint32_t number) -> InputClusters {
+      return {source.clusters.at(number), tree.bytes_per_event(number)};
+    };
+  }
+
+  const FileToMake& output_;
+  const std::function<void(const std::string&)>& on_written_;
+  /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
+  std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
+  OutputTree tree_;
+  TreeSink sink_;
+  ClusterCutter cutter_;
+};
+
+OutputMaker::OutputMaker(const OutputToMake& output, SharedInput& input, std::size_t n_threads)
+    : output_{output},
+      input_{input},
+      kept_{input},
+      n_threads_{n_threads},
+      events_{output.fragments, output.content.products, output.before_group} {
+  open();
+}
+
+OutputMaker::~OutputMaker() = default;
+
+void OutputMaker::add(const EntryRange& cluster) {
+  bool has_some = false;
+  for (const auto* next = events_.front();
+       next != nullptr && next->entries.file == cluster.file &&
+       cluster.first <= next->entries.first && next->entries.first < cluster.last;
+       next = events_.front()) {
+    add(events_.take_before(cluster.last));
+    has_some = true;
+  }
+  if (has_some) {
+    file_->end_input_cluster();
+  }
+}
+
+void OutputMaker::add(Selected selected) {
+  while (selected.entries.first < selected.entries.last) {
+    if (const auto taken = file_->take(selected)) {
+      file_->add(*taken);
+    } else {
+      close();
+      open();
+    }
+  }
+}
+
+std::vector<std::int64_t> OutputMaker::finish() {
+  close();
+  while (n_events_.size() < output_.files.size()) {
+    open();
+    close();
+  }
+  return n_events_;
+}
+
+double OutputMaker::most_pending_bytes() { return file_->most_pending_bytes(output_.n_events); }
+
+void OutputMaker::open() {
+  if (n_events_.size() == output_.files.size()) {
+    throw Error("an event is in none of the output's files");
+  }
+  file_ = std::make_unique<FileMaker>(output_, output_.files[n_events_.size()], input_.config(),
+                                      kept_, n_threads_, [this](std::int64_t n_events) {
+                                        if (output_.progress) {
+                                          output_.progress(n_before_ + n_events);
+                                        }
+                                      });
+}
+
+void OutputMaker::close() {
+  n_events_.push_back(file_->finish());
+  n_before_ += n_events_.back();
+  file_.reset();
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,184 @@
+#include <forkrun/formats/ttree/output/output_target.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include <TBranch.h>
+#include <TDirectory.h>
+#include <TList.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/key_path.hpp>
+#include <forkrun/formats/ttree/write/branch_of_root.hpp>
+#include <forkrun/formats/ttree/write/output_schema.hpp>
+#include <forkrun/formats/ttree/write/plain_target.hpp>
+#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/root_target.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::vector<int> compressions_of(const TreeMembers& tree) {
+  std::vector<int> compressions;
+  std::ranges::transform(tree.branches, std::back_inserter(compressions),
+                         &BranchMembers::compression);
+  return compressions;
+}
+
+class PlainOutput final : public OutputTarget {
+ public:
+  PlainOutput(const std::string& path, const std::string& tree, TreeMembers members,
+              Compression compression)
+      : compressions_{compressions_of(members)},
+        target_{path, tree, with_compression(std::move(members), compression), compression} {}
+
+  [[nodiscard]] TreeTarget& tree() override { return target_; }
+  [[nodiscard]] std::vector<KeptTarget> take_kept() override {
+    std::vector<KeptTarget> kept;
+    const auto& branches = target_.tree().members().branches;
+    BranchPlaces places;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      kept.push_back({{places.next(branches[i].name)}, compressions_[i], target_.tree().branch(i)});
+    }
+    return kept;
+  }
+
+ private:
+  std::vector<int> compressions_;  ///< in the input
+  PlainTarget target_;
+};
+
+class RootOutput final : public OutputTarget {
+ public:
+  RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
+      : input_{input},
+        target_{path, without_cycle(input.config().tree), input.first_file().tree(),
+                content.branches, content.compression} {
+    index_.begin(input.first_file().tree());
+  }
+
+  ~RootOutput() override {
+    if (!objects_.empty() && generation_ == input_.generation()) {
+      if (auto* clones = input_.tree().GetListOfClones()) {  // null but in the tree that was cloned
+        clones->Remove(&target_.tree());
+      }
+    }
+  }
+
+  [[nodiscard]] TreeTarget& tree() override { return target_; }
+  [[nodiscard]] bool keeps_objects() const override { return keeps_objects_; }
+  [[nodiscard]] std::vector<KeptTarget> take_kept() override;
+  void open() override;
+  void fill(std::span<const EntryRange> entries) override;
+  void finish(std::int64_t n_entries) override;
+
+ private:
+  struct RootCopy {
+    BranchPlace from;
+    TBranch* to;
+  };
+
+  KeptInput& input_;
+  RootTarget target_;
+  RebuiltIndex index_;
+  std::uint64_t generation_{};
+  bool keeps_objects_ = false;     ///< as bytes
+  std::vector<RootCopy> objects_;  ///< branches that ROOT copies
+};
+
+std::vector<KeptTarget> RootOutput::take_kept() {
+  std::vector<KeptTarget> kept;
+  std::vector<TBranch*> holders;
+  auto& first = input_.first_file();
+  BranchPlaces places;
+  for (TObject* object : *target_.tree().GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    const auto place = places.next(branch.GetName());
+    TBranch& from = *branch_at(first.tree(), place);
+    if (is_written_anew(from, first.file())) {
+      objects_.push_back({place, &branch});
+      continue;
+    }
+    keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
+    const auto all = all_branches(branch);
+    for (std::size_t i = 0; i < all.filled.size(); ++i) {
+      kept.push_back({{place, i, described(*all.filled[i])},
+                      from.GetCompressionSettings(),
+                      branch_of_root(*all.filled[i])});
+    }
+    holders.insert(holders.end(), all.holders.begin(), all.holders.end());
+  }
+  target_.set_holders(std::move(holders));
+  return kept;
+}
+
+void RootOutput::open() {
+  generation_ = input_.generation();
+  if (index_.is_wanted()) {
+    index_.open(input_.tree());
+  }
+  if (keeps_objects_) {
+    target_.output().describe_classes_of(input_.file());
+  }
+  const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
+  for (const auto& [from, to] : objects_) {
+    to->ResetAddress();  // it was that of a branch of the file before
+    share_address(*branch_at(input_.tree(), from), *to);
+  }
+}
+
+void RootOutput::fill(std::span<const EntryRange> entries) {
+  const TDirectory::TContext nowhere{nullptr};
+  for (const auto& range : entries) {
+    index_.add({range.first, range.last});
+  }
+  for (const auto& [place, to] : objects_) {
+    TBranch& from = *branch_at(input_.tree(), place);
+    for (const auto& range : entries) {
+      for (auto entry = range.first; entry < range.last; ++entry) {
+        if (from.GetEntry(entry, 1) < 0 || to->Fill() < 0) {
+          throw OutputError(target_.output().path() + ": branch \"" + place.name +
+                            "\" cannot be copied");
+        }
+      }
+    }
+  }
+}
+
+/// Friends are stored with a tree for just its entries, in their order.
+void RootOutput::finish(std::int64_t n_entries) {
+  auto& tree = target_.tree();
+  tree.SetEntries(n_entries);
+  index_.finish(tree);
+  if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
+    drop_friends(tree);
+  }
+}
+
+/// Of the tree of an output that has nothing but numbers; none otherwise.
+std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& content) {
+  if (std::ranges::any_of(content.products,
+                          [](const auto& column) { return column.type.is_nested(); })) {
+    return {};
+  }
+  auto members = input.first_file().file().plain_members(input.config().tree);
+  return members ? std::optional{with_branches(std::move(*members), content.branches)}
+                 : std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptInput& input,
+                                                 const OutputContent& content) {
+  if (auto members = plain_members(input, content)) {
+    return std::make_unique<PlainOutput>(path, without_cycle(input.config().tree),
+                                         std::move(*members), content.compression);
+  }
+  return std::make_unique<RootOutput>(path, input, content);
+}
+
+}  // namespace forkrun::root_io

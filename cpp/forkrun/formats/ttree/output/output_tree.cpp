@@ -1,0 +1,230 @@
+#include <forkrun/formats/ttree/output/output_tree.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/formats/root_file/key_path.hpp>
+#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/merge/basket_copy.hpp>
+#include <forkrun/formats/ttree/read/stored_baskets.hpp>
+#include <forkrun/formats/ttree/write/cluster_size.hpp>
+#include <forkrun/fragments/counter_name.hpp>
+#include <forkrun/fragments/entry_ranges.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Of a branch, those that hold exactly these entries, on file; none if some hold others as well.
+std::span<const StoredBasket> baskets_of(const BranchReader& reader, const EntryRun& entries) {
+  const auto all = reader.baskets();
+  const auto begin = std::ranges::lower_bound(all, entries.first, {}, &StoredBasket::first_entry);
+  const auto end = std::ranges::lower_bound(all, entries.last, {}, &StoredBasket::first_entry);
+  if (begin == end || begin->first_entry != entries.first ||
+      (end - 1)->first_entry + (end - 1)->n_entries != entries.last) {
+    return {};
+  }
+  const std::span found{begin, end};
+  const bool are_on_file =
+      std::ranges::all_of(found, [](const auto& basket) { return basket.seek != 0; });
+  return are_on_file ? found : std::span<const StoredBasket>{};
+}
+
+}  // namespace
+
+OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
+                       std::size_t n_threads)
+    : input_{input},
+      content_{content},
+      n_threads_{n_threads},
+      target_{OutputTarget::make(path, input, content)},
+      path_{path} {
+  keep_branches();
+  add_products();
+}
+
+void OutputTree::keep_branches() {
+  std::vector<KeptBranch> branches;
+  for (auto& [branch, compression, target] : target_->take_kept()) {
+    samples_.add_branch({branch.top, branch.number});
+    branches.push_back(branch);
+    kept_.emplace_back(std::move(target), content_.compression);
+    keeps_baskets_ = keeps_baskets_ || stays_as_it_is(compression);
+  }
+  input_.set_kept(std::move(branches), target_->keeps_objects());
+}
+
+void OutputTree::add_products() {
+  auto& tree = target_->tree().branches();
+  for (std::size_t i = 0; i < content_.products.size(); ++i) {
+    const auto& column = content_.products[i];
+    if (column.type.is_counted()) {
+      const auto name = counter_name(column.name);
+      if (!tree.has(name)) {
+        counters_.push_back(
+            {i, samples_.add_branch({{name}}), {tree.add_counter(name), content_.compression}});
+      }
+    }
+    columns_.push_back(
+        {i, samples_.add_branch({{column.name}}), {tree.add(column), content_.compression}});
+  }
+}
+
+bool OutputTree::stays_as_it_is(int compression) const {
+  return !content_.recompresses || compression == content_.compression.settings();
+}
+
+double OutputTree::bytes_per_event() { return bytes_per_event(input_.first_with_events()); }
+
+double OutputTree::bytes_per_event(std::uint32_t file) {
+  open(file);
+  const auto n_events = static_cast<double>(input_.n_entries());
+  double n_bytes = 0;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    n_bytes += static_cast<double>(input_.branch(i).n_told_bytes);
+  }
+  for (const auto& column : content_.products) {
+    constexpr double values_guessed = 4;
+    const bool is_scalar = column.type.shape == Shape::scalar;
+    n_bytes += static_cast<double>(size_of(column.type.element) * column.type.n_in_item()) *
+               (is_scalar ? 1 : values_guessed) * n_events;
+  }
+  return std::max(n_bytes / std::max(1.0, n_events), 1.0);
+}
+
+double OutputTree::wanted_cluster_bytes() const {
+  return root_io::wanted_cluster_bytes(kept_.size());
+}
+
+void OutputTree::open(std::uint32_t file) {
+  input_.open(file);
+  if (generation_ != input_.generation()) {
+    generation_ = input_.generation();
+    target_->open();
+  }
+}
+
+void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
+  open(entries.front().file);
+  std::vector<EntryRun> runs;
+  for (const auto& range : entries) {
+    runs.push_back({range.first, range.last});
+  }
+  in_parallel(kept_.size(), n_threads_, [&](std::size_t i) { copy(i, runs); });
+  target_->fill(entries);
+  add_columns(values);
+  n_entries_ += n_events_of(entries);
+}
+
+/// Notes the first and the last entry, which the reader has at hand.
+void OutputTree::copy(std::size_t branch, std::span<const EntryRun> runs) {
+  auto& reader = input_.reader(branch);
+  samples_.note(branch, reader, runs.front().first, n_entries_);
+  kept_[branch].copy(reader, runs);
+  std::int64_t n = 0;
+  for (const auto& run : runs) {
+    n += run.last - run.first;
+  }
+  samples_.note(branch, reader, runs.back().last - 1, n_entries_ + n - 1);
+}
+
+double OutputTree::n_pending_bytes() {
+  double n_bytes = 0;
+  for (const auto* writer : writers()) {
+    n_bytes += static_cast<double>(writer->n_pending_bytes());
+  }
+  return n_bytes;
+}
+
+void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
+  open(entries.file);
+  const EntryRun run{entries.first, entries.last};
+  std::vector<std::size_t> whole;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    const bool is_whole =
+        stays_as_it_is(input_.branch(i).compression) && !baskets_of(input_.reader(i), run).empty();
+    (is_whole ? whole : others).push_back(i);
+  }
+  copy_records(whole, run);
+  in_parallel(others.size(), n_threads_, [&](std::size_t i) { copy(others[i], {&run, 1}); });
+  target_->fill({&entries, 1});
+  add_columns(values);
+  n_entries_ += run.last - run.first;
+}
+
+void OutputTree::copy_records(std::span<const std::size_t> branches, const EntryRun& entries) {
+  std::vector<BasketPlace> baskets;
+  for (const auto branch : branches) {
+    for (const auto& stored : baskets_of(input_.reader(branch), entries)) {
+      baskets.push_back({branch, stored.number, stored.seek, stored.n_bytes, stored.first_entry,
+                         stored.n_entries});
+    }
+  }
+  for (const auto& basket : copy_baskets(input_.file(), input_.check(), std::move(baskets),
+                                         target_->tree().file(), chunk_)) {
+    kept_[basket.branch].enter(basket.header, basket.place);
+    samples_.note_basket(basket.branch, basket.tail, basket.header,
+                         n_entries_ + basket.first_entry - entries.first);
+  }
+  for (const auto branch : branches) {
+    kept_[branch].include_largest(input_.branch(branch).largest_counts);
+  }
+}
+
+void OutputTree::add_columns(std::span<const NewValues> values) {
+  auto first = n_entries_;
+  for (const auto& [columns, events] : values) {
+    const auto last = first + events.last - events.first - 1;
+    for (auto& [number, sampled, writer] : counters_) {
+      const auto& column = (*columns)[number];
+      writer.add_counts(column, {&events, 1});
+      samples_.note_count(sampled, column, events.first, first);
+      samples_.note_count(sampled, column, events.last - 1, last);
+    }
+    for (auto& [number, sampled, writer] : columns_) {
+      const auto& column = (*columns)[number];
+      writer.add(column, {&events, 1});
+      samples_.note(sampled, column, events.first, first);
+      samples_.note(sampled, column, events.last - 1, last);
+    }
+    first = last + 1;
+  }
+}
+
+std::vector<BranchWriter*> OutputTree::writers() {
+  std::vector<BranchWriter*> writers;
+  for (auto& writer : kept_) {
+    writers.push_back(&writer);
+  }
+  for (auto* group : {&counters_, &columns_}) {
+    for (auto& column : *group) {
+      writers.push_back(&column.writer);
+    }
+  }
+  return writers;
+}
+
+void OutputTree::end_cluster() {
+  const auto all = writers();
+  in_parallel(all.size(), n_threads_, [&](std::size_t i) { all[i]->encode(); });
+  for (auto* writer : all) {
+    writer->write(target_->tree().file());
+  }
+  samples_.end_cluster();
+}
+
+void OutputTree::finish() {
+  for (auto* writer : writers()) {
+    writer->finish();
+  }
+  target_->finish(n_entries_);
+  target_->tree().close(n_entries_);
+}
+
+void OutputTree::check() const {
+  samples_.check(path_, without_cycle(input_.config().tree), n_threads_);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/ttree/output/kept_input.hpp>
+#include <forkrun/formats/ttree/output/output_target.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
+#include <forkrun/formats/ttree/write/branch_writer.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
+
+namespace forkrun::root_io {
+
+/// Values of the new columns of consecutive events: a part of a fragment's piece.
+struct NewValues {
+  const std::vector<Column>* columns;
+  EntryRun events;
+};
+
+/// Writes an output's tree, a cluster at a time. Entries of kept branches are copied as bytes from
+/// basket to basket, and baskets that are kept whole without being unzipped; branches of objects
+/// whose bytes cannot be moved are read and filled by ROOT.
+class OutputTree {
+ public:
+  /// `path`: of its file. \throws InputError, OutputError
+  OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
+             std::size_t n_threads);
+
+  /// Uncompressed bytes that an event of this file, else of the first with events, takes in the
+  /// kept branches.
+  [[nodiscard]] double bytes_per_event();
+  [[nodiscard]] double bytes_per_event(std::uint32_t file);
+  /// Uncompressed bytes of a cluster.
+  [[nodiscard]] double wanted_cluster_bytes() const;
+  /// Whether baskets of the input may be copied as they are.
+  [[nodiscard]] bool keeps_baskets() const { return keeps_baskets_; }
+
+  /// Events of the present cluster; all of one file. `values`: of all of them, one after the other.
+  void add(std::span<const EntryRange> entries, std::span<const NewValues> values);
+  /// All events of a cluster of the input, and nothing else.
+  void add_whole(const EntryRange& entries, std::span<const NewValues> values);
+  /// Uncompressed bytes of the present cluster that are not written yet.
+  [[nodiscard]] double n_pending_bytes();
+  /// Writes the present cluster.
+  void end_cluster();
+  /// The tree is complete, and with it the file.
+  void finish();
+  /// Compares the file with samples of what it was made of. \throws WrittenOtherwise
+  void check() const;
+  /// Removes the file.
+  void abandon() noexcept { target_->tree().abandon(); }
+
+ private:
+  struct NewColumn {
+    std::size_t number{};
+    std::size_t sampled{};  ///< its number in `samples_`
+    BranchWriter writer;
+  };
+
+  void keep_branches();
+  void add_products();
+  [[nodiscard]] bool stays_as_it_is(int compression) const;
+  void open(std::uint32_t file);
+  void copy(std::size_t branch, std::span<const EntryRun> runs);
+  void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
+  void add_columns(std::span<const NewValues> values);
+  [[nodiscard]] std::vector<BranchWriter*> writers();
+
+  KeptInput& input_;
+  const OutputContent& content_;
+  std::size_t n_threads_;
+  bool keeps_baskets_{};
+  std::uint64_t generation_{};
+  std::unique_ptr<OutputTarget> target_;
+  std::vector<BranchWriter> kept_;
+  std::vector<NewColumn> columns_;
+  std::vector<NewColumn> counters_;  ///< of new jagged columns
+  std::int64_t n_entries_{};         ///< with those of the present cluster
+  Samples samples_;
+  std::string path_;
+  Bytes chunk_;
+};
+
+}  // namespace forkrun::root_io

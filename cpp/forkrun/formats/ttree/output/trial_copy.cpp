@@ -1,0 +1,61 @@
+#include <forkrun/formats/ttree/output/trial_copy.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include <TBranch.h>
+#include <TList.h>
+#include <TObjArray.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/write/output_schema.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+void copy_entries(TTree& from, TTree& to) {
+  constexpr std::int64_t n_most = 16;
+  BranchPlaces places;
+  for (TObject* object : *to.GetListOfBranches()) {
+    auto& copy = static_cast<TBranch&>(*object);
+    auto& branch = *branch_at(from, places.next(copy.GetName()));
+    if (branch.IsA() != TBranch::Class()) {
+      share_address(branch, copy);
+    }
+    for (std::int64_t entry = 0; entry < std::min<std::int64_t>(n_most, branch.GetEntries());
+         ++entry) {
+      if (branch.GetEntry(entry, 1) < 0 || copy.Fill() < 0) {
+        throw InputError(std::string{"branch \""} + copy.GetName() + "\" cannot be copied");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void try_copy(const std::string& path, const std::string& tree,
+              const std::vector<std::string>& branches, const std::string& scratch) {
+  const TreeFile file{path};
+  OutputFile output{scratch, file.compression()};
+  try {
+    const CapturedMessages messages;
+    auto& from = file.tree(tree);
+    const std::unique_ptr<TTree> copy{&copy_structure(from, branches, output.folder(""))};
+    from.CopyAddresses(copy.get());
+    copy_entries(from, *copy);
+    from.GetListOfClones()->Remove(copy.get());
+    output.write_and_release(*copy, "trial");
+  } catch (...) {
+    output.abandon();
+    throw;
+  }
+  output.abandon();
+}
+
+}  // namespace forkrun::root_io

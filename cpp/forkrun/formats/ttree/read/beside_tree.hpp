@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace forkrun::root_io {
+
+class TreeFile;
+
+/// What a file holds beside one of its trees, for a job that carries it to its outputs. Files of
+/// which both digests are equal can be joined if one of them can be read.
+struct BesideTree {
+  std::string forms;     ///< digest of names, classes, structures of trees and axes of histograms
+  std::string contents;  ///< and of what objects hold that cannot be merged
+  std::vector<std::string> problems;  ///< lines on what cannot be carried
+};
+
+/// Without ROOT, where the file allows it; of remote files, what their directories say.
+/// \throws InputError
+[[nodiscard]] BesideTree beside_tree(TreeFile& file, const std::string& tree);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,332 @@
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+template <typename T>
+std::vector<std::int64_t> widened(const Column& column) {
+  const auto values = column.values<T>();
+  return {values.begin(), values.end()};
+}
+
+/// \throws Error if they are none.
+std::vector<std::int64_t> integers_of(const Column& column) {
+  switch (column.type().element) {
+    case ElementType::int8: return widened<std::int8_t>(column);
+    case ElementType::uint8: return widened<std::uint8_t>(column);
+    case ElementType::int16: return widened<std::int16_t>(column);
+    case ElementType::uint16: return widened<std::uint16_t>(column);
+    case ElementType::int32: return widened<std::int32_t>(column);
+    case ElementType::uint32: return widened<std::uint32_t>(column);
+    case ElementType::int64: return widened<std::int64_t>(column);
+    case ElementType::uint64: return widened<std::int64_t>(column);
+    default: throw Error("the branch that counts its values is of " + column.type().name());
+  }
+}
+
+}  // namespace
+
+BranchReader::BranchReader(StoredBranch branch, TreeFile& file)
+    : branch_{std::move(branch)}, file_{file} {
+  starts_.reserve(branch_.baskets.size() + 1);
+  for (const auto& basket : branch_.baskets) {
+    starts_.push_back(basket.first_entry);
+  }
+  starts_.push_back(branch_.n_entries);
+}
+
+std::size_t BranchReader::find(std::int64_t entry) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), entry);
+  if (after == starts_.begin() || after == starts_.end()) {
+    throw InputError(file_.path() + ": branch " + branch_.layout.name + " has no entry " +
+                     std::to_string(entry));
+  }
+  return static_cast<std::size_t>(after - starts_.begin()) - 1;
+}
+
+std::int64_t BranchReader::basket_end(std::int64_t entry) const { return starts_[find(entry) + 1]; }
+
+const Basket& BranchReader::basket_at(std::int64_t entry) {
+  if (loaded_ == static_cast<std::size_t>(-1) || !basket_.contains(entry)) {
+    load(find(entry));
+  }
+  return basket_;
+}
+
+void BranchReader::forget() {
+  loaded_ = static_cast<std::size_t>(-1);
+  basket_ = {};
+  record_ = {};
+  memory_ = {};
+  values_ = {};
+  nested_ = {};
+}
+
+void BranchReader::load(std::size_t number) {
+  loaded_ = static_cast<std::size_t>(-1);
+  const auto& stored = branch_.baskets[number];
+  try {
+    if (stored.seek == 0) {
+      load_from_tree(stored);
+    } else {
+      load_from_file(stored);
+    }
+    if (basket_.lacks_offsets) {
+      make_offsets(stored);
+    }
+    check_entries();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
+    throw_damaged(file_, branch_.layout.name, stored.first_entry, error.what());
+  }
+  basket_.first_entry = stored.first_entry;
+  loaded_ = number;
+}
+
+void BranchReader::load_from_file(const StoredBasket& stored) {
+  file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
+  static_cast<void>(checked_header(record_.view(), stored, branch_));
+  decode_basket(record_.view(), branch_.layout.has_offsets, memory_, basket_);
+}
+
+void BranchReader::load_from_tree(const StoredBasket& stored) {
+  const auto& [n_entries, entries, offsets] = branch_.of_tree.at(stored.number);
+  if (n_entries != stored.n_entries) {
+    throw Error("a basket has " + std::to_string(n_entries) + " entries where the tree says " +
+                std::to_string(stored.n_entries));
+  }
+  const auto data = memory_.resize(entries.size());
+  std::ranges::copy(entries, data.begin());
+  basket_.data = data;
+  basket_.n_entries = static_cast<std::int32_t>(stored.n_entries);
+  basket_.offsets = offsets;
+  basket_.lacks_offsets = offsets.empty() && branch_.layout.has_offsets && n_entries > 0;
+  if (offsets.empty() && !basket_.lacks_offsets) {
+    set_entry_size(basket_);
+  }
+}
+
+/// Of a basket that has none: from the numbers of values that its counter tells.
+void BranchReader::make_offsets(const StoredBasket& stored) {
+  const auto& layout = branch_.layout;
+  if (!layout.column || layout.counter.empty()) {
+    throw Error("a basket has no offsets of its entries, and no branch counts their values");
+  }
+  if (!counts_) {
+    counts_ = std::make_unique<BranchReader>(branch_.tree->branch(layout.counter), file_);
+  }
+  Column counts;
+  counts_->read(stored.first_entry, stored.first_entry + stored.n_entries, counts);
+  const auto item = static_cast<std::int64_t>(size_of(layout.column->element)) *
+                    static_cast<std::int64_t>(layout.column->n_in_item());
+  const auto n_bytes = static_cast<std::int64_t>(basket_.data.size());
+  basket_.offsets.assign(1, 0);
+  std::int64_t end = 0;
+  for (const auto count : integers_of(counts)) {
+    end += count * item;
+    if (count < 0 || end > n_bytes) {
+      break;
+    }
+    basket_.offsets.push_back(static_cast<std::int32_t>(end));
+  }
+  if (end != n_bytes || std::cmp_not_equal(basket_.offsets.size(), stored.n_entries + 1)) {
+    throw Error("its entries do not have as many values as branch " + layout.counter + " counts");
+  }
+  basket_.lacks_offsets = false;
+}
+
+/// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
+/// as they are taken apart.
+void BranchReader::check_entries() const {
+  if (!branch_.layout.column || branch_.layout.column->is_nested()) {
+    return;
+  }
+  const auto n_in_item = branch_.layout.column->n_in_item();
+  const auto size = size_of(branch_.layout.column->element) * n_in_item;
+  if (branch_.layout.column->shape == Shape::scalar) {
+    const auto entry_size = branch_.layout.leaves.empty() ? size : branch_.layout.entry_size;
+    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * entry_size) {
+      throw Error("its entries do not have one value each");
+    }
+    return;
+  }
+  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
+  const auto* const offsets = basket_.offsets.data();
+  const auto wrong_bits = (1U << 31U) | (static_cast<unsigned>(size) - 1);  // a power of two
+  const auto is_wrong = [offsets, header, wrong_bits](std::size_t i) {
+    return static_cast<unsigned>(offsets[i + 1] - offsets[i] - header) & wrong_bits;
+  };
+  if (n_in_item > 1) {
+    return check_items(size);
+  }
+  unsigned wrong = 0;
+  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+    wrong |= is_wrong(i);  // without a branch: several entries at a time
+  }
+  for (std::size_t i = 0; wrong != 0; ++i) {
+    if (is_wrong(i) != 0) {
+      throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
+    }
+  }
+}
+
+/// Of any size of items.
+void BranchReader::check_items(std::size_t item_bytes) const {
+  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
+  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+    const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
+    if (n_bytes < 0 || n_bytes % static_cast<std::int32_t>(item_bytes) != 0) {
+      throw Error("its entry " + std::to_string(i) + " does not have a whole number of arrays");
+    }
+  }
+}
+
+void BranchReader::for_each_basket(
+    std::int64_t first, std::int64_t last,
+    const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
+  while (first < last) {
+    const Basket& basket = basket_at(first);
+    const auto end = std::min(last, basket.first_entry + basket.n_entries);
+    use(basket, first, end);
+    first = end;
+  }
+}
+
+void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
+  into.reset(*branch_.layout.column);
+  if (branch_.layout.column->is_nested()) {
+    read_nested(first, last, into);
+  } else if (branch_.layout.column->shape == Shape::scalar) {
+    read_scalars(first, last, into);
+  } else {
+    read_jagged(first, last, into);
+  }
+}
+
+void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& into) {
+  const auto size = size_of(branch_.layout.column->element);
+  const auto n_in_item = branch_.layout.column->n_in_item();
+  auto* to = into.resize_values(static_cast<std::size_t>(last - first) * n_in_item);
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    const auto bytes = basket.entries(from, end);
+    const auto n = static_cast<std::size_t>(end - from) * n_in_item;
+    if (!branch_.layout.leaves.empty()) {
+      read_leaf(bytes, to);
+      to += n * size;
+      return;
+    }
+    if (bytes.size() != n * size) {
+      throw InputError(file_.path() + ": branch " + branch_.layout.name +
+                       " does not have one value per entry");
+    }
+    swap_copy(to, bytes.data(), n, size);
+    to += bytes.size();
+  });
+}
+
+/// One number of each entry of a list of leaves.
+void BranchReader::read_leaf(std::span<const std::byte> entries, std::byte* to) const {
+  const auto& layout = branch_.layout;
+  const auto size = size_of(layout.column->element);
+  if (layout.entry_size == 0 || entries.size() % layout.entry_size != 0) {
+    throw InputError(file_.path() + ": branch " + layout.name +
+                     " has entries of another size than its leaves");
+  }
+  for (std::size_t at = layout.offset; at < entries.size(); at += layout.entry_size) {
+    swap_copy(to, &entries[at], 1, size);
+    to += size;
+  }
+}
+
+void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& into) {
+  const auto size = size_of(branch_.layout.column->element);
+  auto offsets = into.resize_offsets(static_cast<std::size_t>(last - first));
+  offsets[0] = 0;
+  const bool is_one_basket = first < last && basket_end(first) >= last;
+  values_.clear();
+  if (!is_one_basket) {
+    values_.reserve(values_hint(first, last));
+  }
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    const auto n = static_cast<std::size_t>(end - from);
+    fill_offsets(basket, from, offsets.first(n + 1));
+    const auto n_values =
+        static_cast<std::size_t>(offsets[n] - offsets[0]) * branch_.layout.column->n_in_item();
+    copy_values(basket, from, end,
+                is_one_basket ? into.resize_values(n_values) : values_.extend(n_values * size));
+    offsets = offsets.subspan(n);
+  });
+  if (!is_one_basket) {
+    auto* to = into.resize_values(values_.size() / size);
+    std::copy_n(values_.view().data(), values_.size(), to);
+  }
+}
+
+void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& into) {
+  nested_.begin(*branch_.layout.column, static_cast<std::size_t>(last - first));
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    try {
+      for (; from < end; ++from) {
+        nested_.add(basket.entries(from, from + 1), branch_.layout.header_bytes);
+      }
+    } catch (const Error& error) {
+      throw_damaged(file_, branch_.layout.name, from, error.what());
+    }
+  });
+  nested_.fill(into);
+}
+
+/// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.
+std::size_t BranchReader::values_hint(std::int64_t first, std::int64_t last) const {
+  const auto n_told = static_cast<double>(branch_.n_told_bytes);
+  const auto part = static_cast<double>(last - first) / static_cast<double>(branch_.n_entries);
+  constexpr double usual_ratio = 64;
+  const auto hint = std::min(n_told * part, usual_ratio * static_cast<double>(file_.size()));
+  return hint > 0 ? static_cast<std::size_t>(hint) : 0;
+}
+
+/// Continues from offsets[0]. `check_entries` has seen that all are whole numbers of values.
+void BranchReader::fill_offsets(const Basket& basket, std::int64_t from,
+                                std::span<std::int64_t> offsets) const {
+  const auto header = static_cast<std::int64_t>(branch_.layout.header_bytes);
+  const auto item = size_of(branch_.layout.column->element) * branch_.layout.column->n_in_item();
+  const auto* at = basket.offsets.data() + (from - basket.first_entry);
+  if (!std::has_single_bit(item)) {
+    for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+      offsets[i + 1] = offsets[i] + (at[i + 1] - at[i] - header) / static_cast<std::int64_t>(item);
+    }
+    return;
+  }
+  const auto shift = std::countr_zero(item);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    offsets[i + 1] = offsets[i] + ((at[i + 1] - at[i] - header) >> shift);
+  }
+}
+
+void BranchReader::copy_values(const Basket& basket, std::int64_t from, std::int64_t end,
+                               std::byte* to) const {
+  const auto size = size_of(branch_.layout.column->element);
+  const auto header = branch_.layout.header_bytes;
+  if (header == 0) {
+    const auto bytes = basket.entries(from, end);
+    return swap_copy(to, bytes.data(), bytes.size() / size, size);
+  }
+  const auto* at = basket.offsets.data() + (from - basket.first_entry);
+  for (std::int64_t entry = from; entry < end; ++entry, ++at) {
+    const auto n_bytes = static_cast<std::size_t>(at[1] - at[0]) - header;
+    swap_copy(to, basket.data.data() + at[0] + header, n_bytes / size, size);
+    to += n_bytes;
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/read/nested_values.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+/// Reads the baskets of one branch, with its own buffers: distinct readers work at the same time.
+/// Keeps the basket read last, so that the next block uses it again.
+class BranchReader {
+ public:
+  BranchReader(StoredBranch branch, TreeFile& file);
+
+  [[nodiscard]] const StoredBranch& branch() const { return branch_; }
+  [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
+  /// Gives back the memory of the basket read last.
+  void forget();
+  /// All baskets, in the order of their entries.
+  [[nodiscard]] std::span<const StoredBasket> baskets() const { return branch_.baskets; }
+
+  /// The values of entries [first, last). Needs `layout().column`. \throws InputError
+  void read(std::int64_t first, std::int64_t last, Column& into);
+
+  /// The basket that holds `entry`; valid until the next call. \throws InputError
+  const Basket& basket_at(std::int64_t entry);
+
+  /// End of the basket that holds `entry`, without reading it.
+  [[nodiscard]] std::int64_t basket_end(std::int64_t entry) const;
+
+ private:
+  [[nodiscard]] std::size_t find(std::int64_t entry) const;
+  void load(std::size_t number);
+  void load_from_file(const StoredBasket& stored);
+  void load_from_tree(const StoredBasket& stored);
+  void make_offsets(const StoredBasket& stored);
+  void check_entries() const;
+  void check_items(std::size_t item_bytes) const;
+  [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
+  void read_leaf(std::span<const std::byte> entries, std::byte* to) const;
+  void read_scalars(std::int64_t first, std::int64_t last, Column& into);
+  void read_jagged(std::int64_t first, std::int64_t last, Column& into);
+  void read_nested(std::int64_t first, std::int64_t last, Column& into);
+  void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
+  void copy_values(const Basket& basket, std::int64_t from, std::int64_t end, std::byte* to) const;
+  void for_each_basket(std::int64_t first, std::int64_t last,
+                       const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use);
+
+  StoredBranch branch_;
+  TreeFile& file_;
+  std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
+  Bytes record_;
+  Bytes values_;
+  NestedValues nested_;
+  std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
+  Bytes memory_;
+  Basket basket_;
+  std::size_t loaded_ = static_cast<std::size_t>(-1);
+};
+
+}  // namespace forkrun::root_io

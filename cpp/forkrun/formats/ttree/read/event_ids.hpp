@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/tree_index.hpp>
+
+namespace forkrun::root_io {
+
+/// Reads the ids of a range of entries, from the id branches or from the entries' numbers.
+class EventIds {
+ public:
+  /// \throws InputError if a branch is missing or is not one integer per event.
+  EventIds(const InputTree& tree, TreeFile& file, const IdBranches& names,
+           std::uint32_t file_number);
+
+  /// Moves to entries [first, last).
+  void load(std::int64_t first, std::int64_t last);
+  [[nodiscard]] LumiId lumi(std::size_t i) const { return {runs_.values[i], lumis_.values[i]}; }
+  [[nodiscard]] std::span<const std::uint64_t> events() const { return events_.values; }
+
+ private:
+  /// One integer per event, of any width, widened to T.
+  template <typename T>
+  struct IdColumn {
+    IdColumn(const InputTree& tree, TreeFile& file, const std::string& name, const char* what);
+    /// \throws InputError naming the first value that is no number of what this column holds.
+    void load(std::int64_t first, std::int64_t last);
+
+    std::string path;
+    const char* number_of;
+    std::unique_ptr<BranchReader> reader;  ///< none: `values` are made up
+    Column column;
+    std::vector<T> values;
+  };
+
+  std::uint32_t file_number_;
+  IdColumn<std::uint32_t> runs_;
+  IdColumn<std::uint32_t> lumis_;
+  IdColumn<std::uint64_t> events_;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+
+namespace forkrun::root_io {
+
+/// What a column holds in a file that lacks its branch.
+struct Fill {
+  double value{};
+  std::string counter;  ///< branch that counts the values of a jagged column; "": it has none
+};
+
+/// A column of a file that lacks its branch: one value throughout. A jagged one has as many as its
+/// counter says, if the file has that. Texts and lists of lists are empty.
+class FilledColumn {
+ public:
+  /// `counter`: of this file, nullptr if it has none.
+  FilledColumn(ColumnType type, double value, std::unique_ptr<BranchReader> counter);
+
+  /// Of entries [first, last).
+  void read(std::int64_t first, std::int64_t last, Column& into);
+
+ private:
+  std::size_t make_offsets(std::int64_t first, std::int64_t last, Column& into);
+
+  ColumnType type_;
+  double value_;
+  std::unique_ptr<BranchReader> counter_;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,179 @@
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <TBranch.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/formats/ttree/layout/tree_record.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+class TreeOfRoot final : public InputTree {
+ public:
+  TreeOfRoot(TTree& tree, std::string name, const TreeFile& file)
+      : InputTree{std::move(name), file}, tree_{tree} {}
+
+  [[nodiscard]] std::int64_t n_entries() const override { return tree_.GetEntries(); }
+  using InputTree::branch;
+  using InputTree::has;
+  [[nodiscard]] bool has(const BranchPlace& place) const override {
+    return branch_at(tree_, place) != nullptr;
+  }
+  [[nodiscard]] bool is_plain(const BranchPlace& /*place*/) const override { return false; }
+  [[nodiscard]] bool has_friends() const override { return tree_.GetListOfFriends() != nullptr; }
+  [[nodiscard]] std::vector<std::string> branch_names() const override {
+    std::vector<std::string> names;
+    for (TObject* branch : *tree_.GetListOfBranches()) {
+      names.emplace_back(branch->GetName());
+    }
+    return names;
+  }
+  [[nodiscard]] StoredBranch branch(std::size_t number) const override {
+    auto* branch = tree_.GetListOfBranches()->At(static_cast<int>(number));
+    return stored_branch(static_cast<TBranch&>(*branch), *this, file());
+  }
+  [[nodiscard]] std::vector<StoredBranch> branches() const override {
+    std::vector<StoredBranch> branches;
+    for (TObject* branch : *tree_.GetListOfBranches()) {
+      branches.push_back(stored_branch(static_cast<TBranch&>(*branch), *this, file()));
+    }
+    return branches;
+  }
+
+ protected:
+  [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
+    return stored_branch(*branch_at(tree_, place), *this, file());
+  }
+
+ private:
+  TTree& tree_;
+};
+
+class TreeOfRecord final : public InputTree {
+ public:
+  TreeOfRecord(TreeRecord record, std::string name, const TreeFile& file)
+      : InputTree{std::move(name), file}, record_{std::move(record)} {
+    for (const auto& top : *record_.tops) {
+      by_name_[top.layout.name].push_back(&top);
+    }
+  }
+
+  [[nodiscard]] bool has_friends() const override { return record_.has_friends; }
+  [[nodiscard]] std::int64_t n_entries() const override { return record_.baskets.n_entries; }
+  using InputTree::branch;
+  using InputTree::has;
+  [[nodiscard]] bool has(const BranchPlace& place) const override {
+    const auto found = by_name_.find(place.name);
+    return found != by_name_.end() && place.number < found->second.size();
+  }
+  [[nodiscard]] bool is_plain(const BranchPlace& place) const override {
+    return top(place).is_plain;
+  }
+  [[nodiscard]] std::vector<std::string> branch_names() const override {
+    std::vector<std::string> names;
+    for (const auto& top : *record_.tops) {
+      names.push_back(top.layout.name);
+    }
+    return names;
+  }
+  [[nodiscard]] StoredBranch branch(std::size_t number) const override {
+    return stored(record_.tops->at(number));
+  }
+  [[nodiscard]] std::vector<StoredBranch> branches() const override {
+    std::vector<StoredBranch> branches;
+    for (const auto& top : *record_.tops) {
+      branches.push_back(stored(top));
+    }
+    return branches;
+  }
+
+ protected:
+  [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
+    return stored(top(place));
+  }
+
+ private:
+  [[nodiscard]] const TopBranch& top(const BranchPlace& place) const {
+    return *by_name_.at(place.name).at(place.number);
+  }
+  [[nodiscard]] StoredBranch stored(const TopBranch& top) const {
+    StoredBranch branch{this,
+                        top.layout,
+                        top.is_split,
+                        top.n_entries,
+                        top.n_told_bytes,
+                        top.compression,
+                        top.largest_counts};
+    branch.of_tree = top.of_tree;
+    if (!top.is_split) {
+      branch.baskets =
+          checked_baskets(record_.baskets.branches.at(top.place), top.layout.name, file());
+    }
+    return branch;
+  }
+
+  TreeRecord record_;
+  std::unordered_map<std::string_view, std::vector<const TopBranch*>> by_name_;
+};
+
+}  // namespace
+
+std::optional<StoredBranch> InputTree::leaf_of_list(const std::string& name) const {
+  const auto dot = name.rfind('.');
+  if (dot == std::string::npos || !has(name.substr(0, dot))) {
+    return {};
+  }
+  auto branch = found(BranchPlace{name.substr(0, dot)});
+  const auto& leaves = branch.layout.leaves;
+  const auto leaf = std::ranges::find(leaves, name.substr(dot + 1), &LeafPlace::name);
+  if (leaf == leaves.end()) {
+    return {};
+  }
+  branch.layout.column = ColumnType{leaf->element};
+  branch.layout.offset = leaf->offset;
+  return branch;
+}
+
+StoredBranch InputTree::branch(const BranchPlace& place) const {
+  if (!has(place) && place.number == 0) {
+    if (auto leaf = leaf_of_list(place.name)) {
+      return std::move(*leaf);
+    }
+  }
+  require(place);
+  return found(place);
+}
+
+void InputTree::require(const BranchPlace& place) const {
+  if (!has(place)) {
+    const auto& branch = place.name;
+    throw InputError(file_.path() + ": tree \"" + name() + "\" has no " +
+                     (place.number > 0 ? "further " : "") + "branch \"" + branch + "\"" +
+                     (place.number > 0 ? ", which other files have"
+                                       : nearest_name_hint(branch, branch_names())));
+  }
+}
+
+std::unique_ptr<InputTree> tree_of_root(TTree& tree, std::string name, const TreeFile& file) {
+  return std::make_unique<TreeOfRoot>(tree, std::move(name), file);
+}
+
+std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
+                                          const TreeFile& file) {
+  const auto n_entries = record.baskets.n_entries;
+  const bool is_possible =
+      n_entries >= 0 && (n_entries <= record.most_entries || record.tops->empty());
+  return is_possible ? std::make_unique<TreeOfRecord>(std::move(record), std::move(name), file)
+                     : nullptr;
+}
+
+}  // namespace forkrun::root_io

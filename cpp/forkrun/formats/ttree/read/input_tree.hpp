@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+class TreeFile;
+struct TreeRecord;
+
+/// A tree of a file: what it says of its own branches, which those within others are not.
+class InputTree {
+ public:
+  virtual ~InputTree() = default;
+
+  /// Its path in the file, as it was asked for: its own name may be another.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] virtual std::int64_t n_entries() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> branch_names() const = 0;
+  [[nodiscard]] virtual bool has(const BranchPlace& place) const = 0;
+  [[nodiscard]] bool has(const std::string& branch) const { return has(BranchPlace{branch}); }
+  /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
+  /// read it.
+  [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
+  /// Of several with one name the first; also a number of a list of leaves, "branch.leaf". \throws
+  /// InputError with the nearest name if there is none.
+  [[nodiscard]] StoredBranch branch(const std::string& name) const {
+    return branch(BranchPlace{name});
+  }
+  [[nodiscard]] StoredBranch branch(const BranchPlace& place) const;
+  /// \throws InputError with the nearest name if there is no such branch.
+  void require(const BranchPlace& place) const;
+  /// By its number among all of them. \throws InputError
+  [[nodiscard]] virtual StoredBranch branch(std::size_t number) const = 0;
+  /// Whether friends are stored with it.
+  [[nodiscard]] virtual bool has_friends() const = 0;
+  /// In their order. \throws InputError
+  [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
+
+ protected:
+  InputTree(std::string name, const TreeFile& file) : name_{std::move(name)}, file_{file} {}
+  InputTree(const InputTree&) = default;
+  [[nodiscard]] const TreeFile& file() const { return file_; }
+  /// Of one that there is.
+  [[nodiscard]] virtual StoredBranch found(const BranchPlace& place) const = 0;
+
+ private:
+  [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
+
+  std::string name_;
+  const TreeFile& file_;
+};
+
+/// As ROOT has read it.
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_root(TTree& tree, std::string name,
+                                                      const TreeFile& file);
+
+/// As its own record says, without ROOT: `record.tops` are there. nullptr if what it says of
+/// numbers of entries cannot be: ROOT has to look.
+[[nodiscard]] std::unique_ptr<InputTree> tree_of_record(TreeRecord record, std::string name,
+                                                        const TreeFile& file);
+
+}  // namespace forkrun::root_io

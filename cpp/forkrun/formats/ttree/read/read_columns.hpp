@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+/// A tree of a file that stays open: opening one of a thousand branches takes longer than reading
+/// some of its columns.
+class OpenTree {
+ public:
+  /// \throws InputError
+  OpenTree(const std::string& path, const std::string& tree);
+
+  /// Columns for entries [first, last); last < 0: to the end. \throws InputError
+  [[nodiscard]] std::vector<Column> read(const std::vector<std::string>& names, std::int64_t first,
+                                         std::int64_t last);
+
+ private:
+  TreeFile file_;
+  const InputTree& tree_;
+};
+
+}  // namespace forkrun::root_io

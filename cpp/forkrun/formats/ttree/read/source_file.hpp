@@ -1,0 +1,83 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/read/event_ids.hpp>
+#include <forkrun/formats/ttree/read/filled_column.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+struct FriendTree;
+struct TreeSourceConfig;
+
+/// One file of a tree source as a lane has it open: its tree, those of its friends, and what reads
+/// their columns. Distinct columns may be read at the same time.
+class SourceFile {
+ public:
+  /// \throws InputError if it is not the file that was indexed
+  SourceFile(const TreeSourceConfig& config, std::uint32_t number);
+  SourceFile(const SourceFile&) = delete;
+  SourceFile& operator=(const SourceFile&) = delete;
+  ~SourceFile();
+
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] TreeFile& file() const { return *file_; }
+  [[nodiscard]] const InputTree& input_tree() const { return *tree_; }
+  /// As ROOT has it.
+  [[nodiscard]] TTree& tree() const;
+
+  /// Ids of entries [first, last), until the next call; friends must have the same events there.
+  const EventIds& load(std::int64_t first, std::int64_t last);
+  /// A column of entries [first, last).
+  void read(std::size_t column, std::int64_t first, std::int64_t last, Column& into);
+  /// A branch of the tree itself, whether or not it is a column of the source.
+  void read_branch(const std::string& name, std::int64_t first, std::int64_t last, Column& into);
+
+  [[nodiscard]] SourceLane::Statistics statistics() const;
+
+ private:
+  struct OpenFriend {
+    std::unique_ptr<TreeFile> own;  ///< null if it is in the file itself
+    TreeFile* file{};
+    const InputTree* tree{};
+    std::int64_t first_entry{};
+    std::unique_ptr<EventIds> ids{};  ///< null if it has none
+  };
+  /// What a column is read from.
+  struct Origin {
+    TreeFile& file;
+    const InputTree& tree;
+    const std::string& branch;
+    std::int64_t first_entry;
+  };
+
+  void open_friends();
+  [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
+  void check_events(const OpenFriend& other, std::int64_t first, std::int64_t last) const;
+  [[nodiscard]] Origin origin_of(std::size_t column) const;
+  BranchReader& reader(std::size_t column, const Origin& origin);
+  /// nullptr if the file has its branch.
+  FilledColumn* filled(std::size_t column);
+
+  const TreeSourceConfig& config_;
+  std::uint32_t number_;
+  std::unique_ptr<TreeFile> file_;
+  const InputTree* tree_ = nullptr;
+  mutable TTree* tree_of_root_ = nullptr;  ///< null until it is asked for
+  std::unique_ptr<EventIds> ids_;
+  std::vector<OpenFriend> friends_;
+  std::vector<std::unique_ptr<BranchReader>> readers_;  ///< by column, made when first asked for
+  std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
+  std::map<std::string, std::unique_ptr<BranchReader>> branches_;  ///< of `read_branch`
+};
+
+}  // namespace forkrun::root_io

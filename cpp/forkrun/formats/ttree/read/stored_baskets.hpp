@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/layout/basket_lists.hpp>
+
+namespace forkrun::root_io {
+
+class TreeFile;
+struct StoredBranch;
+
+/// A basket as the tree describes it.
+struct StoredBasket {
+  int number{};
+  std::int64_t first_entry{};
+  std::int64_t n_entries{};
+  std::int64_t seek{};  ///< place in the file; 0: it is kept within the tree's own record
+  std::int32_t n_bytes{};
+};
+
+/// The baskets of a branch in the order of their entries; empty ones are left out. Every number is
+/// checked against the size of the file. \throws InputError
+[[nodiscard]] std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed,
+                                                        const std::string& branch,
+                                                        const TreeFile& file);
+
+/// The header of what is in the file where the tree says that a basket is. \throws Error if it is
+/// another basket, or a damaged one.
+[[nodiscard]] BasketHeader checked_header(std::span<const std::byte> record,
+                                          const StoredBasket& basket, const StoredBranch& branch);
+
+/// With the names of file, branch and first entry of the basket. \throws InputError
+[[noreturn]] void throw_damaged(const TreeFile& file, const std::string& branch,
+                                std::int64_t first_entry, const std::string& what);
+
+}  // namespace forkrun::root_io

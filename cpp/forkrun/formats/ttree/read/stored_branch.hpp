@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/stored_baskets.hpp>
+
+class TBranch;
+
+namespace forkrun::root_io {
+
+class TreeFile;
+class InputTree;
+
+/// What a file says of a branch: all that reading it needs.
+struct StoredBranch {
+  const InputTree* tree{};
+  BranchLayout layout;
+  bool is_split{};  ///< its values are in branches within it
+  std::int64_t n_entries{};
+  std::int64_t n_told_bytes{};  ///< of its values, uncompressed, by the tree's own account
+  int compression{};            ///< ROOT's number
+  std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
+  std::vector<StoredBasket> baskets{};
+  std::map<int, BasketOfTree> of_tree{};  ///< by number
+};
+
+/// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.
+[[nodiscard]] StoredBranch stored_branch(TBranch& branch, const InputTree& tree,
+                                         const TreeFile& file);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,171 @@
+#include <forkrun/formats/ttree/read/tree_index.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/event_ids.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/stored_friends.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr std::int64_t n_entries_at_once = 1 << 16;
+
+/// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
+/// on what the writer noted about them.
+std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
+                                      std::int64_t n_entries) {
+  std::vector<std::int64_t> common;
+  bool is_first = true;
+  for (const auto& branch : branches) {
+    if (branch.is_split || branch.n_entries == 0) {
+      continue;
+    }
+    std::vector<std::int64_t> starts;
+    std::ranges::transform(branch.baskets, std::back_inserter(starts), &StoredBasket::first_entry);
+    if (is_first) {
+      common = std::move(starts);
+    } else {
+      std::erase_if(common,
+                    [&](std::int64_t entry) { return !std::ranges::binary_search(starts, entry); });
+    }
+    is_first = false;
+  }
+  if (common.empty() || common.front() != 0) {
+    common.insert(common.begin(), 0);
+  }
+  if (common.back() != n_entries) {
+    common.push_back(n_entries);
+  }
+  return common;
+}
+
+/// The ranges of a tree, of stretches of its entries one after the other.
+class Ranges {
+ public:
+  void add(const EventIds& ids, std::int64_t first) {
+    const auto events = ids.events();
+    for (std::size_t begin = 0; begin < events.size();) {
+      std::size_t end = begin + 1;
+      while (end < events.size() && ids.lumi(end) == ids.lumi(begin)) {
+        ++end;
+      }
+      add(ids.lumi(begin), events.subspan(begin, end - begin),
+          first + static_cast<std::int64_t>(begin));
+      begin = end;
+    }
+  }
+
+  std::vector<LumiRange> ranges;
+  EventOrder order;
+
+ private:
+  void add(LumiId lumi, std::span<const std::uint64_t> events, std::int64_t first) {
+    if (ranges.empty() || ranges.back().lumi != lumi) {
+      ranges.push_back({lumi, first, first, {}});
+    }
+    ranges.back().last = first + static_cast<std::int64_t>(events.size());
+    ranges.back().digest.add(lumi, events);
+    note_order(lumi, events);
+  }
+
+  void note_order(LumiId lumi, std::span<const std::uint64_t> events) {
+    const auto [least, most] = std::ranges::minmax(events);
+    order = {
+        has_events_ ? std::min(order.least, least) : least, std::max(order.most, most),
+        order.rises && std::ranges::adjacent_find(events, std::greater_equal{}) == events.end()};
+    has_events_ = true;
+    if (order.rises) {
+      const auto [before, is_new] = last_event_.try_emplace(lumi, events.back());
+      order.rises = is_new || before->second < events.front();
+      before->second = events.back();
+    }
+  }
+
+  bool has_events_ = false;
+  std::map<LumiId, std::uint64_t> last_event_;
+};
+
+/// Trees without entries may lack the branches of ids as well.
+Ranges ranges_of(const InputTree& tree, TreeFile& file, const IdBranches& names,
+                 std::uint32_t file_number) {
+  if (tree.n_entries() == 0) {
+    return {};
+  }
+  EventIds ids{tree, file, names, file_number};
+  Ranges found;
+  for (std::int64_t first = 0; first < tree.n_entries(); first += n_entries_at_once) {
+    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.n_entries()));
+    found.add(ids, first);
+  }
+  return found;
+}
+
+std::string why_absent(const TreeFile& file, const std::string& tree) {
+  try {
+    static_cast<void>(file.tree(tree));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  throw InputError(file.path() + ": its keys do not name the tree \"" + tree + "\"");
+}
+
+}  // namespace
+
+TreeIndex index_tree(const std::string& path, const std::string& tree_name, const IdBranches& ids,
+                     std::uint32_t file_number) {
+  TreeFile file{path};
+  return naming_file(path, [&] {
+    const CapturedMessages messages;
+    file.check_keys();
+    TreeIndex index;
+    index.identity = file.identity();
+    if (file.lacks(tree_name)) {
+      index.absent = why_absent(file, tree_name);
+      index.beside = beside_tree(file, tree_name);
+      return index;
+    }
+    const auto& tree = file.input_tree(tree_name);
+    const auto branches = tree.branches();
+    index.n_entries = tree.n_entries();
+    std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
+    if (!branches.empty()) {
+      index.clusters = clusters_of(branches, index.n_entries);
+    }
+    if (tree.has_friends()) {
+      index.stored_friends = stored_friends(file.tree(tree_name));
+    }
+    auto found = ranges_of(tree, file, ids, file_number);
+    index.ranges = std::move(found.ranges);
+    index.events = found.order;
+    for (const auto& branch : branches) {
+      if (!branch.is_split && branch.n_entries < index.n_entries) {
+        index.short_branches.push_back(branch.layout.name);
+      }
+    }
+    index.beside = beside_tree(file, tree_name);
+    return index;
+  });
+}
+
+EventDigest tree_digest(const std::string& path, const std::string& tree_name,
+                        const IdBranches& ids) {
+  TreeFile file{path};
+  return naming_file(path, [&] {
+    EventDigest digest;
+    for (const auto& range : ranges_of(file.input_tree(tree_name), file, ids, 0).ranges) {
+      digest += range.digest;
+    }
+    return digest;
+  });
+}
+
+}  // namespace forkrun::root_io

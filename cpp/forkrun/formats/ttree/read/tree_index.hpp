@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/event_id.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/beside_tree.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+/// The branches that hold the event id. Empty names: the ids are run 1, lumi `file number + 1` and
+/// event `entry number`.
+struct IdBranches {
+  std::string run;
+  std::string lumi;
+  std::string event;
+};
+
+/// A maximal run of entries of one lumi.
+struct LumiRange {
+  LumiId lumi{};
+  std::int64_t first{};
+  std::int64_t last{};
+  EventDigest digest;
+};
+
+/// What the numbers of events say about whether one is there twice.
+struct EventOrder {
+  std::uint64_t least{};  ///< of all events; both 0 if there is none
+  std::uint64_t most{};
+  bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
+};
+
+/// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
+struct TreeIndex {
+  FileIdentity identity;
+  std::int64_t n_entries{};
+  std::vector<std::int64_t>
+      clusters;  ///< first entry of each, then n_entries; none without branches
+  std::vector<LumiRange> ranges;
+  EventOrder events;
+  std::string absent;
+  std::vector<BranchLayout> branches;
+  std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
+  std::vector<std::string> stored_friends;  ///< "tree (file)" of each
+  BesideTree beside;
+};
+
+/// \throws InputError
+[[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
+                                   const IdBranches& ids, std::uint32_t file_number);
+
+/// Digest of all events of a tree; reads only the id branches. \throws InputError
+[[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
+                                      const IdBranches& ids);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,219 @@
+#include <forkrun/formats/ttree/read/tree_source.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/joined_column.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+/// Large enough that the cost per block does not count, small enough that the columns of a block
+/// stay in the cache.
+constexpr std::size_t default_block_size = 8192;
+
+/// Files of a block: each is open, with what is known of its branches.
+constexpr std::size_t most_files = 16;
+
+std::uint32_t number_of(const std::unique_ptr<SourceFile>& file) { return file->number(); }
+
+std::string text_of(LumiId lumi) {
+  return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
+}
+
+}  // namespace
+
+TreeLane::TreeLane(const TreeSourceConfig& config) : config_{config} {}
+
+TreeLane::~TreeLane() = default;
+
+void TreeLane::open(std::uint32_t file) { open_files(std::array{EntryRange{file, 0, 0}}); }
+
+/// Closes all files but those of the pieces, then opens those that are not open.
+void TreeLane::open_files(EntryRanges pieces) {
+  std::vector<std::uint32_t> numbers;
+  for (const auto& piece : pieces) {
+    if (numbers.empty() || numbers.back() != piece.file) {
+      numbers.push_back(piece.file);
+    }
+  }
+  std::erase_if(files_, [&](const auto& file) {
+    if (std::ranges::binary_search(numbers, file->number())) {
+      return false;
+    }
+    closed_ += file->statistics();
+    return true;
+  });
+  for (const auto number : numbers) {
+    if (std::ranges::find(files_, number, number_of) == files_.end()) {
+      ++generation_;
+      files_.push_back(std::make_unique<SourceFile>(config_, number));
+    }
+  }
+}
+
+SourceFile& TreeLane::file_of(const EntryRange& piece) const {
+  return **std::ranges::find(files_, piece.file, number_of);
+}
+
+std::span<const std::uint64_t> TreeLane::load(EntryRanges block, const BlockLumis& lumis) {
+  block_.assign(block.begin(), block.end());
+  order_ = ReadingOrder{block};
+  const auto pieces = order_.pieces();
+  open_files(pieces);
+  if (order_.is_block() && pieces.size() == 1) {
+    const auto& ids = file_of(pieces[0]).load(pieces[0].first, pieces[0].last);
+    check_lumis(lumis, ids.events().size(), [&ids](std::size_t event) { return ids.lumi(event); });
+    return ids.events();
+  }
+  load_ids();
+  check_lumis(lumis, events_.size(), [this](std::size_t event) { return lumis_[event]; });
+  return events_;
+}
+
+void TreeLane::load_ids() {
+  std::vector<std::uint64_t> events;
+  std::vector<LumiId> lumis;
+  for (const auto& piece : order_.pieces()) {
+    const auto& ids = file_of(piece).load(piece.first, piece.last);
+    events.insert(events.end(), ids.events().begin(), ids.events().end());
+    for (std::size_t i = 0; i < ids.events().size(); ++i) {
+      lumis.push_back(ids.lumi(i));
+    }
+  }
+  events_.clear();
+  lumis_.clear();
+  for (const auto& [first, last] : order_.slices()) {
+    events_.insert(events_.end(), &events[first], &events[first] + (last - first));
+    lumis_.insert(lumis_.end(), &lumis[first], &lumis[first] + (last - first));
+  }
+}
+
+template <typename LumiOf>
+void TreeLane::check_lumis(const BlockLumis& lumis, std::size_t n_events,
+                           const LumiOf& lumi_of) const {
+  lumis.for_each(0, n_events, [&](LumiId wanted, std::size_t first, std::size_t last) {
+    for (auto i = first; i < last; ++i) {
+      if (lumi_of(i) != wanted) {
+        throw_other_lumi(i, lumi_of(i), wanted);
+      }
+    }
+  });
+}
+
+void TreeLane::throw_other_lumi(std::size_t event, LumiId found, LumiId wanted) const {
+  auto range = block_.begin();
+  auto place = static_cast<std::int64_t>(event);
+  for (; place >= range->last - range->first; ++range) {
+    place -= range->last - range->first;
+  }
+  throw InputError(config_.files[range->file] + ": entry " + std::to_string(range->first + place) +
+                   " is of lumi " + text_of(found) + ", not " + text_of(wanted) +
+                   " as in its index: it changed since it was indexed");
+}
+
+void TreeLane::read(std::size_t column, Column& into) {
+  read_block([column](SourceFile& file, const EntryRange& piece,
+                      Column& part) { file.read(column, piece.first, piece.last, part); },
+             into);
+}
+
+void TreeLane::read_stored(const std::string& name, Column& into) {
+  read_block([&name](SourceFile& file, const EntryRange& piece,
+                     Column& part) { file.read_branch(name, piece.first, piece.last, part); },
+             into);
+}
+
+void TreeLane::read_block(const ReadPiece& read, Column& into) const {
+  const auto pieces = order_.pieces();
+  if (order_.is_block() && pieces.size() == 1) {
+    return read(file_of(pieces[0]), pieces[0], into);
+  }
+  Column part;
+  JoinedColumn joined;
+  for (const auto& piece : pieces) {
+    read(file_of(piece), piece, part);
+    if (&piece == pieces.data()) {
+      joined.begin(part.type(), static_cast<std::size_t>(n_events_of(pieces)));
+    }
+    joined.add(part, 0, part.n_events());
+  }
+  if (order_.is_block()) {
+    return joined.fill(into);
+  }
+  joined.fill(part);
+  joined.begin(part.type(), static_cast<std::size_t>(n_events_of(block_)));
+  for (const auto& [first, last] : order_.slices()) {
+    joined.add(part, first, last);
+  }
+  joined.fill(into);
+}
+
+SourceLane::Statistics TreeLane::statistics() const {
+  auto all = closed_;
+  for (const auto& file : files_) {
+    all += file->statistics();
+  }
+  return all;
+}
+
+TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
+
+std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<TreeLane>(config_); }
+
+void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
+  const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
+  join_into_blocks(unit.ranges, config_.clusters, size, blocks);
+}
+
+void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
+                      std::int64_t block_size, BlockList& blocks) {
+  std::int64_t n_events = block_size;  // of the block that was begun last
+  std::size_t n_files = 0;
+  auto file = ~std::uint32_t{0};
+  for (const auto& range : ranges) {
+    for (const auto& part : cut_into_blocks(range, clusters[range.file], block_size)) {
+      const auto n_of_part = part.last - part.first;
+      n_files += part.file == file ? 0 : 1;
+      if (n_events + n_of_part <= block_size && n_files <= most_files) {
+        blocks.add(part);
+      } else {
+        blocks.begin(part);
+        n_events = 0;
+        n_files = 1;
+      }
+      file = part.file;
+      n_events += n_of_part;
+    }
+  }
+}
+
+std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
+                                        std::span<const std::int64_t> clusters,
+                                        std::int64_t block_size) {
+  std::vector<EntryRange> blocks;
+  for (auto first = range.first; first < range.last;) {
+    const auto limit = std::min(first + block_size, range.last);
+    const auto beyond = std::ranges::upper_bound(clusters, limit);
+    const auto boundary = beyond == clusters.begin() ? first : *(beyond - 1);
+    if (limit == range.last || boundary > first) {
+      const auto last = limit == range.last ? limit : boundary;
+      blocks.push_back({range.file, first, last});
+      first = last;
+      continue;
+    }
+    const auto end = std::min(beyond == clusters.end() ? range.last : *beyond, range.last);
+    const auto n_parts = (end - first + block_size - 1) / block_size;
+    const auto begin = first;
+    for (std::int64_t part = 1; part <= n_parts; ++part) {
+      const auto last = begin + (end - begin) * part / n_parts;
+      blocks.push_back({range.file, first, last});
+      first = last;
+    }
+  }
+  return blocks;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/ttree/read/filled_column.hpp>
+#include <forkrun/formats/ttree/read/reading_order.hpp>
+#include <forkrun/formats/ttree/read/source_file.hpp>
+
+namespace forkrun::root_io {
+
+/// A tree whose entries belong to those of the source's tree, one to one.
+struct FriendTree {
+  /// Where the entries of one file of the source are in it.
+  struct Part {
+    std::string file;  ///< may be that file itself
+    std::int64_t first_entry{};
+    FileIdentity identity;
+  };
+  std::string tree;
+  IdBranches ids{};           ///< empty names: it has none
+  std::vector<Part> parts{};  ///< by file of the source
+};
+
+/// A column that is a branch of a friend.
+struct FriendColumn {
+  std::size_t number{};  ///< of the friend
+  std::string branch;
+};
+
+struct TreeSourceConfig {
+  std::vector<std::string> files;
+  std::string tree;
+  IdBranches ids;
+  std::vector<ColumnDescription> columns;  ///< what modules may ask for
+  std::vector<std::vector<std::int64_t>>
+      clusters;                          ///< per file: first entry of each, then n_entries
+  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
+  std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
+  std::vector<FriendTree> friends{};
+  std::map<std::string, FriendColumn> friend_columns{};  ///< by column
+};
+
+/// Reads one concurrent block of a tree: has its own files, trees and baskets.
+class TreeLane : public SourceLane {
+ public:
+  explicit TreeLane(const TreeSourceConfig& config);
+  ~TreeLane() override;
+
+  std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) override;
+  void read(std::size_t column, Column& into) override;
+  void read_stored(const std::string& name, Column& into) override;
+  [[nodiscard]] Statistics statistics() const override;
+
+  /// Opens a file without loading a block, and has it alone.
+  void open(std::uint32_t file);
+  // Of the file that was opened last.
+  /// As ROOT has it.
+  [[nodiscard]] TTree& tree() const { return files_.back()->tree(); }
+  [[nodiscard]] const InputTree& input_tree() const { return files_.back()->input_tree(); }
+  [[nodiscard]] TreeFile& file() const { return files_.back()->file(); }
+  /// Changes whenever another file is opened: references into the earlier one are then void.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+
+ private:
+  using ReadPiece = std::function<void(SourceFile&, const EntryRange&, Column&)>;
+
+  void open_files(EntryRanges pieces);
+  [[nodiscard]] SourceFile& file_of(const EntryRange& piece) const;
+  void load_ids();
+  template <typename LumiOf>
+  void check_lumis(const BlockLumis& lumis, std::size_t n_events, const LumiOf& lumi_of) const;
+  [[noreturn]] void throw_other_lumi(std::size_t event, LumiId found, LumiId wanted) const;
+  void read_block(const ReadPiece& read, Column& into) const;
+
+  const TreeSourceConfig& config_;
+  std::vector<std::unique_ptr<SourceFile>> files_;  ///< of the block, or the one that is open
+  std::uint64_t generation_ = 0;
+  std::vector<EntryRange> block_;
+  ReadingOrder order_{{}};
+  std::vector<LumiId> lumis_;          ///< of the events of a block of several pieces
+  std::vector<std::uint64_t> events_;  ///< the same
+  Statistics closed_;                  ///< of files closed before
+};
+
+/// Events of a tree in ROOT files.
+class TreeSource : public Source {
+ public:
+  explicit TreeSource(TreeSourceConfig config);
+
+  [[nodiscard]] std::span<const ColumnDescription> columns() const override {
+    return config_.columns;
+  }
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override;
+  [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
+  [[nodiscard]] const TreeSourceConfig& config() const { return config_; }
+
+ private:
+  TreeSourceConfig config_;
+};
+
+/// Joins short ranges to blocks of at most `block_size` events, of a few files; others are cut as
+/// by `cut_into_blocks`. `clusters`: by file.
+void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
+                      std::int64_t block_size, BlockList& blocks);
+
+/// Cuts [first, last) into blocks of at most `block_size` entries, at cluster boundaries as far as
+/// possible, a cluster larger than that into equal parts.
+[[nodiscard]] std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
+                                                      std::span<const std::int64_t> clusters,
+                                                      std::int64_t block_size);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,202 @@
+#include <forkrun/formats/ttree/write/branch_writer.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/write/nested_entries.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+template <typename Signed>
+std::int64_t counted(const std::byte* at, bool is_unsigned) {
+  const auto count = big_endian<Signed>(at);
+  return is_unsigned ? static_cast<std::int64_t>(static_cast<std::make_unsigned_t<Signed>>(count))
+                     : static_cast<std::int64_t>(count);
+}
+
+std::int64_t counted(const std::byte* at, const CountPlace& place) {
+  switch (place.value_size) {
+    case 1: return counted<std::int8_t>(at, place.is_unsigned);
+    case 2: return counted<std::int16_t>(at, place.is_unsigned);
+    case 4: return counted<std::int32_t>(at, place.is_unsigned);
+    default: return big_endian<std::int64_t>(at);
+  }
+}
+
+}  // namespace
+
+BranchWriter::BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression)
+    : branch_{std::move(branch)}, compression_{compression}, has_offsets_{branch_->has_offsets()} {}
+
+void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
+  const auto n_bytes_before = pending_.size();
+  const auto n_entries_before = offsets_.size();
+  for (auto run : runs) {
+    while (run.first < run.last) {
+      const Basket& basket = reader.basket_at(run.first);
+      const EntryRun part{run.first, std::min(run.last, basket.first_entry + basket.n_entries)};
+      if (has_offsets_) {
+        copy_varying(basket, part);
+      } else {
+        copy_fixed(basket, part);
+      }
+      n_pending_ += static_cast<std::int32_t>(part.last - part.first);
+      run.first = part.last;
+    }
+  }
+  note_counts(n_bytes_before, n_entries_before);
+  for (const auto& place : branch_->counts()) {
+    if (!place.at && place.leaf < reader.branch().largest_counts.size()) {
+      include_largest(place.leaf, reader.branch().largest_counts[place.leaf]);
+    }
+  }
+}
+
+void BranchWriter::copy_fixed(const Basket& basket, EntryRun run) {
+  const auto bytes = basket.entries(run.first, run.last);
+  entry_size_ = static_cast<std::int32_t>(basket.entry_size);
+  std::byte* to = pending_.extend(bytes.size());
+  std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
+  const auto bytes = basket.entries(run.first, run.last);
+  const auto* at = basket.offsets.data() + (run.first - basket.first_entry);
+  const auto shift = static_cast<std::int32_t>(pending_.size()) - *at;
+  for (auto entry = run.first; entry < run.last; ++entry, ++at) {
+    offsets_.push_back(*at + shift);
+  }
+  std::memcpy(pending_.extend(bytes.size()), bytes.data(), bytes.size());
+}
+
+/// In the entries that are pending behind these.
+void BranchWriter::note_counts(std::size_t n_bytes_before, std::size_t n_entries_before) {
+  for (const auto& place : branch_->counts()) {
+    if (!place.at) {
+      continue;
+    }
+    if (has_offsets_) {
+      for (const auto begin : std::span{offsets_}.subspan(n_entries_before)) {
+        note_counts_at(place, static_cast<std::size_t>(begin));
+      }
+    } else if (entry_size_ > 0) {
+      const auto entry_size = static_cast<std::size_t>(entry_size_);
+      for (auto begin = n_bytes_before; begin < pending_.size(); begin += entry_size) {
+        note_counts_at(place, begin);
+      }
+    }
+  }
+}
+
+void BranchWriter::note_counts_at(const CountPlace& place, std::size_t begin) {
+  const auto at = begin + *place.at;
+  if (at + place.value_size <= pending_.size()) {
+    include_largest(place.leaf, counted(pending_.view().data() + at, place));
+  }
+}
+
+void BranchWriter::include_largest(std::size_t leaf, std::int64_t count) {
+  if (leaf >= largest_counts_.size()) {
+    largest_counts_.resize(leaf + 1);
+  }
+  largest_counts_[leaf] = std::max(largest_counts_[leaf], count);
+}
+
+void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
+  if (column.type().is_nested()) {
+    return add_nested(column, runs);
+  }
+  const auto size = size_of(column.type().element) * column.type().n_in_item();
+  const auto bytes = column.values<std::byte>().data();
+  const bool is_jagged = column.type().shape == Shape::jagged;
+  const auto offsets = column.offsets();
+  entry_size_ = static_cast<std::int32_t>(size);
+  for (const auto& run : runs) {
+    auto first = static_cast<std::size_t>(run.first);
+    auto last = static_cast<std::size_t>(run.last);
+    if (is_jagged) {
+      const auto base = static_cast<std::int64_t>(pending_.size()) -
+                        offsets[first] * static_cast<std::int64_t>(size);
+      for (auto event = first; event < last; ++event) {
+        offsets_.push_back(
+            static_cast<std::int32_t>(base + offsets[event] * static_cast<std::int64_t>(size)));
+      }
+      first = static_cast<std::size_t>(offsets[first]);
+      last = static_cast<std::size_t>(offsets[last]);
+    }
+    const auto n_bytes = (last - first) * size;
+    const auto value_size = size_of(column.type().element);
+    swap_copy(pending_.extend(n_bytes), bytes + first * size, n_bytes / value_size, value_size);
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+}
+
+void BranchWriter::add_nested(const Column& column, std::span<const EntryRun> runs) {
+  for (const auto& run : runs) {
+    for (auto event = run.first; event < run.last; ++event) {
+      offsets_.push_back(static_cast<std::int32_t>(pending_.size()));
+      add_nested_entry(column, static_cast<std::size_t>(event), pending_);
+    }
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+}
+
+void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> runs) {
+  const auto offsets = column.offsets();
+  const auto n_bytes_before = pending_.size();
+  entry_size_ = sizeof(std::int32_t);
+  for (const auto& run : runs) {
+    for (auto event = static_cast<std::size_t>(run.first);
+         event < static_cast<std::size_t>(run.last); ++event) {
+      put_big_endian(pending_.extend(sizeof(std::int32_t)),
+                     static_cast<std::int32_t>(offsets[event + 1] - offsets[event]));
+    }
+    n_pending_ += static_cast<std::int32_t>(run.last - run.first);
+  }
+  note_counts(n_bytes_before, offsets_.size());
+}
+
+void BranchWriter::encode() {
+  if (n_pending_ == 0) {
+    return;
+  }
+  encoded_ = encode_basket(branch_->name(), branch_->tree_name(), pending_.view(), offsets_,
+                           entry_size_, n_pending_, compression_);
+  encoded_->first_entry = n_written_;
+  n_written_ += n_pending_;
+  n_pending_ = 0;
+  pending_.clear();
+  offsets_.clear();
+}
+
+void BranchWriter::write(RecordFile& file) {
+  if (!encoded_) {
+    return;
+  }
+  auto& record = encoded_->record;
+  const auto place = file.allocate(record.size());
+  place_basket(record, place, file.seek_directory());
+  file.write(place, record);
+  branch_->enter(encoded_->header, place, encoded_->first_entry);
+  encoded_.reset();
+}
+
+void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
+  branch_->enter(header, place, n_written_);
+  n_written_ += header.n_entries;
+}
+
+void BranchWriter::finish() { branch_->finish(n_written_, largest_counts_); }
+
+void BranchWriter::include_largest(std::span<const std::int64_t> counts) {
+  for (std::size_t leaf = 0; leaf < counts.size(); ++leaf) {
+    include_largest(leaf, counts[leaf]);
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,145 @@
+#include <forkrun/formats/ttree/write/output_schema.hpp>
+
+#include <array>
+#include <set>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
+#include <TClass.h>
+#include <TDirectory.h>
+#include <TLeaf.h>
+#include <TList.h>
+#include <TTree.h>
+#include <TVirtualCollectionProxy.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/write/nested_entries.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+constexpr int basket_size = 32000;
+
+TBranch& make_branch(TTree& tree, const std::string& name, const std::string& leaf) {
+  static std::array<std::byte, 8> never_filled;  // baskets are written directly
+  TBranch* branch = tree.Branch(name.c_str(), never_filled.data(), leaf.c_str(), basket_size);
+  if (branch == nullptr) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
+                      "\" cannot be made");
+  }
+  branch->SetAddress(nullptr);  // as of a branch that was read: files of both have the same bytes
+  return *branch;
+}
+
+/// Of a text or a vector. Its collection may be one that ROOT has no compiled code for: nothing is
+/// streamed through the branch, whose baskets are written directly.
+TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
+  const auto class_name = class_of(column.type);
+  TClass* type = TClass::GetClass(class_name.c_str());
+  if (type != nullptr && type->GetCollectionProxy() != nullptr) {
+    auto* branch = new TBranchElement(&tree, column.name.c_str(), type->GetCollectionProxy(),
+                                      basket_size, 0);  // owned by the tree
+    tree.GetListOfBranches()->Add(branch);
+    return *branch;
+  }
+  static std::string never_filled;
+  static auto* address = &never_filled;
+  TBranch* branch = tree.Branch(column.name.c_str(), class_name.c_str(), &address, basket_size, 0);
+  if (branch == nullptr) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + column.name +
+                      "\" of " + class_name + " cannot be made");
+  }
+  return *branch;
+}
+
+std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>& branches) {
+  const std::set<std::string> wanted{branches.begin(), branches.end()};
+  auto names = wanted;
+  auto missing = wanted;
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    if (!wanted.contains(branch.GetName())) {
+      continue;
+    }
+    missing.erase(branch.GetName());
+    for (TObject* leaf : *branch.GetListOfLeaves()) {
+      if (const TLeaf* counter = static_cast<TLeaf*>(leaf)->GetLeafCount()) {
+        names.insert(counter->GetBranch()->GetName());
+      }
+    }
+  }
+  if (!missing.empty()) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\" has no branch \"" +
+                      *missing.begin() + "\" to keep");
+  }
+  return names;
+}
+
+}  // namespace
+
+TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
+  if (column.type.is_nested()) {
+    return make_object_branch(tree, column);
+  }
+  return make_branch(tree, column.name,
+                     leaf_title(column) + "/" + leaf_letter(column.type.element));
+}
+
+TBranch& add_counter(TTree& tree, const std::string& name) {
+  return make_branch(tree, name, name + "/i");
+}
+
+namespace {
+
+/// A basket says itself that its offsets are left out. New ones have them, which ROOT would not
+/// look for in a branch that is known to have none.
+void forget_features(TObjArray& branches) {
+  for (TObject* object : branches) {
+    auto& branch = static_cast<TBranch&>(*object);
+    ROOT::TIOFeatures none;
+    branch.SetIOFeatures(none);
+    forget_features(*branch.GetListOfBranches());
+  }
+}
+
+}  // namespace
+
+TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder) {
+  const auto kept = with_counters(tree, branches);
+  for (TObject* object : *tree.GetListOfBranches()) {
+    auto& branch = static_cast<TBranch&>(*object);
+    const bool is_kept = kept.contains(branch.GetName());
+    branch.ResetBit(kDoNotProcess);
+    if (!is_kept) {
+      branch.SetBit(kDoNotProcess);
+    }
+  }
+  folder.cd();
+  TTree* copy = tree.CloneTree(0);
+  if (copy == nullptr) {
+    throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() +
+                      "\" cannot be made");
+  }
+  copy->SetDirectory(&folder);
+  copy->ResetBranchAddresses();  // they are not to outlive each other in any order
+  tree.GetListOfClones()->Remove(copy);
+  copy->SetIOFeatures(ROOT::TIOFeatures{});
+  forget_features(*copy->GetListOfBranches());
+  return *copy;
+}
+
+/// As TTree::CopyAddresses does, which finds branches by their names.
+void share_address(TBranch& from, TBranch& to) {
+  if (from.GetAddress() == nullptr) {  // it makes an object of its own
+    from.IsA() == TBranchObject::Class() ? from.SetupAddresses() : from.SetAddress(nullptr);
+  }
+  to.SetAddress(from.GetAddress());
+  if (auto* element = dynamic_cast<TBranchElement*>(&to)) {
+    element->ResetDeleteObject();
+  }
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/root_file/plain_file.hpp>
+#include <forkrun/formats/ttree/layout/tree_members.hpp>
+#include <forkrun/formats/ttree/layout/write_tree.hpp>
+#include <forkrun/formats/ttree/write/branch_maker.hpp>
+
+namespace forkrun::root_io {
+
+/// A tree with branches of numbers that is written to a PlainFile.
+class PlainTree final : public BranchMaker {
+ public:
+  /// `path`: with its folders. Branches of `members` are those of another tree; `compression`: of
+  /// branches that are added.
+  PlainTree(std::string path, TreeMembers members, Compression compression);
+  ~PlainTree() override;
+  PlainTree(const PlainTree&) = delete;
+  PlainTree& operator=(const PlainTree&) = delete;
+
+  [[nodiscard]] const TreeMembers& members() const { return members_; }
+  [[nodiscard]] bool has(const std::string& branch) const override;
+  /// One of them by its number. It is not to outlive the tree.
+  [[nodiscard]] std::unique_ptr<BranchTarget> branch(std::size_t number);
+  /// Widens the range of a leaf by that of another tree of the same structure.
+  void include_range(std::size_t branch, std::size_t leaf, const LeafRange& range);
+
+  /// `column`: not nested.
+  [[nodiscard]] std::unique_ptr<BranchTarget> add(const ColumnDescription& column) override;
+  [[nodiscard]] std::unique_ptr<BranchTarget> add_counter(const std::string& name) override;
+
+  /// Writes its record. \throws OutputError
+  void write(PlainFile& file, std::int64_t n_entries) const;
+
+ private:
+  class Branch;
+
+  [[nodiscard]] std::unique_ptr<BranchTarget> add(BranchMembers branch);
+  [[nodiscard]] std::size_t count_with(const std::string& counter);
+
+  std::string path_;
+  TreeMembers members_;
+  Compression compression_;
+  std::vector<BranchContent> contents_;
+};
+
+/// All of a tree's branches that have these names, and of their counters. \throws OutputError if
+/// it has none of some name.
+[[nodiscard]] TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& names);
+
+/// The same, for new baskets that are compressed so.
+[[nodiscard]] TreeMembers with_compression(TreeMembers tree, Compression compression);
+
+/// To add to a file: nullptr unless PlainFile has written it, with nothing but trees of numbers in
+/// its top folder. \throws OutputError
+[[nodiscard]] std::unique_ptr<PlainFile> reopen_with_trees(const std::string& path);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <forkrun/formats/ttree/write/branch_maker.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Adds branches to a tree of ROOT's.
+class RootBranches final : public BranchMaker {
+ public:
+  explicit RootBranches(TTree& tree) : tree_{tree} {}
+
+  [[nodiscard]] bool has(const std::string& branch) const override;
+  [[nodiscard]] std::unique_ptr<BranchTarget> add(const ColumnDescription& column) override;
+  [[nodiscard]] std::unique_ptr<BranchTarget> add_counter(const std::string& name) override;
+
+ private:
+  TTree& tree_;
+};
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,99 @@
+#include <forkrun/formats/ttree/write/tree_writer.hpp>
+
+#include <algorithm>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/write/plain_target.hpp>
+#include <forkrun/formats/ttree/write/root_target.hpp>
+#include <forkrun/fragments/counter_name.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tree,
+                                        std::span<const ColumnDescription> columns,
+                                        Compression compression, OutputMode mode) {
+  const auto is_nested = [](const auto& column) { return column.type.is_nested(); };
+  if (!std::ranges::any_of(columns, is_nested)) {
+    auto file = mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
+                                           : reopen_with_trees(path);
+    if (file) {
+      const auto name = tree.name;
+      return std::make_unique<PlainTarget>(std::move(file), name, std::move(tree), compression);
+    }
+  }
+  return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
+}
+
+}  // namespace
+
+TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
+                       std::vector<ColumnDescription> columns, Compression compression,
+                       const std::string& title, OutputMode mode)
+    : name_{tree},
+      tree_{make_target(path, {tree, title}, columns, compression, mode)},
+      columns_{std::move(columns)} {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto& column = columns_[i];
+    const auto counter = counter_name(column.name);
+    if (column.type.is_counted() && counted_.emplace(counter, i).second) {
+      counter_names_.push_back(counter);
+      counters_.emplace_back(tree_->branches().add_counter(counter), compression);
+    }
+    writers_.emplace_back(tree_->branches().add(column), compression);
+  }
+}
+
+void TreeWriter::check(std::span<const Column> cluster) const {
+  if (cluster.size() != columns_.size()) {
+    throw OutputError("tree \"" + name_ + "\" has " + std::to_string(columns_.size()) +
+                      " columns; " + std::to_string(cluster.size()) + " were given");
+  }
+  for (std::size_t i = 0; i < cluster.size(); ++i) {
+    if (cluster[i].n_events() != cluster[0].n_events()) {
+      throw OutputError("column \"" + columns_[i].name + "\" has " +
+                        std::to_string(cluster[i].n_events()) + " events, \"" + columns_[0].name +
+                        "\" has " + std::to_string(cluster[0].n_events()));
+    }
+    if (columns_[i].type.is_counted()) {
+      const auto first = counted_.at(counter_name(columns_[i].name));
+      if (!std::ranges::equal(cluster[i].offsets(), cluster[first].offsets())) {
+        throw OutputError("columns \"" + columns_[i].name + "\" and \"" + columns_[first].name +
+                          "\" share a counter but differ in their numbers of values");
+      }
+    }
+  }
+}
+
+void TreeWriter::write(std::span<const Column> cluster) {
+  check(cluster);
+  if (cluster.empty() || cluster[0].n_events() == 0) {
+    return;
+  }
+  const EntryRun all{0, static_cast<std::int64_t>(cluster[0].n_events())};
+  for (std::size_t i = 0; i < counters_.size(); ++i) {
+    counters_[i].add_counts(cluster[counted_.at(counter_names_[i])], {&all, 1});
+    counters_[i].encode();
+    counters_[i].write(tree_->file());
+  }
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    writers_[i].add(cluster[i], {&all, 1});
+    writers_[i].encode();
+    writers_[i].write(tree_->file());
+  }
+  n_entries_ += all.last;
+}
+
+void TreeWriter::close() {
+  for (auto& writer : counters_) {
+    writer.finish();
+  }
+  for (auto& writer : writers_) {
+    writer.finish();
+  }
+  tree_->close(n_entries_);
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/ttree/write/branch_writer.hpp>
+#include <forkrun/formats/ttree/write/tree_target.hpp>
+
+namespace forkrun::root_io {
+
+/// Writes columns to a new tree, a cluster at a time: without ROOT if no column is nested, and
+/// other trees of its file were written so.
+class TreeWriter {
+ public:
+  /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix.
+  /// `mode` update: a further tree of an existing file. \throws OutputError
+  TreeWriter(const std::string& path, const std::string& tree,
+             std::vector<ColumnDescription> columns, Compression compression,
+             const std::string& title, OutputMode mode);
+
+  [[nodiscard]] const std::vector<ColumnDescription>& columns() const { return columns_; }
+  /// One cluster: the columns in the order of `columns()`. \throws OutputError if their numbers of
+  /// events differ, or the counts of columns that share a counter.
+  void write(std::span<const Column> cluster);
+  /// \throws OutputError
+  void close();
+
+ private:
+  void check(std::span<const Column> cluster) const;
+
+  std::string name_;
+  std::unique_ptr<TreeTarget> tree_;
+  std::vector<ColumnDescription> columns_;
+  std::map<std::string, std::size_t> counted_;  ///< counter → the first column that it counts
+  std::vector<std::string> counter_names_;
+  std::vector<BranchWriter> counters_;
+  std::vector<BranchWriter> writers_;
+  std::int64_t n_entries_{};
+};
+
+}  // namespace forkrun::root_io

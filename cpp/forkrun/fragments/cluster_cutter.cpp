@@ -1,0 +1,134 @@
+#include <forkrun/fragments/cluster_cutter.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <forkrun/fragments/entry_ranges.hpp>
+
+namespace forkrun {
+
+namespace {
+
+/// Whole clusters of fewer than `wanted_bytes` over this are joined with others.
+constexpr double smallest_whole = 32;
+/// Events that are larger than the mean make a cluster at most so much larger.
+constexpr double largest = 2;
+constexpr std::int64_t largest_step = 1024;
+
+}  // namespace
+
+std::pair<std::int64_t, std::int64_t> cluster_around(std::span<const std::int64_t> begins,
+                                                     std::int64_t entry, std::int64_t last) {
+  const auto next = std::ranges::upper_bound(begins, entry);
+  return {next == begins.begin() ? 0 : *(next - 1), next == begins.end() ? last : *next};
+}
+
+ClusterCutter::ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of,
+                             ClusterSink& sink)
+    : wanted_bytes_{wanted_bytes},
+      keeps_whole_{keeps_whole},
+      input_of_{std::move(input_of)},
+      sink_{sink} {}
+
+const InputClusters& ClusterCutter::input(std::uint32_t file) {
+  if (file_ != file) {
+    input_ = input_of_(file);
+    file_ = file;
+  }
+  return input_;
+}
+
+void ClusterCutter::add(const EntryRange& entries) {
+  if (file_ && entries.file != *file_) {
+    end_input_cluster();
+  }
+  const auto begins = input(entries.file).begins;
+  for (auto first = entries.first; first < entries.last;) {
+    const auto [begin, end] = cluster_around(begins, first, entries.last);
+    const auto last = std::min(end, entries.last);
+    add_within_cluster({entries.file, first, last}, begin, end);
+    first = last;
+  }
+}
+
+void ClusterCutter::add_within_cluster(const EntryRange& entries, std::int64_t first,
+                                       std::int64_t last) {
+  if (!section_.empty() && section_first_ != first) {
+    end_input_cluster();
+  }
+  section_first_ = first;
+  section_last_ = last;
+  append(section_, entries);
+}
+
+void ClusterCutter::end_input_cluster() {
+  if (section_.empty()) {
+    return;
+  }
+  const auto& first = section_.front();
+  const auto n_events = section_last_ - section_first_;
+  const bool is_whole = keeps_whole_ && section_.size() == 1 && first.first == section_first_ &&
+                        first.last == section_last_;
+  if (is_whole &&
+      static_cast<double>(n_events) * input_.bytes_per_event * smallest_whole >= wanted_bytes_) {
+    end_cluster();
+    sink_.add_whole(first);
+    sink_.end_cluster(n_events);
+  } else {
+    collect(section_);
+  }
+  section_.clear();
+}
+
+void ClusterCutter::collect(std::span<const EntryRange> entries) {
+  std::vector<EntryRange> part;
+  const auto add_part = [&] {
+    if (!part.empty()) {
+      sink_.add(part);
+      part.clear();
+    }
+  };
+  for (auto range : entries) {
+    while (range.first < range.last) {
+      const auto room = std::max(wanted_bytes_ - collected_bytes_, 0.0) / input_.bytes_per_event;
+      const auto n_most = std::max<std::int64_t>(1, std::llround(std::min(room, 1e15)));
+      const auto n = std::min({range.last - range.first, n_most, next_step_ - n_collected_});
+      part.push_back({range.file, range.first, range.first + n});
+      range.first += n;
+      n_collected_ += n;
+      collected_bytes_ += static_cast<double>(n) * input_.bytes_per_event;
+      if (n == n_most) {
+        add_part();
+        end_cluster();
+      } else if (n_collected_ == next_step_) {
+        add_part();
+        end_of_step();
+      }
+    }
+  }
+  add_part();
+}
+
+void ClusterCutter::end_of_step() {
+  if (sink_.n_bytes() >= largest * wanted_bytes_) {
+    end_cluster();
+  } else {
+    next_step_ += std::min(next_step_, largest_step);
+  }
+}
+
+void ClusterCutter::end_cluster() {
+  next_step_ = 1;
+  if (n_collected_ > 0) {
+    sink_.end_cluster(std::exchange(n_collected_, 0));
+  }
+  collected_bytes_ = 0;
+}
+
+void ClusterCutter::finish() {
+  end_input_cluster();
+  end_cluster();
+}
+
+}  // namespace forkrun

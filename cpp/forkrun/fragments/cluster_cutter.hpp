@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <forkrun/core/data/unit_of_work.hpp>
+
+namespace forkrun {
+
+/// Takes the events of an output in their order, cluster by cluster.
+class ClusterSink {
+ public:
+  virtual ~ClusterSink() = default;
+  /// More events of the present cluster: ranges of one file, of one cluster of the input.
+  virtual void add(std::span<const EntryRange> entries) = 0;
+  /// A whole cluster of the input, which is the only thing in the present cluster.
+  virtual void add_whole(const EntryRange& entries) = 0;
+  /// Bytes of the events that `add` has had for the present cluster.
+  [[nodiscard]] virtual double n_bytes() const = 0;
+  /// The present cluster is complete, with so many events.
+  virtual void end_cluster(std::int64_t n_events) = 0;
+};
+
+/// What the cutter has to know of a file of the input.
+struct InputClusters {
+  std::span<const std::int64_t>
+      begins;                ///< first entry of each cluster, then the number of entries
+  double bytes_per_event{};  ///< uncompressed, of what the output will hold
+};
+
+/// Begin and end of the cluster that holds an entry. `begins`: as in InputClusters; `last`: its end
+/// where these do not reach so far.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> cluster_around(
+    std::span<const std::int64_t> begins, std::int64_t entry, std::int64_t last);
+
+/// Decides where clusters of an output, events whose baskets are written together, begin and end:
+/// by the selected entries, the clusters of the input and the size of events, never by how entries
+/// come. A cluster of the input with all of its events is one of the output, so that its baskets
+/// need not be made anew, unless it is small; other events are collected until they have
+/// `wanted_bytes`.
+class ClusterCutter {
+ public:
+  using InputOf = std::function<InputClusters(std::uint32_t file)>;
+
+  /// `keeps_whole`: whether whole clusters of the input are taken as they are.
+  ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of, ClusterSink& sink);
+
+  void add(const EntryRange& entries);
+  /// No more entries come of the cluster of the input that the last ones were of.
+  void end_input_cluster();
+  void finish();
+
+ private:
+  void add_within_cluster(const EntryRange& entries, std::int64_t first, std::int64_t last);
+  void collect(std::span<const EntryRange> entries);
+  void end_of_step();
+  void end_cluster();
+  [[nodiscard]] const InputClusters& input(std::uint32_t file);
+
+  double wanted_bytes_;
+  bool keeps_whole_;
+  InputOf input_of_;
+  ClusterSink& sink_;
+  std::optional<std::uint32_t> file_;
+  InputClusters input_;
+  /// Entries of the present cluster of the input.
+  std::vector<EntryRange> section_;
+  std::int64_t section_first_{};
+  std::int64_t section_last_{};
+  std::int64_t n_collected_{};
+  std::int64_t next_step_{1};  ///< events after which to see how large they are
+  double collected_bytes_{};
+};
+
+}  // namespace forkrun
