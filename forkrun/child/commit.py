@@ -12,6 +12,7 @@ from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
 from forkrun.plan import Stretch
 from forkrun.rundir.accumulator_parts import encode_part
+from forkrun.rundir.build import build_identity
 from forkrun.rundir.histogram_parts import encode
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
@@ -62,6 +63,7 @@ def commit_stretch(
         block_size=block_size,
         cutflow=cutflow,
         accumulators=accumulators,
+        build=build_identity(),
     )
 
 
