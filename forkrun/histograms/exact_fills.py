@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.modules.histograms.bins_of_fills import Column, column_of_axis, is_unseen
-from forkrun.modules.histograms.plain_fills import PlainFills
-from forkrun.modules.histograms.storage_sums import sums_of, write_sums
-from forkrun.modules.histograms.varied_fills import (
+from forkrun.histograms.bins_of_fills import Column, column_of_axis, is_unseen
+from forkrun.histograms.plain_fills import PlainFills
+from forkrun.histograms.storage_sums import sums_of, write_sums
+from forkrun.histograms.sums import Storage, flat_places
+from forkrun.histograms.varied_fills import (
     axis_of_variations,
     columns_by_variation,
     first_of,
     with_names,
 )
-from forkrun.rundir.histogram_sums import Storage, flat_places
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
 _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)

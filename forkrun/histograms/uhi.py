@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.rundir.histogram_parts import Named
-from forkrun.rundir.histogram_sums import AxisKind, HistogramAxis, HistogramSums, Storage, Sums
+from forkrun.histograms.parts import Named
+from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums, Storage, Sums
 
 _VERSION = 1  # of the schema
 

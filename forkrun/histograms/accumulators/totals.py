@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from forkrun.errors import JobError
-from forkrun.rundir.exact_numbers import Number, Total
+from forkrun.histograms.accumulators.numbers import Number, Total
 
 __all__ = ["Total", "add", "decode", "encode", "total_of", "total_of_core"]
 

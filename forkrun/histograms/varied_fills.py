@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.modules.histograms.bins_of_fills import Column, is_category
+from forkrun.histograms.bins_of_fills import Column, is_category
 
 _OUTSIDE = np.int32(-(2**31))
 """Negative also after the place of a variation was added."""

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkrun import _core
-from forkrun.merge.histograms import sum_histograms
-from forkrun.modules.histograms.booking import BookedHistogram
-from forkrun.rundir.histogram_parts import encode, read_parts
+from forkrun.histograms.booking import BookedHistogram
+from forkrun.histograms.parts import encode, read_parts
+from forkrun.histograms.root_file import sum_histograms
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, output_digests, write_job
 

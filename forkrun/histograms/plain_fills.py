@@ -10,7 +10,7 @@ import hist
 import numpy as np
 
 from forkrun import _core
-from forkrun.modules.histograms.bins_of_fills import number_axis
+from forkrun.histograms.bins_of_fills import number_axis
 
 
 class PlainFills:

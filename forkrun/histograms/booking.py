@@ -7,8 +7,8 @@ from typing import Any
 import boost_histogram as bh
 
 from forkrun.errors import JobError
-from forkrun.modules.histograms.exactly_filled import exactly_filled
-from forkrun.rundir.histogram_sums import (
+from forkrun.histograms.exactly_filled import exactly_filled
+from forkrun.histograms.sums import (
     AxisKind,
     HistogramAxis,
     HistogramSums,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forkrun.modules.histograms.booking import BookedHistogram
+from forkrun.histograms.booking import BookedHistogram
 
 NAMES = ["nominal", "up", "down"]
 NEW = hist.Hist.new

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from forkrun.errors import InputError
+from forkrun.histograms.accumulators.parts import encode_part, merge_parts, read_part
+from forkrun.histograms.accumulators.totals import Total, add, decode, encode, total_of
 from forkrun.parent.result import Result
-from forkrun.rundir.accumulator_parts import encode_part, merge_parts, read_part
-from forkrun.rundir.accumulators import Total, add, decode, encode, total_of
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, write_job
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forkrun.modules.histograms.booking import BookedHistogram
+from forkrun.histograms.booking import BookedHistogram
 
 EDGES = [0.1, 0.5, 2.0, 5.0, 9.9, 10.0]
 AXES = [

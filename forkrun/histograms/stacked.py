@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from forkrun.rundir.histogram_sums import AxisKind, HistogramAxis, HistogramSums
+from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums
 
 MOST_AXES = 3
 """With the axis that is added: those of more are sparse in a ROOT file."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from forkrun.config.modules import NOMINAL
-from forkrun.rundir.histogram_parts import Named
-from forkrun.rundir.histogram_sums import HistogramSums
-from forkrun.rundir.stacked_histograms import MOST_AXES, stacked
-from forkrun.schedule.variations import varied_label
+from forkrun.config.modules import NOMINAL, varied_label
+from forkrun.histograms.parts import Named
+from forkrun.histograms.stacked import MOST_AXES, stacked
+from forkrun.histograms.sums import HistogramSums
 
 AXIS = "variation"
 

@@ -25,7 +25,7 @@ import numpy as np
 from forkrun import _core
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
-from forkrun.rundir.histogram_sums import (
+from forkrun.histograms.sums import (
     HistogramAxis,
     HistogramSums,
     Storage,

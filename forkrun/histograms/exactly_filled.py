@@ -10,8 +10,8 @@ from typing import Any
 import boost_histogram as bh
 import numpy as np
 
-from forkrun.modules.histograms.exact_fills import ExactFills
-from forkrun.rundir.histogram_sums import Storage
+from forkrun.histograms.exact_fills import ExactFills
+from forkrun.histograms.sums import Storage
 
 
 class _ExactlyFilled:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.rundir.histogram_sums import Storage
+from forkrun.histograms.sums import Storage
 
 
 def sums_of(content: Any, storage: Storage) -> npt.NDArray[np.float64]:

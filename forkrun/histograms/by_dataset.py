@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from forkrun.modules.datasets.dataset import Datasets
-from forkrun.modules.histograms.booking import BookedHistogram
-from forkrun.rundir.histogram_sums import HistogramSums
-from forkrun.rundir.stacked_histograms import MOST_AXES, stacked
+from forkrun.histograms.booking import BookedHistogram
+from forkrun.histograms.stacked import MOST_AXES, stacked
+from forkrun.histograms.sums import HistogramSums
 
 AXIS = "dataset"
 
 
 class HistogramsByDataset:
-    """The histograms of one module, which fills them for one dataset after the other. `n_more`: of
-    axes that are added behind that of datasets."""
+    """The histograms of one module, which fills them for one dataset after the other. `datasets`:
+    names of all; `n_more`: of axes that are added behind that of datasets."""
 
     def __init__(
-        self, label: str, datasets: Datasets, booked: Mapping[str, BookedHistogram], n_more: int
+        self,
+        label: str,
+        datasets: Sequence[str],
+        booked: Mapping[str, BookedHistogram],
+        n_more: int,
     ) -> None:
         self._label, self._datasets, self._booked = label, datasets, booked
         self._most_axes = MOST_AXES - 1 - n_more
@@ -38,10 +41,10 @@ class HistogramsByDataset:
         taken: list[tuple[str, HistogramSums]] = []
         for name, parts in self._sums.items():
             if len(next(iter(parts.values())).axes) <= self._most_axes:
-                taken.append((name, stacked(AXIS, self._datasets.names, parts)))
+                taken.append((name, stacked(AXIS, self._datasets, parts)))
                 continue
             empty = self._booked[name].take(self._label)  # as it is just after the last was taken
-            taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets.names]
+            taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets]
         self.clear()
         return taken
 
@@ -51,7 +54,7 @@ class HistogramsByDataset:
 
     def _put_aside(self) -> None:
         assert self._present is not None
-        dataset = self._datasets.names[self._present]
+        dataset = self._datasets[self._present]
         for name, booked in self._booked.items():
             sums, of_name = booked.take(self._label), self._sums.setdefault(name, {})
             if dataset in of_name:

@@ -10,7 +10,7 @@ from typing import Any
 
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError, JobError
-from forkrun.rundir.accumulators import Total, add, decode, encode
+from forkrun.histograms.accumulators.totals import Total, add, decode, encode
 
 Totals = dict[str, dict[str, Total]]
 """By label of the module, by name."""

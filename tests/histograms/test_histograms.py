@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from forkrun import Analyzer, _core
 from forkrun.errors import ConfigError, InputError, JobError
-from forkrun.merge.histograms import Named, sum_histograms, write_histograms
-from forkrun.modules.histograms.booking import BookedHistogram
+from forkrun.histograms.booking import BookedHistogram
+from forkrun.histograms.parts import encode, read_parts
+from forkrun.histograms.root_file import Named, sum_histograms, write_histograms
 from forkrun.monitoring.timing.trace import write_trace
-from forkrun.rundir.histogram_parts import encode, read_parts
 from forkrun.studies.measure.unshared import read_unshared
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, output_digests, write_job
