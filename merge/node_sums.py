@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from forkrun import _core
 from forkrun.base.durable import read_json, write_bytes, write_json
-from forkrun.merge.histograms import sum_histograms
+from forkrun.histograms.accumulators.parts import encode_part, merge_parts
+from forkrun.histograms.parts import encode
+from forkrun.histograms.root_file import sum_histograms
 from forkrun.merge.parts import checked_files, is_as_written
-from forkrun.rundir.accumulator_parts import encode_part, merge_parts
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.histogram_parts import encode
 from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, HistogramPart
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 

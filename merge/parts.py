@@ -11,8 +11,8 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.base.refusals import refusal
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
-from forkrun.merge.histograms import sum_histograms
-from forkrun.rundir.accumulator_parts import read_part
+from forkrun.histograms.accumulators.parts import read_part
+from forkrun.histograms.root_file import sum_histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, HistogramPart
 from forkrun.rundir.nodes import revoke_commits

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, write_json
-from forkrun.merge.histograms import sum_histograms, write_histograms
+from forkrun.histograms.accumulators.parts import merge_parts, results
+from forkrun.histograms.root_file import sum_histograms, write_histograms
+from forkrun.histograms.uhi import write_uhi
 from forkrun.merge.node_sums import Sums, files_to_add, sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
 from forkrun.merge.parts import revoke_damaged
-from forkrun.merge.uhi import write_uhi
 from forkrun.merge.verify import check_read, total_digest
-from forkrun.rundir.accumulator_parts import merge_parts, results
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 

@@ -11,8 +11,9 @@ from typing import Any
 from forkrun import _core
 from forkrun.base.caller import command_of_user
 from forkrun.monitoring.process_reading import PROC
+from forkrun.rundir.build import build_identity
 
-PACKAGES = ("forkrun", "numpy", "awkward")
+PACKAGES = ("numpy", "awkward")
 
 
 def describe_host(proc: Path = PROC) -> dict[str, Any]:
@@ -30,6 +31,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
         "versions": {
             "python": platform.python_version(),
             "root": _core.root_version(),
+            "forkrun": build_identity(),
             **_versions(),
         },
     }

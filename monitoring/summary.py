@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any
@@ -20,6 +20,7 @@ from forkrun.monitoring.event_counts import EventCounts, count_events
 from forkrun.monitoring.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.phases import Phases, measure_phases
 from forkrun.monitoring.records import RunRecords, TimelineLine
+from forkrun.rundir.ledger import Commit, units_by_build
 
 SCHEMA_VERSION = 1
 
@@ -141,7 +142,15 @@ def summarize(records: RunRecords) -> Summary:
 def _warnings(records: RunRecords) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
     texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
-    return (*texts, *_fixed_cost(records))
+    return (*_builds(records.ledger), *texts, *_fixed_cost(records))
+
+
+def _builds(commits: Sequence[Commit]) -> Iterator[str]:
+    """A warning if several builds of forkrun processed the run."""
+    n_units = units_by_build(commits)
+    if len(n_units) > 1:
+        shares = [f"{plural(n, 'unit')} by {build}" for build, n in n_units.items()]
+        yield f"several builds of forkrun processed this run: {', '.join(shares)}"
 
 
 _MUCH_S = 10.0

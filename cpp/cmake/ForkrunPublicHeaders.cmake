@@ -6,23 +6,10 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/column.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
-  core/data/exact_fills.hpp
-  core/data/exact_sums.hpp
-  core/data/moments.hpp
   core/data/nearest_name.hpp
   core/data/parameters.hpp
   core/data/source.hpp
-  core/data/sums_in_parts.hpp
-  core/data/table_memory.hpp
   core/data/unit_of_work.hpp
-  core/histograms/axes.hpp
-  core/histograms/cell_filler.hpp
-  core/histograms/cell_table.hpp
-  core/histograms/histogram.hpp
-  core/histograms/histogram_of.hpp
-  core/histograms/histogram_with_axes.hpp
-  core/histograms/pending_fills.hpp
-  core/histograms/thread_number.hpp
   core/module/accumulators.hpp
   core/module/appending.hpp
   core/module/binned_table.hpp
@@ -32,6 +19,19 @@ set(FORKRUN_PUBLIC_HEADERS
   core/module/external_work.hpp
   core/module/module.hpp
   core/module/product_fetcher.hpp
+  histograms/axes.hpp
+  histograms/cell_filler.hpp
+  histograms/cell_table.hpp
+  histograms/exact_fills.hpp
+  histograms/exact_sums.hpp
+  histograms/histogram.hpp
+  histograms/histogram_of.hpp
+  histograms/histogram_with_axes.hpp
+  histograms/moments.hpp
+  histograms/pending_fills.hpp
+  histograms/sums_in_parts.hpp
+  histograms/table_memory.hpp
+  histograms/thread_number.hpp
   random/distributions.hpp
   random/event_random.hpp
   random/mixing.hpp

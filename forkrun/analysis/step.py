@@ -83,7 +83,7 @@ class Step:
         return entry
 
     def _axes(self) -> list[dict[str, Any]]:
-        from forkrun.modules.histograms.axes import describe_axis
+        from forkrun.histograms.configured_axes import describe_axis
 
         try:
             return [describe_axis(axis) for axis in self.axes]

@@ -10,9 +10,10 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import BadEvent
 from forkrun.child.work import Work
+from forkrun.histograms.accumulators.parts import encode_part
+from forkrun.histograms.parts import encode
 from forkrun.plan import Stretch
-from forkrun.rundir.accumulator_parts import encode_part
-from forkrun.rundir.histogram_parts import encode
+from forkrun.rundir.build import build_identity
 from forkrun.rundir.ledger import Commit, SkippedEvent
 
 _NO_EVENTS = _core.EventDigest().hex
@@ -62,6 +63,7 @@ def commit_stretch(
         block_size=block_size,
         cutflow=cutflow,
         accumulators=accumulators,
+        build=build_identity(),
     )
 
 

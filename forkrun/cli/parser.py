@@ -65,6 +65,16 @@ def _import(command: str) -> Any:
     return importlib.import_module(f"forkrun.cli.{command.replace('-', '_')}")
 
 
+class _Version(argparse.Action):
+    """Prints version and build, whose digest is computed only when asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from forkrun.rundir.build import build_identity
+
+        print(f"forkrun {build_identity()}")
+        parser.exit()
+
+
 def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
     parser = argparse.ArgumentParser(
         prog="forkrun",
@@ -77,7 +87,9 @@ def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
         version=str(Path(forkrun.__file__).parent / "lib/cmake/forkrun"),
         help="where find_package(forkrun) looks, for libraries of C++ modules",
     )
-    parser.add_argument("--version", action="version", version=f"forkrun {forkrun.__version__}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="print version and build, and exit"
+    )
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     return parser, subparsers
 

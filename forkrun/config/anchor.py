@@ -30,6 +30,16 @@ def user_folder(variable: str, name: str) -> Path | None:
     return None if home == "~" else Path(home) / name
 
 
+def cache_folder(kind: str) -> Path | None:
+    """Folder of what forkrun keeps between jobs: FORKRUN_CACHE (None for "" and "0": nothing is
+    kept), else $XDG_CACHE_HOME/forkrun or ~/.cache/forkrun. `kind`: a folder in it."""
+    named = os.environ.get("FORKRUN_CACHE")
+    if named is not None:
+        return Path(named) / kind if named not in ("", "0") else None
+    home = user_folder("XDG_CACHE_HOME", ".cache")
+    return home and home / "forkrun" / kind
+
+
 def anchored(path: str, folder: Path) -> str:
     """`path` made absolute; ~ is the home folder, ~USER that of a user; other names
     that begin with ~ are names, as in a shell. URLs stay."""

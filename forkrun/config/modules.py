@@ -24,6 +24,11 @@ _OF_HISTOGRAMS = ("name", "axes", "weight")
 _OF_PYTHON_FUNCTIONS = (*_OF_FUNCTIONS, "replaces")
 
 
+def varied_label(label: str, variation: str) -> str:
+    """Label of a module's call in a variation, or of a path."""
+    return f"{label}@{variation}"
+
+
 class AxisConfig(Section):
     """[[modules.axes]]: of a histogram: bins, low and high; edges; start and stop; or
     categories."""

@@ -1,7 +1,6 @@
 """Indexes kept on disk, so that a second job over the same files starts at once.
 
-FORKRUN_CACHE names the folder ("" or "0": keep nothing); else it is $XDG_CACHE_HOME/forkrun or
-~/.cache/forkrun. A cache that cannot be written is no error: it only costs time.
+A cache that cannot be written costs time, and is not an error.
 """
 
 from __future__ import annotations
@@ -15,19 +14,10 @@ from typing import Any
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_bytes
-from forkrun.config.anchor import is_url, user_folder
+from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
 _VERSION = 5
-
-
-def cache_folder() -> Path | None:
-    """Where indexes are kept; None: nowhere."""
-    named = os.environ.get("FORKRUN_CACHE")
-    if named is not None:
-        return Path(named) / "index" if named not in ("", "0") else None
-    home = user_folder("XDG_CACHE_HOME", ".cache")
-    return home and home / "forkrun" / "index"
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys
-from forkrun.config.anchor import is_url
+from forkrun.config.anchor import cache_folder, is_url
 from forkrun.config.same_files import same_file
 from forkrun.errors import InputError
-from forkrun.index.cache import IndexCache, cache_folder
+from forkrun.index.cache import IndexCache
 from forkrun.index.model import FileIndex
 from forkrun.index.ranges import Flags, LumiRanges, RangePart
 from forkrun.index.read import IdBranches, ask_workers
@@ -110,7 +110,9 @@ def find_duplicates(
         for n in [int(ranges.n_events[places].sum()) // (2 * _MOST_AT_ONCE) + 1]
         for k in range(n)
     ]
-    return _joined(_answers(index, requests, cache or IndexCache(cache_folder())), index, ranges)
+    return _joined(
+        _answers(index, requests, cache or IndexCache(cache_folder("index"))), index, ranges
+    )
 
 
 def find_in_datasets(

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from forkrun.config import SourceConfig
-from forkrun.config.anchor import is_url
+from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
 from forkrun.fork.contained import FROM_OUTSIDE, TRIES, describe_death
-from forkrun.index.cache import IndexCache, cache_folder
+from forkrun.index.cache import IndexCache
 from forkrun.index.model import NO_FILE, FileIndex
 
 _FILES_PER_WORKER = 4  # a helper takes about a second to start; a file some milliseconds
@@ -67,7 +67,7 @@ def try_index(
 ) -> tuple[list[FileIndex], list[str]]:
     """One index for each file that can be indexed, in the same order, and why others cannot. A file
     may lack the tree if another one has it."""
-    cache = cache or IndexCache(cache_folder())
+    cache = cache or IndexCache(cache_folder("index"))
     asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
     requests: list[dict[str, Any]] = [
         {**asked, "path": file, "file_number": number} for number, file in enumerate(files) if file

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from forkrun.base.arguments import check_flags, check_text
 from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.histograms.accumulators.totals import add, total_of
+from forkrun.histograms.sums import check_names
 from forkrun.modules.block import EventBlock
-from forkrun.rundir.accumulators import add, total_of
-from forkrun.rundir.histogram_sums import check_names
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     import hist
 
-    from forkrun.modules.histograms.booking import BookedHistogram
+    from forkrun.histograms.booking import BookedHistogram
 
 H = TypeVar("H", bound="hist.BaseHist")
 
@@ -76,7 +76,7 @@ class Analyzer(Module):
         """A histogram of the job: written with every unit of work, which empties it, and summed in
         the merge. Returns it. `sparse`: only its filled bins are in the file (a THnSparse, as of
         more than three axes). Raises ValueError if it cannot be written to a ROOT file."""
-        from forkrun.modules.histograms.booking import BookedHistogram
+        from forkrun.histograms.booking import BookedHistogram
 
         check_text("self.book(…)", "name", name)
         check_flags(f'self.book("{name}", …)', sparse=sparse)

@@ -8,9 +8,9 @@ from typing import Any
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.errors import ConfigError
+from forkrun.histograms.filled_columns import fill_events, returned_of
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
-from forkrun.modules.histograms.filled_columns import fill_events, returned_of
 
 Function = Callable[..., Any]
 
@@ -70,7 +70,7 @@ class FunctionHistogram(Analyzer):
     ) -> None:
         import hist  # slow to load
 
-        from forkrun.modules.histograms.axes import make_axis
+        from forkrun.histograms.configured_axes import make_axis
 
         self.function, self.params, self.weight = function, params, weight
         made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]

@@ -11,18 +11,18 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config.modules import NOMINAL
+from forkrun.histograms.accumulators.totals import Total
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Datasets
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.returned import check_replaced, columns_of, mask_of, taken
-from forkrun.rundir.accumulators import Total
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
-    from forkrun.modules.datasets.histograms import HistogramsByDataset
-    from forkrun.modules.histograms.booking import BookedHistogram
-    from forkrun.rundir.histogram_sums import HistogramSums
+    from forkrun.histograms.booking import BookedHistogram
+    from forkrun.histograms.by_dataset import HistogramsByDataset
+    from forkrun.histograms.sums import HistogramSums
 
 T = TypeVar("T")
 Kind = Literal["producer", "filter", "analyzer"]
@@ -163,9 +163,9 @@ class PythonModule:
         """Gives histograms an axis of datasets. `n_more`: of axes that come behind it."""
         self.datasets = datasets
         if datasets and (booked := self.histograms()):
-            from forkrun.modules.datasets.histograms import HistogramsByDataset
+            from forkrun.histograms.by_dataset import HistogramsByDataset
 
-            self._by_dataset = HistogramsByDataset(label, datasets, booked, n_more)
+            self._by_dataset = HistogramsByDataset(label, datasets.names, booked, n_more)
 
     def take_histograms(self, label: str) -> list[tuple[str, HistogramSums]]:
         """Name and sums of each as filled so far."""

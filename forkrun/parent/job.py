@@ -35,9 +35,10 @@ from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
 from forkrun.plan.part import Part
+from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import Fingerprint
-from forkrun.rundir.ledger import Commit, read_ledgers
+from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.opening import check_can_begin, opened_to_begin
@@ -239,6 +240,11 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         n_events = sum(commit.n_events for commit in before)
         run.timeline.record("resume", pid=pid, n_units=n_units)
         run.messages.say(f"{n_units:,} units ({n_events:,} events) were committed before")
+        if others := [build for build in units_by_build(before) if build != build_identity()]:
+            run.messages.say(
+                f"warning: they were processed by forkrun {', '.join(others)}; this is"
+                f" {build_identity()}"
+            )
 
 
 def _end(

@@ -12,8 +12,8 @@ from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
+from forkrun.histograms.finished import Histograms
 from forkrun.monitoring.cutflow_table import Cuts
-from forkrun.parent.histograms import Histograms
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 

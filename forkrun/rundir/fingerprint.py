@@ -11,18 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import forkrun
 from forkrun import _core
 from forkrun.base.user_text import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.errors import InputError
+from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.shipped_code import shipped_digest
 
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
 _OF_PROGRAM = {"code", "values", "place"}
 """Of a module that a running program gives: it counts with the code."""
+BUILD = "build"
+"""Key of the build of forkrun. Another build of the same release resumes a run, and says so."""
 
 Fingerprint = dict[str, Any]
 """JSON-ready: by part, a digest, or digests by name."""
@@ -49,7 +51,8 @@ def fingerprint(
     if may_grow:
         described["source"] = _without_files(described["source"])
     return {
-        "version": {"forkrun": forkrun.__version__, "ROOT": _core.root_version()},
+        BUILD: build_identity(),
+        "version": {"forkrun": release(), "ROOT": _core.root_version()},
         "configuration": {name: _digest(part) for name, part in described.items()},
         "threads.block_size": config.threads.block_size,
         "input": dict(input_digests),
@@ -69,8 +72,9 @@ def _without_files(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
-    """What has changed, in words."""
-    return [text for part in now for text in _differences(part, before.get(part), now[part])]
+    """What has changed, in words; another build is no change."""
+    parts = (part for part in now if part != BUILD)
+    return [text for part in parts for text in _differences(part, before.get(part), now[part])]
 
 
 def _differences(part: str, before: Any, now: Any) -> Iterator[str]:

@@ -108,7 +108,7 @@ class Commit:
     `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
     CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
-    path what its filters left, None: not counted."""
+    path what its filters left, None: not counted; `build`: of the forkrun that processed it."""
 
     unit: int
     child: int
@@ -131,6 +131,7 @@ class Commit:
     block_size: int = 0
     cutflow: dict[str, list[CutCount]] | None = None
     accumulators: AccumulatorPart | None = None
+    build: str = ""
 
     @property
     def units(self) -> range:
@@ -269,6 +270,15 @@ def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]
     text for each line that is no commit."""
     damaged = [] if damaged is None else damaged
     return StoredLedgers.read(folder, damaged).commits(damaged)
+
+
+def units_by_build(commits: Iterable[Commit]) -> dict[str, int]:
+    """Number of units that each build of forkrun has processed."""
+    n_units: dict[str, int] = {}
+    for commit in commits:
+        build = commit.build or "an unknown build"
+        n_units[build] = n_units.get(build, 0) + commit.n_units
+    return n_units
 
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:

@@ -14,7 +14,7 @@ from forkrun.base.caller import option
 from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import Fingerprint, differences
+from forkrun.rundir.fingerprint import BUILD, Fingerprint, differences
 from forkrun.rundir.ledger import Commit, ledger_files, read_ledgers, revoke
 
 Integers = npt.NDArray[np.int64]
@@ -93,7 +93,7 @@ def _changed(whole: Fingerprint, part: Fingerprint) -> str:
     """Some of what differs between a job and a part of it; "" if nothing does."""
     changed = [
         text
-        for name in part.keys() - {"units of work", "shipped", "mended"}
+        for name in part.keys() - {"units of work", "shipped", "mended", BUILD}
         for text in _differences_of_part(name, whole.get(name), part[name])
     ]
     return "; ".join(changed[:5])

@@ -13,10 +13,11 @@ from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.steps import step
+from forkrun.histograms.root_file import sums_of_core
+from forkrun.histograms.sums import check_names
+from forkrun.histograms.varied import axes_problems
 from forkrun.index import FileIndex
-from forkrun.merge.histograms import sums_of_core
 from forkrun.plan import Units
-from forkrun.rundir.histogram_sums import check_names
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import disagreements
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
@@ -32,7 +33,6 @@ from forkrun.schedule.job_modules import (
 from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead, n_filling
 from forkrun.schedule.outputs import add_output
 from forkrun.schedule.plugins import load_plugins
-from forkrun.schedule.varied_histograms import axes_problems
 from forkrun.schedule.varied_outputs import varied_of, with_variations
 from forkrun.schedule.versions import is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings

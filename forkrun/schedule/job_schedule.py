@@ -10,13 +10,13 @@ from forkrun.base.cpus import usable_cpus
 from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
-from forkrun.merge.histograms import Named, histograms_of_core
-from forkrun.rundir.accumulators import Total, total_of_core
+from forkrun.histograms.accumulators.totals import Total, total_of_core
+from forkrun.histograms.root_file import Named, histograms_of_core
+from forkrun.histograms.varied import with_variations
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.page_watch import WatchedProcessor
-from forkrun.schedule.varied_histograms import with_variations
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule

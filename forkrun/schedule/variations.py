@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cache
 
 from forkrun.base.dataclass import dataclass
-from forkrun.config.modules import NOMINAL
+from forkrun.config.modules import NOMINAL, varied_label
 from forkrun.schedule.versions import Version, Versions, plain_name
 
 
@@ -35,11 +35,6 @@ class Call:
     variation: str = NOMINAL
     sees: Mapping[str, str] = field(default_factory=dict)
     makes: Mapping[str, str] = field(default_factory=dict)
-
-
-def varied_label(label: str, variation: str) -> str:
-    """Of a call in a variation, or of a path."""
-    return f"{label}@{variation}"
 
 
 class Variations:

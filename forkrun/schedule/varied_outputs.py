@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from forkrun.base.nearest import suggestion
 from forkrun.config import OutputConfig
+from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.schedule.branches import kept
-from forkrun.schedule.variations import Variations, varied_label
+from forkrun.schedule.variations import Variations
 
 
 def with_variations(

@@ -1,5 +1,5 @@
 """The example analysis of configs/zmumu gives, bin by bin, what a plain program with Awkward Array
-and hist gives, in half as many lines."""
+and hist gives."""
 
 from __future__ import annotations
 
@@ -50,11 +50,3 @@ def test_all_bins_of_all_datasets_and_variations_are_equal(
     assert skim["event"].array().tolist() == plain["events"]
     assert skim["forkrun_paths_main"].array().tolist() == [True] * len(plain["events"])
     assert [cut["n_events"] for cut in result.cutflow["main"]] == plain["cutflow"]
-
-
-def test_it_takes_half_as_many_lines() -> None:
-    lines = {
-        path: sum(bool(line.strip()) for line in path.read_text().splitlines())
-        for path in (PROGRAM, Path(plain_zmumu.__file__))
-    }
-    assert 2 * lines[PROGRAM] <= lines[Path(plain_zmumu.__file__)]

@@ -12,10 +12,12 @@ from forkrun.errors import InputError
 from forkrun.monitoring.children import spread, summarize_children, utilization
 from forkrun.monitoring.event_counts import add_digests, count_events
 from forkrun.monitoring.memory import memory_against_time, summarize_memory
-from forkrun.monitoring.phases import measure_phases
+from forkrun.monitoring.phases import first_events, last_commits, measure_phases
 from forkrun.monitoring.records import RunRecords, TimelineLine, read_records
 from forkrun.monitoring.report import write_report
 from forkrun.monitoring.summary import Outcome, summarize
+from forkrun.rundir.ledger import Commit
+from tests.batch.synthetic import commit
 
 from .conftest import MIB, T0, ledgers, plan, sample_line, timeline_lines
 
@@ -63,6 +65,29 @@ def test_a_child_may_begin_before_its_parent_has_noted_the_fork(write_run: Write
     phases = measure_phases(read_records(write_run(timeline=[*late, early, *timeline[6:]])))
     assert phases.fork_s == pytest.approx(0.2)
     assert phases.first_event_s == pytest.approx(0.3)
+
+
+def test_a_child_begins_with_its_first_commit_or_when_the_parent_first_saw_an_event() -> None:
+    def seen(child: int | None, time_s: float, event: str = "child_first_event") -> TimelineLine:
+        return TimelineLine(time_s, event, child, {})
+
+    def done(child: int, start_s: float, end_s: float) -> Commit:
+        return commit(0, child=child, start_s=start_s, end_s=end_s)
+
+    records = RunRecords(
+        {},
+        "",
+        {},
+        timeline=(
+            *(seen(0, 5), seen(1, 6), seen(1, 8), seen(None, 1)),
+            *(seen(2, 2, "fork"), seen(3, 9)),
+        ),
+        ledger=(done(0, 4, 7), done(0, 6, 9), done(3, 10, 12), done(3, 11, 11.5)),
+    )
+    assert first_events(records) == {0: 4, 1: 6, 3: 10}
+    assert last_commits(records) == {0: 9, 3: 12}
+    phases = measure_phases(records)
+    assert (phases.processing_s, phases.last_children_s, phases.event_loop_s) == (0, 3, 8)
 
 
 def test_rates_are_of_the_whole_job_and_of_the_event_loops(write_run: WriteRun) -> None:

@@ -27,6 +27,7 @@ from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
+from forkrun.plan.guided import UnitSizes
 
 NO_DIGEST = "0" * 32
 Sizes = list[list[tuple[int, int, int]]]  # by file: (run, lumi, events)
@@ -409,3 +410,21 @@ def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:
     plan = make_plan(config_of(Distribution.LUMI, 8), index)
     assert len(plan.units) == 100_000
     assert time.process_time() - start_s < 10
+
+
+@pytest.mark.parametrize(
+    ("n_left", "most"),
+    [
+        (12 * 256 * 1000, 1290),  # 1.25 times ⌈1000 + 1000 / 32⌉
+        (12 * 256 * 100, 165),  # 1.25 times ⌈100 + 1000 / 32⌉
+        (0, 125),  # the least
+    ],
+)
+def test_a_lumi_is_one_unit_up_to_a_quarter_over_the_wanted_size(n_left: int, most: int) -> None:
+    sizes = UnitSizes(12 * 256 * 1000, least=100)
+    assert sizes.whole(np.array([n_left])).tolist() == [most]
+
+
+def test_no_unit_exceeds_the_limit_that_was_set() -> None:
+    assert UnitSizes(12 * 256 * 1000, most=500).whole(np.array([12 * 256 * 1000])).tolist() == [500]
+    assert UnitSizes(0).limit == 1

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from forkrun import _core
 from forkrun.config import validate
 from forkrun.errors import InputError, JobError
 from forkrun.merge import parts
+from forkrun.rundir.build import build_identity
 from forkrun.rundir.fingerprint import fingerprint
-from forkrun.rundir.ledger import HistogramPart, read_ledgers
+from forkrun.rundir.ledger import HistogramPart, read_ledgers, read_on
 from tests.support.files import write_events
 from tests.support.jobs import (
     PATIENCE_S,
@@ -216,6 +218,50 @@ def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path, job: dict[s
     ended = run(tmp_path, job)
     assert ended.code == 4
     assert f"input: {tmp_path / 'a.root'}" in ended.err
+
+
+def of_another_build(run: Path, build: str, release: str = "0.1") -> None:
+    """Makes a run directory one that was begun by another forkrun."""
+    file = run / "fingerprint.json"
+    fingerprint = json.loads(file.read_text())
+    fingerprint |= {"build": build, "version": {**fingerprint["version"], "forkrun": release}}
+    file.write_text(json.dumps(fingerprint))
+    for ledger in (run / "ledger").glob("child-*.jsonl"):
+        commits = [replace(commit, build=build) for commit in read_on(ledger, 0)[0]]
+        ledger.write_text("".join(commit.to_line() for commit in commits))
+
+
+def test_another_build_of_the_release_resumes_a_run_and_says_so(
+    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+) -> None:
+    n_done = len(interrupted(tmp_path, job))
+    of_another_build(tmp_path / "run", "0.1.1+0123456789ab")
+    ended = run(tmp_path, job)
+    assert ended.code == 0
+    words = f"they were processed by forkrun 0.1.1+0123456789ab; this is {build_identity()}"
+    assert f"warning: {words}" in ended.err
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    assert report["warnings"][0] == (
+        f"several builds of forkrun processed this run: {n_done} units by 0.1.1+0123456789ab,"
+        f" {N_UNITS - n_done} units by {build_identity()}"
+    )
+    assert report["job"]["host"]["versions"]["forkrun"] == build_identity()
+    assert output_digests(tmp_path / "run") == whole
+
+
+def test_another_release_does_not_resume_a_run(tmp_path: Path, job: dict[str, Any]) -> None:
+    done = interrupted(tmp_path, job)
+    of_another_build(tmp_path / "run", "0.2.0+0123456789ab", release="0.2")
+    ended = run(tmp_path, job)
+    assert ended.code == 4
+    assert "belongs to another job; what has changed: version: forkrun" in ended.err
+    assert ledger_units(tmp_path / "run") == done
+
+
+def test_one_build_is_no_warning(tmp_path: Path, job: dict[str, Any]) -> None:
+    interrupted(tmp_path, job)
+    assert "by forkrun" not in run(tmp_path, job).err
+    assert json.loads((tmp_path / "run/report.json").read_text())["warnings"] == []
 
 
 def test_a_run_directory_in_use_is_left_alone(tmp_path: Path, job: dict[str, Any]) -> None:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
-from forkrun.merge.histograms import sum_histograms
+from forkrun.histograms.root_file import sum_histograms
+from forkrun.histograms.sums import HistogramSums
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.histogram_sums import HistogramSums
 from forkrun.studies.blocks.layouts import PRODUCTS
 
 Column = Any  # plain, as in forkrun.modules.columns

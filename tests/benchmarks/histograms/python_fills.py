@@ -12,7 +12,7 @@ from typing import Any
 import hist
 import numpy as np
 
-from forkrun.modules.histograms.booking import BookedHistogram
+from forkrun.histograms.booking import BookedHistogram
 
 N_ENTRIES = 1_000_000
 BLOCKS = (65_536, 5_000)

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include <forkrun/core/data/exact_sums.hpp>
+#include <forkrun/histograms/exact_sums.hpp>
 
 namespace forkrun {
 

@@ -14,7 +14,7 @@
 
 #include <forkrun/core/data/parameters.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
-#include <forkrun/core/histograms/histogram_of.hpp>
+#include <forkrun/histograms/histogram_of.hpp>
 #include <forkrun/core/module/accumulators.hpp>
 #include <forkrun/core/module/binned_table.hpp>
 #include <forkrun/core/module/block.hpp>

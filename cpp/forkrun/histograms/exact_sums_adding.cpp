@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <forkrun/histograms/exact_sums.hpp>
+#include <forkrun/histograms/fixed_point.hpp>
+#include <forkrun/histograms/pair_sums.hpp>
+#include <forkrun/histograms/split_values.hpp>
+#include <forkrun/histograms/vectorised.hpp>
+
+namespace forkrun {
+
+using namespace fixed_point;
+
+namespace {
+
+constexpr std::size_t fewest_split = 4;  // of fewer values each is added by itself
+
+struct UpperHalves {
+  std::int32_t least;
+  std::int32_t greatest;
+};
+
+/// Of the magnitudes, without a branch: so it becomes vector instructions.
+FORKRUN_VECTORISED
+UpperHalves upper_halves(std::span<const double> values) {
+  std::int32_t greatest = 0;
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  for (const double value : values) {
+    const auto upper = static_cast<std::int32_t>(std::bit_cast<Word>(value) >> 32 & 0x7fffffff);
+    greatest = std::max(greatest, upper);
+    least = std::min(least, upper);
+  }
+  return {least, greatest};
+}
+
+/// Upper half of the least magnitude above 0; more than any if all are 0.
+std::int32_t least_upper_half(std::span<const double> values) {
+  Word least = ~Word{0} - 1;
+  for (const double value : values) {
+    const Word magnitude = std::bit_cast<Word>(value) & magnitude_mask;
+    least = std::min(least, magnitude - 1);  // 0 becomes the greatest
+  }
+  return static_cast<std::int32_t>(std::min((least + 1) >> 32, Word{0x7fffffff}));
+}
+
+}  // namespace
+
+bool ExactSums::find_range(std::span<const double> values, Range& range) {
+  auto [least, greatest] = upper_halves(values);
+  const auto field = [](std::int32_t upper) { return upper >> (fraction_bits - 32); };
+  if (field(least) == 0) {
+    least = least_upper_half(values);
+  }
+  range = {};
+  if (least <= greatest) {
+    range = {std::max(1, field(least)) + field_offset,
+             std::max(1, field(greatest)) + field_offset + fraction_bits + 1};
+  }
+  return field(greatest) != exponent_mask;
+}
+
+void ExactSums::add(std::size_t cell, std::span<const double> values) {
+  if (is_dense_ && n_words_ == 2 && add_if_fits(cell, values)) {
+    return;
+  }
+  const auto number = static_cast<std::uint32_t>(cell);
+  std::array<const double*, most_sums> columns{};
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    columns[s] = &values[s];
+  }
+  add({&number, 1}, {columns.data(), n_sums_});
+}
+
+bool ExactSums::add_if_fits(std::size_t cell, std::span<const double> values) {
+  if (n_adds_ >> fewest_spare_bits != 0) {
+    return false;
+  }
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    const Word magnitude = std::bit_cast<Word>(values[s]) & magnitude_mask;
+    if (magnitude == 0) {
+      continue;
+    }
+    const int field = static_cast<int>(magnitude >> fraction_bits);
+    const int low = std::max(1, field) + field_offset;
+    const int high = low + fraction_bits + 1;
+    auto& [base, seen] = windows_[s];
+    if (field == exponent_mask || low < base ||
+        std::max(high, seen.high) + spare_bits(0) > base + 2 * word_bits) {
+      return false;
+    }
+    seen = seen.joined({low, high});
+  }
+  ++n_adds_;
+  const auto words = words_.writable();
+  for (std::size_t s = 0; s < n_sums_; ++s) {
+    add_value(&words[(cell * n_sums_ + s) * 2], values[s], windows_[s].base, 2);
+  }
+  return true;
+}
+
+std::optional<ExactSums::Ranges> ExactSums::ranges_of(std::span<const double* const> columns,
+                                                      std::size_t n) {
+  Ranges ranges{};
+  bool are_finite = true;
+  for (std::size_t s = 0; s < columns.size(); ++s) {
+    are_finite &= find_range({columns[s], n}, ranges[s]);
+  }
+  return are_finite ? std::optional{ranges} : std::nullopt;
+}
+
+void ExactSums::add(std::span<const std::uint32_t> cells, std::span<const double* const> columns) {
+  if (const auto ranges = ranges_of(columns, cells.size())) {
+    make_room(*ranges, cells.size());
+    add_in_room(cells, columns);
+  } else {
+    add_each(cells, columns);
+  }
+}
+
+bool ExactSums::can_split_all() const {
+  return std::ranges::all_of(
+      windows_, [&](const Window& window) { return can_split(window.base, n_words_); });
+}
+
+void ExactSums::add_in_room(std::span<const std::uint32_t> cells,
+                            std::span<const double* const> columns, std::size_t n_next) {
+  const auto add_with = [&]<std::size_t N_WORDS>(auto some, auto values) {
+    switch (n_sums_) {
+      case 1: return add_split<1, N_WORDS>(some, values);
+      case 2: return add_split<2, N_WORDS>(some, values);
+      default: return add_split<0, N_WORDS>(some, values);
+    }
+  };
+  const bool can_split_all = this->can_split_all();
+  std::size_t first = can_split_all && n_words_ == 2 ? add_pairs(cells, columns, n_next) : 0;
+  for (; first < cells.size(); first += n_at_a_time) {
+    const std::size_t n = std::min(n_at_a_time, cells.size() - first);
+    std::array<const double*, most_sums> values{};
+    std::ranges::transform(columns, values.begin(), [&](auto column) { return column + first; });
+    const auto some = cells.subspan(first, n);
+    if (n < fewest_split) {
+      add_wide(some, values.data());
+    } else if (can_split_all && n_words_ == 2) {
+      add_with.template operator()<2>(some, values.data());
+    } else if (can_split_all) {
+      add_with.template operator()<3>(some, values.data());
+    } else {
+      add_wide(some, values.data());
+    }
+  }
+}
+
+void ExactSums::add_sums_in_room(std::span<const std::uint32_t> cells,
+                                 std::span<const double* const> columns) {
+  constexpr int bits_of_number = 12;
+  const bool can_split_sums = std::ranges::all_of(windows_, [&](const Window& window) {
+    return window.seen.high + bits_of_number <= window.base + bits_split(n_words_);
+  });
+  can_split_sums ? add_in_room(cells, columns) : add_wide(cells, columns.data());
+}
+
+/// \returns how many were added
+std::size_t ExactSums::add_pairs(std::span<const std::uint32_t> cells,
+                                 std::span<const double* const> columns, std::size_t n_next) {
+  if (n_sums_ % 2 != 0) {
+    return 0;
+  }
+  std::size_t n_added = 0;
+  for (std::size_t s = 0; s < n_sums_; s += 2) {
+    n_added = fixed_point::add_pairs({cells, columns[s], columns[s + 1]},
+                                     {windows_[s].base, windows_[s + 1].base},
+                                     words_.unshared().data() + s * n_words_, stride(),
+                                     {.is_wanted = prefetches(), .n_next = n_next});
+  }
+  return n_added;
+}
+
+template <std::size_t N_SUMS, std::size_t N_WORDS>
+void ExactSums::add_split(std::span<const std::uint32_t> cells, const double* const* columns) {
+  const std::size_t n_sums = N_SUMS == 0 ? n_sums_ : N_SUMS;
+  std::array<WordColumns, N_SUMS == 0 ? 8 : N_SUMS> added;
+  const std::size_t n = cells.size();
+  for (std::size_t s = 0; s < n_sums; ++s) {
+    split_values<N_WORDS>(columns[s], n, windows_[s].base, added[s]);
+  }
+  Word* const words = words_.unshared().data();
+  const bool prefetches = this->prefetches();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (prefetches) {
+      const std::size_t later = std::min(i + prefetch_distance, n - 1);
+      __builtin_prefetch(words + cells[later] * n_sums * N_WORDS, 1);
+    }
+    Word* const numbers = words + cells[i] * n_sums * N_WORDS;
+    for (std::size_t s = 0; s < n_sums; ++s) {
+      add_words<N_WORDS>(numbers + s * N_WORDS, added[s], i);
+    }
+  }
+}
+
+void ExactSums::add_wide(std::span<const std::uint32_t> cells, const double* const* columns) {
+  const auto words = words_.unshared();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      add_value(&words[cells[i] * stride() + s * n_words_], columns[s][i], windows_[s].base,
+                n_words_);
+    }
+  }
+}
+
+std::uint8_t ExactSums::kind_of(double value) {
+  if (std::isnan(value)) {
+    return not_a_number;
+  }
+  return value > 0 ? plus_infinite : minus_infinite;
+}
+
+/// Adds one entry after the other, some of whose values are not finite.
+void ExactSums::add_each(std::span<const std::uint32_t> cells,
+                         std::span<const double* const> columns) {
+  std::array<double, most_sums> finite{};
+  std::array<const double*, most_sums> places{};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      const double value = columns[s][i];
+      places[s] = &finite[s];
+      finite[s] = std::isfinite(value) ? value : 0;
+      if (!std::isfinite(value)) {
+        not_finite_[std::uint64_t{cells[i]} * n_sums_ + s] |= kind_of(value);
+        ++n_not_finite_;
+      }
+    }
+    add(cells.subspan(i, 1), {places.data(), n_sums_});
+  }
+}
+
+}  // namespace forkrun

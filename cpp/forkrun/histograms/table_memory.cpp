@@ -1,0 +1,58 @@
+#include <forkrun/histograms/table_memory.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+#include <forkrun/concurrency/cache_lines.hpp>
+
+namespace forkrun {
+
+namespace {
+
+constexpr std::size_t large_page = 2 << 20;  // of x86-64; elsewhere only the alignment
+
+std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// Pages that the kernel gives when they are first touched. \returns null if it gives none
+std::byte* map_large_pages(std::size_t n_bytes) {
+  void* const mapped = mmap(nullptr, n_bytes + large_page, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    return nullptr;
+  }
+  auto* const start = static_cast<std::byte*>(mapped);
+  const std::size_t n_before = -reinterpret_cast<std::uintptr_t>(start) % large_page;
+  std::byte* const aligned = start + n_before;
+  if (n_before > 0) {
+    munmap(start, n_before);
+  }
+  if (n_before < large_page) {
+    munmap(aligned + n_bytes, large_page - n_before);
+  }
+  madvise(aligned, n_bytes, MADV_HUGEPAGE);  // where there are none it takes ordinary ones
+  return aligned;
+}
+
+}  // namespace
+
+std::shared_ptr<void> zeroed_memory(std::size_t n_bytes) {
+  if (n_bytes >= large_page) {
+    const std::size_t n_mapped = rounded_up(n_bytes, large_page);
+    std::byte* const pages = map_large_pages(n_mapped);
+    if (pages == nullptr) {
+      throw std::bad_alloc{};
+    }
+    return {pages, [n_mapped](void* memory) { munmap(memory, n_mapped); }};
+  }
+  constexpr std::align_val_t alignment{cache_line_pair};
+  const std::size_t n_used = rounded_up(n_bytes, cache_line_pair);
+  std::shared_ptr<void> memory{::operator new(n_used, alignment),
+                               [](void* m) { ::operator delete(m, alignment); }};
+  std::memset(memory.get(), 0, n_used);
+  return memory;
+}
+
+}  // namespace forkrun

@@ -1,0 +1,1 @@
+"""What analyzers accumulate: totals of any order of events, and their files."""

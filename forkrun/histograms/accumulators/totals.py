@@ -1,0 +1,234 @@
+"""What analyzers accumulate: numbers, dicts, sets, lists and a user's own objects, of one unit or
+of a whole job. Numbers are summed without rounding: no sum depends on how events were grouped."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from forkrun.errors import JobError
+from forkrun.histograms.accumulators.numbers import Number, Total
+
+__all__ = ["Total", "add", "decode", "encode", "total_of", "total_of_core"]
+
+_HOOKS = ("merge", "to_json", "from_json")
+
+
+class Table(Total):
+    """Sums by key; the keys are sorted in what comes out."""
+
+    words = "a dict"
+
+    def __init__(self, parts: Mapping[str, Total]) -> None:
+        self.parts = dict(parts)
+
+    def merge(self, other: Self) -> None:
+        for key, part in other.parts.items():
+            add(self.parts, key, part)
+
+    def result(self) -> Any:
+        return {key: self.parts[key].result() for key in sorted(self.parts)}
+
+    def encoded(self) -> Any:
+        return {key: encode(part) for key, part in self.parts.items()}
+
+    @classmethod
+    def decoded(cls, data: Any) -> Self:
+        return cls({key: decode(part) for key, part in data.items()})
+
+
+class Elements(Total):
+    """The union of sets; sorted in what comes out."""
+
+    words = "a set"
+
+    def __init__(self, elements: set[Any]) -> None:
+        self.elements = elements
+
+    def merge(self, other: Self) -> None:
+        self.elements |= other.elements
+
+    def result(self) -> Any:
+        ordered = sorted(self.elements, key=lambda value: (type(value).__name__, value))
+        return [plain(value) for value in ordered]
+
+    def encoded(self) -> Any:
+        return self.result()
+
+    @classmethod
+    def decoded(cls, data: Any) -> Self:
+        return cls({_hashable(value) for value in data})
+
+
+class Sequence(Total):
+    """Lists one after the other, in the order of the input."""
+
+    words = "a list"
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def merge(self, other: Self) -> None:
+        self.values += other.values
+
+    def result(self) -> Any:
+        return self.values
+
+    encoded = result
+
+    @classmethod
+    def decoded(cls, data: Any) -> Self:
+        return cls(list(data))
+
+
+class Own(Total):
+    """An object of a user's class, or its state until it is needed. The class is looked up among
+    what is imported: a run directory says nothing that would be executed."""
+
+    words = "an object"
+
+    def __init__(self, home: str, name: str, value: Any = None, state: Any = None) -> None:
+        self.home, self.name = home, name
+        self._value, self._state = value, state
+
+    def merge(self, other: Self) -> None:
+        if (self.home, self.name) != (other.home, other.name):
+            raise TypeError(f"a {self.name} and a {other.name} cannot be merged")
+        value = self._object()
+        merged = _calling(value.merge, other._object())
+        self._value = value if merged is None else merged
+
+    def result(self) -> Any:
+        if self._value is None:
+            return self._state
+        return plain(_calling(self._value.to_json))
+
+    def encoded(self) -> Any:
+        return [self.home, self.name, self.result()]
+
+    @classmethod
+    def decoded(cls, data: Any) -> Self:
+        home, name, state = data
+        return cls(home, name, state=state)
+
+    def _object(self) -> Any:
+        if self._value is None:
+            kind: Any = sys.modules.get(self.home)
+            for part in self.name.split("."):
+                kind = getattr(kind, part, None)
+            if not isinstance(kind, type):
+                raise JobError(
+                    f"the class {self.name} of an accumulator is not known here; forkrun resume"
+                    " RUNDIR loads the modules and merges the run"
+                )
+            self._value = _calling(kind.from_json, self._state)  # type: ignore[attr-defined]
+        return self._value
+
+
+_KINDS: dict[str, type[Total]] = {
+    "number": Number, "dict": Table, "set": Elements, "list": Sequence, "object": Own,
+}  # fmt: skip
+
+
+def total_of(value: Any) -> Total:
+    """The sum of one value alone. Raises TypeError, for the author of the module."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of NumPy's
+        value = value.item()
+    if isinstance(value, bool | int | float):
+        return Number(int(value) if isinstance(value, bool) else value)
+    if isinstance(value, np.ndarray):
+        return Number.of_array(value)
+    if all(hasattr(value, hook) for hook in _HOOKS):
+        return Own(type(value).__module__, type(value).__qualname__, value)
+    if isinstance(value, Mapping):
+        return Table({_key(key): total_of(part) for key, part in value.items()})
+    if isinstance(value, set | frozenset):
+        return Elements({_hashable(plain(element)) for element in value})
+    if isinstance(value, list | tuple):
+        return Sequence([plain(element) for element in value])
+    raise TypeError(
+        f"a {type(value).__name__} cannot be accumulated; numbers, arrays of numbers, dicts, sets,"
+        " lists and objects with merge(), to_json() and from_json() can; book a histogram"
+    )
+
+
+def total_of_core(kind: str, value: Any) -> Total:
+    """The sum that an analyzer in C++ has: of `_core.Schedule.accumulated`."""
+    if kind == "number":
+        return _number(*value)
+    if kind == "table":
+        return Table({key: _number(*part) for key, part in value.items()})
+    return Sequence(value)
+
+
+def _number(whole: int, parts: list[float], is_float: bool) -> Number:
+    number = Number(whole)
+    if is_float:
+        number.merge(Number.of_array(np.array(parts, dtype=np.float64)))
+    return number
+
+
+def add(totals: dict[str, Total], name: str, total: Total) -> None:
+    """Adds to the sum with this name. Raises TypeError if that is of another kind."""
+    known = totals.setdefault(name, total)
+    if known is total:
+        return
+    if type(known) is not type(total):
+        raise TypeError(f"accumulator {name!r} is {known.words}, not {total.words}")
+    known.merge(total)
+
+
+def encode(total: Total) -> Any:
+    kind = next(name for name, kind in _KINDS.items() if kind is type(total))
+    return {kind: total.encoded()}
+
+
+def decode(data: Any) -> Total:
+    """Raises ValueError, TypeError or LookupError if the data are of another form."""
+    ((kind, value),) = data.items()
+    return _KINDS[kind].decoded(value)
+
+
+def plain(value: Any) -> Any:
+    """The value, if it is one of JSON. Raises TypeError."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"{value} is no number of JSON; take None")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {_key(key): plain(part) for key, part in value.items()}
+    raise TypeError(
+        f"a {type(value).__name__} in an accumulator; its parts are numbers, texts, None, and lists"
+        " and dicts of them"
+    )
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"the keys of an accumulated dict are texts: str({key!r})")
+    return key
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        raise TypeError("a dict cannot be in a set")
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _calling(method: Any, *arguments: Any) -> Any:
+    """Calls a user's hook. Raises JobError with the user's lines."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        from forkrun.base.user_code import lines_in_user_code  # slow to load
+
+        what = f"{method.__qualname__}() of an accumulator: {type(error).__name__}: {error}"
+        raise JobError(what + lines_in_user_code(error)) from error

@@ -1,0 +1,64 @@
+"""What an analyzer fills, kept apart by dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from forkrun.histograms.booking import BookedHistogram
+from forkrun.histograms.stacked import MOST_AXES, stacked
+from forkrun.histograms.sums import HistogramSums
+
+AXIS = "dataset"
+
+
+class HistogramsByDataset:
+    """The histograms of one module, which fills them for one dataset after the other. `datasets`:
+    names of all; `n_more`: of axes that are added behind that of datasets."""
+
+    def __init__(
+        self,
+        label: str,
+        datasets: Sequence[str],
+        booked: Mapping[str, BookedHistogram],
+        n_more: int,
+    ) -> None:
+        self._label, self._datasets, self._booked = label, datasets, booked
+        self._most_axes = MOST_AXES - 1 - n_more
+        self._present: int | None = None
+        self._sums: dict[str, dict[str, HistogramSums]] = {}
+
+    def enter(self, dataset: int) -> None:
+        """What is filled from now on is of this dataset."""
+        if self._present not in (None, dataset):
+            self._put_aside()
+        self._present = dataset
+
+    def take(self) -> list[tuple[str, HistogramSums]]:
+        """Name and sums of each since this was last asked: with an axis of datasets; one for each
+        dataset, NAME_DATASET, where a ROOT file could not hold that axis."""
+        self.enter(self._present or 0)
+        self._put_aside()
+        taken: list[tuple[str, HistogramSums]] = []
+        for name, parts in self._sums.items():
+            if len(next(iter(parts.values())).axes) <= self._most_axes:
+                taken.append((name, stacked(AXIS, self._datasets, parts)))
+                continue
+            empty = self._booked[name].take(self._label)  # as it is just after the last was taken
+            taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets]
+        self.clear()
+        return taken
+
+    def clear(self) -> None:
+        """Forgets what was put aside."""
+        self._sums, self._present = {}, None
+
+    def _put_aside(self) -> None:
+        assert self._present is not None
+        dataset = self._datasets[self._present]
+        for name, booked in self._booked.items():
+            sums, of_name = booked.take(self._label), self._sums.setdefault(name, {})
+            if dataset in of_name:
+                of_name[dataset].add(sums)
+            else:
+                of_name[dataset] = sums
+            booked.clear()

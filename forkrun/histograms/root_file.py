@@ -1,0 +1,90 @@
+"""Sums the histograms of all units exactly, rounds the sums, and writes them to a ROOT file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+from forkrun.errors import JobError
+from forkrun.histograms.parts import Named, read_parts
+from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums, Storage
+
+__all__ = ["Named", "histograms_of_core", "sum_histograms", "sums_of_core", "write_histograms"]
+
+
+@lru_cache
+def _core_axis(kind: str, title: str, bins: tuple[Any, ...], *others: Any) -> HistogramAxis:
+    return HistogramAxis(AxisKind(kind), title, bins, *others)
+
+
+def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
+    """Sums of a histogram of a C++ analyzer; of one that grows, those of one thread."""
+    axes = tuple(_core_axis(*axis) for axis in histogram.axes)
+    return HistogramSums(
+        histogram.title, axes, Storage(histogram.storage), histogram.sums, histogram.sparse
+    )
+
+
+def histograms_of_core(core: _core.Schedule) -> list[Named]:
+    """(module, name, what all threads have filled) of C++ analyzers, in booking order."""
+    totals: dict[tuple[str, str], HistogramSums] = {}
+    for part in core.histograms():
+        sums, key = sums_of_core(part), (part.module, part.name)
+        if key in totals:
+            totals[key].add(sums)
+        else:
+            totals[key] = sums
+    return [(module, name, total) for (module, name), total in totals.items()]
+
+
+def sum_histograms(files: Iterable[Path]) -> list[Named]:
+    """(module, name, sum) in booking order; each file holds those of one unit. The order of the
+    files does not matter, but for that of histograms that only some have."""
+    totals: dict[tuple[str, str], HistogramSums] = {}
+    for file in files:
+        for module, name, part in read_parts(file):
+            key = (module, name)
+            if key not in totals:
+                totals[key] = part
+                continue
+            try:
+                totals[key].add(part)
+            except ValueError as error:
+                raise JobError(
+                    f"histogram {module}/{name}: those of two units cannot be added: {error}"
+                    f" ({file})"
+                ) from error
+    return [(module, name, total.in_order()) for (module, name), total in totals.items()]
+
+
+def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
+    """Writes each under MODULE/NAME; gives their number."""
+    contents = [_content(f"{module}/{name}", histogram) for module, name, histogram in histograms]
+    _core.write_histograms(str(path), contents)
+    return len(contents)
+
+
+def _content(name: str, histogram: HistogramSums) -> _core.HistogramContent:
+    axes, sums = [_axis_content(axis) for axis in histogram.axes], _in_root(histogram)
+    return name, histogram.title, axes, str(histogram.storage), sums, histogram.sparse
+
+
+def _axis_content(axis: HistogramAxis) -> _core.AxisContent:
+    edges = axis.edges if axis.n_bins else np.array([0.0, 1.0])  # ROOT wants one bin at least
+    return axis.title, edges, axis.kind is not AxisKind.VARIABLE, axis.labels
+
+
+def _in_root(histogram: HistogramSums) -> npt.NDArray[np.float64]:
+    """The sums with both flow bins on every axis, the first axis fastest."""
+    pads: list[Any] = [(int(not a.underflow), _n_behind(a)) for a in reversed(histogram.axes)]
+    return np.ascontiguousarray(np.pad(histogram.sums, [(0, 0), *pads]))
+
+
+def _n_behind(axis: HistogramAxis) -> int:
+    return int(not axis.overflow) + int(axis.n_bins == 0)

@@ -1,0 +1,38 @@
+"""Histograms of the same form together as one: an axis more says which was which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums
+
+MOST_AXES = 3
+"""With the axis that is added: those of more are sparse in a ROOT file."""
+
+
+def stacked(title: str, names: Sequence[str], parts: Mapping[str, HistogramSums]) -> HistogramSums:
+    """The parts along a last axis of categories; one that is missing is empty. Raises ValueError if
+    they are not of the same form."""
+    total = next(iter(parts.values())).copy()
+    for part in parts.values():
+        total.cover(part)
+    axis = HistogramAxis(
+        AxisKind.CATEGORY, title, tuple(names), False, False, n_declared=len(names)
+    )
+    n_cells, exact = total.exact.n_cells, None
+    for number, name in enumerate(names):
+        if name not in parts:
+            continue
+        own = parts[name].copy()
+        own.spread_to(total.axes)
+        places = np.arange(n_cells, dtype=np.uint32) + np.uint32(number * n_cells)
+        own.exact.move_cells(places, n_cells * len(names))
+        if exact is None:
+            exact = own.exact
+        else:
+            exact.merge(own.exact)
+    assert exact is not None
+    return replace(total, axes=(*total.axes, axis), exact=exact)
