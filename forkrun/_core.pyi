@@ -176,7 +176,7 @@ class ScheduleBuilder:
         has_decisions: bool = ...,
     ) -> None:
         """`branches`: input branches to keep; `products`: columns to write anew; `has_decisions`:
-        of paths, behind these. Its units' files are fragments, for `materialise`."""
+        of paths, behind these. Its units' files are fragments, for `make_outputs`."""
     def add_path_decision(self, label: str, path: str) -> None:
         """Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later."""
     def produced_columns(self) -> list[tuple[str, str]]: ...
@@ -663,7 +663,7 @@ class OutputToMake:
         on_written: Callable[[str], None] | None = None,
     ) -> None: ...
 
-def materialise(
+def make_outputs(
     outputs: Sequence[OutputToMake],
     source: TreeSource,
     n_threads: int = 1,
@@ -677,7 +677,7 @@ def materialise(
     VerificationError."""
 
 def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, int, int]]:
-    """Where `materialise` begins the clusters of an output: file and entry of the input, and the
+    """Where `make_outputs` begins the clusters of an output: file and entry of the input, and the
     number of events. It reads no event, so where a cluster's events are much larger than the mean
     of their file it really ends sooner. The path of the output's first file is used meanwhile.
     Raises InputError, OutputError."""

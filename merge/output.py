@@ -82,7 +82,7 @@ def merge_outputs(
             for output in config.outputs
         ]
         anew = [making for making in makings if making.output.label not in joined]
-        n_events = _core.materialise(
+        n_events = _core.make_outputs(
             [making.to_make for making in anew],
             source_of(config, planned),
             merge_threads(config.forking.children, config.threads.per_child),

@@ -145,7 +145,7 @@ def _make(
     config = merging.config
     n_threads = merge_threads(config.forking.children, config.threads.per_child)
     source = source_of(config, merging.planned)
-    made = _core.materialise(makings, source, n_threads, config.merge.verify, on_open)
+    made = _core.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
     for label, n_events in zip(ends, made, strict=True):
         expected = list(accumulate(by_label[label].sizes, initial=n_events[0]))[1:]
         begin, end = n_events[0], n_events[0] + n_events[1]

@@ -208,7 +208,7 @@ root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strin
   return output;
 }
 
-std::vector<std::vector<std::int64_t>> materialise(
+std::vector<std::vector<std::int64_t>> make_outputs(
     const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
     std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open) {
   using root_io::BasketCheck;
@@ -332,7 +332,7 @@ void register_files(py::module_& module) {
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),
            py::arg("progress") = py::none(), py::arg("on_written") = py::none());
-  module.def("materialise", &materialise, py::arg("outputs"), py::arg("source"),
+  module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::call_guard<py::gil_scoped_release>());
   module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),

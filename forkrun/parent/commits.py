@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from forkrun.parent.deadline import time_to_materialise_s
+from forkrun.parent.deadline import time_to_make_outputs_s
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_on
 
 
 class Commits:
-    """`is_done` : (n_units,) bool; `materialising_s`: what making the outputs will take one thread.
+    """`is_done` : (n_units,) bool; `making_outputs_s`: one thread makes all outputs in it.
     `event_bytes`: compressed bytes of an event of the input; `before`: from an earlier run of the
     same job."""
 
@@ -26,7 +26,7 @@ class Commits:
     ) -> None:
         self.is_done = np.zeros(n_units, dtype=np.bool_)
         self.n_events = 0
-        self.materialising_s = 0.0
+        self.making_outputs_s = 0.0
         self._event_bytes = event_bytes
         self.longest_unit_s = 0.0
         self.events_by_child: dict[int, int] = {}
@@ -50,7 +50,7 @@ class Commits:
         self.is_done[commit.places] = True
         self.n_events += commit.n_events
         for part in commit.outputs.values():
-            self.materialising_s += time_to_materialise_s(
+            self.making_outputs_s += time_to_make_outputs_s(
                 commit.n_events, part.n_events, self._event_bytes
             )
         self.longest_unit_s = max(self.longest_unit_s, commit.end_s - commit.start_s)

@@ -56,7 +56,7 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
     return left if isinstance(left, float) else None
 
 
-def time_to_materialise_s(n_read: int, n_selected: int, event_bytes: float) -> float:
+def time_to_make_outputs_s(n_read: int, n_selected: int, event_bytes: float) -> float:
     """Time that one thread takes to put the selected of so many events into an output [s], a
     cautious guess. `event_bytes`: compressed bytes that an event has in the input."""
     if n_selected in (0, n_read):

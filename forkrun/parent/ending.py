@@ -73,7 +73,7 @@ class Ending:
 
     def _compare(self, deadline: Deadline, now_s: float) -> str:
         longest_s = self._commits.longest_unit_s
-        merge_s = time_to_merge_s(self._commits.materialising_s / self._merge_threads)
+        merge_s = time_to_merge_s(self._commits.making_outputs_s / self._merge_threads)
         urgent_s = deadline.at_s - merge_s - self._grace_s
         if not self.reached and now_s > urgent_s - time_for_units_s(longest_s):
             self.reached, self.may_fork = deadline, False

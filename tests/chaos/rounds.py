@@ -42,7 +42,7 @@ _FAULTS = (
     "truncate",
 )
 _MOMENTS = ("begin", "before_rename", "after_rename", "after_ledger")
-_AIMS = ("index", "resume", "merge", "materialise", "report")
+_AIMS = ("index", "resume", "merge", "outputs", "report")
 """Where the parent or its helper is killed in the midst of it; while an output is made, the merging
 process."""
 _TIME_LIMIT_S = 120.0
@@ -194,7 +194,7 @@ class _Session:
             if kill_after_s is not None and time.monotonic() - start_s > kill_after_s:
                 process.kill()
             elif dice and aim and self._is_at(aim, process.pid, n_before):
-                parent = [] if aim == "materialise" else [process.pid]
+                parent = [] if aim == "outputs" else [process.pid]
                 self.has_met_aim = _kill_one([*parent, *_children(process.pid)], dice)
                 aim = ""
             elif dice and dice.random() < 0.05:
@@ -210,7 +210,7 @@ class _Session:
     def _is_at(self, aim: str, parent: int, n_before: int) -> bool:
         if aim == "index":
             return any(_is_index_helper(pid) for pid in _children(parent))
-        if aim == "materialise":
+        if aim == "outputs":
             outputs = Path(self._environment["CHAOS_ROUND"]) / "output"
             with contextlib.suppress(FileNotFoundError):  # removed while it is listed
                 return any(outputs.glob("*.root.*part"))

@@ -26,7 +26,7 @@ from tests.fuzz.mutations import Original, mutate  # noqa: E402
 from tests.fuzz.originals import originals  # noqa: E402
 from tests.fuzz.trial import SANITIZED, STEPS, TREE, Outcome, Source, digests_of, try_file  # noqa: E402
 
-SHELTERED = ("index", "materialise", "merge", "join")
+SHELTERED = ("index", "outputs", "merge", "join")
 """Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
 LIMITED = ("index", "merge", "join")
 """Those of them whose CPU time is limited."""

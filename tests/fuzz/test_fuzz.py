@@ -44,7 +44,7 @@ def test_damage_in_baskets_that_are_copied_as_they_are_is_refused(tmp_path: Path
     trials = list(run_trials(prepared, range(1, 25), tmp_path, 60))
     refused = [t for t in trials if t.outcome.steps.get("read") == "refused"]
     assert len(refused) >= 5
-    assert {t.outcome.steps["materialise"] for t in refused} == {"refused"}
+    assert {t.outcome.steps["outputs"] for t in refused} == {"refused"}
 
 
 @pytest.mark.parametrize("compression", ["zlib-1", "lzma-4", "lz4-4"])

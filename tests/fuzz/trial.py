@@ -23,7 +23,7 @@ from forkrun.errors import ForkrunError, InputError
 from forkrun.index.model import RangeColumns
 
 TREE = "Events"
-STEPS = ("index", "read", "select", "materialise", "merge", "join")
+STEPS = ("index", "read", "select", "outputs", "merge", "join")
 SANITIZED = "ASAN_OPTIONS" in os.environ
 """Under the address sanitizer, which takes terabytes of addresses, so that memory has no limit."""
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
@@ -80,7 +80,7 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     _step("read", lambda: digests_of(damaged, index), source, damaged, note)
     selection = _Selection(source, damaged, index, folder / "output.root")
     if _step("select", selection.select, source, damaged, note):
-        _step("materialise", selection.materialise, source, damaged, note)
+        _step("outputs", selection.make_outputs, source, damaged, note)
 
 
 def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
@@ -180,12 +180,12 @@ class _Selection:
         processor.finish()
         schedule.end_job()
 
-    def materialise(self) -> Digests:
+    def make_outputs(self) -> Digests:
         content = _core.OutputContent(self._names, [], "zstd:1")
         groups = list(enumerate(self._fragments))
         n_events = self._index["n_entries"]
         output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
-        _core.materialise([output], self._tree, verify=True)
+        _core.make_outputs([output], self._tree, verify=True)
         try:
             return digests_of(self._out, _core.index_tree(str(self._out), TREE, *self._ids))
         except ForkrunError as error:

@@ -20,7 +20,7 @@ from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 from forkrun.parent.deadline import (
     find_deadline,
     slurm_time_left_s,
-    time_to_materialise_s,
+    time_to_make_outputs_s,
     time_to_merge_s,
 )
 from forkrun.parent.hang_watch import HangWatch
@@ -89,7 +89,7 @@ def test_slurm_says_how_much_time_is_left(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_merge_takes_longer_the_more_has_to_be_made_anew() -> None:
-    nothing, few, many, all_ = (time_to_materialise_s(1000, n, 1e5) for n in (0, 10, 900, 1000))
+    nothing, few, many, all_ = (time_to_make_outputs_s(1000, n, 1e5) for n in (0, 10, 900, 1000))
     assert nothing == 0
     assert nothing < few < many
     assert all_ < many  # whole clusters are copied

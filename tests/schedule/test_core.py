@@ -84,7 +84,7 @@ class Job:
             content = _core.OutputContent(*self.contents[label], "zstd:1")
             groups = [(number, [file]) for number, file in enumerate(fragments)]
             output = _core.OutputToMake(groups, [(str(path), [])], content, read.count)
-            _core.materialise([output], source)
+            _core.make_outputs([output], source)
         return read.count
 
 

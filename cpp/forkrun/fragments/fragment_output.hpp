@@ -21,7 +21,7 @@ struct FragmentOutputConfig {
 };
 
 /// Notes which events of a unit of work are selected, and their new columns: kept branches of the
-/// input are not touched before the output is materialised.
+/// input are not touched before the output is made.
 class FragmentOutput : public OutputModule {
  public:
   explicit FragmentOutput(FragmentOutputConfig config);

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include <forkrun/histograms/axes.hpp>
 #include <forkrun/histograms/exact_fills.hpp>
 #include <forkrun/histograms/exact_sums.hpp>
-#include <forkrun/histograms/axes.hpp>
 
 namespace forkrun {
 

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <forkrun/histograms/exact_fills.hpp>
 #include <forkrun/histograms/axes.hpp>
+#include <forkrun/histograms/exact_fills.hpp>
 
 namespace forkrun {
 

@@ -14,13 +14,13 @@
 
 #include <forkrun/core/data/parameters.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
-#include <forkrun/histograms/histogram_of.hpp>
 #include <forkrun/core/module/accumulators.hpp>
 #include <forkrun/core/module/binned_table.hpp>
 #include <forkrun/core/module/block.hpp>
 #include <forkrun/core/module/conditions.hpp>
 #include <forkrun/core/module/coroutine.hpp>
 #include <forkrun/core/module/external_work.hpp>
+#include <forkrun/histograms/histogram_of.hpp>
 
 namespace forkrun {
 

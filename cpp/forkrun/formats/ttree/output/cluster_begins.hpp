@@ -14,9 +14,9 @@ struct ClusterBegin {
   std::int64_t n_events{};
 };
 
-/// Where `materialise` begins the clusters of an output, found without reading what its events
+/// Where `make_outputs` begins the clusters of an output, found without reading what its events
 /// hold: it holds unless a cluster's events are much larger than the mean of their file, which has
-/// `materialise` end that cluster sooner. The path of the output's first file is used for a file
+/// `make_outputs` end that cluster sooner. The path of the output's first file is used for a file
 /// that is removed. \throws InputError, OutputError
 [[nodiscard]] std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
                                                        const TreeSourceConfig& source);
