@@ -120,7 +120,8 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
 
 
 def _merge_files(options: argparse.Namespace) -> int:
-    from forkrun.fork.contained import contained, cpu_limit_s
+    from forkrun.fork.helper import ask_reader
+    from forkrun.fork.limits import cpu_limit_s
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
@@ -139,7 +140,7 @@ def _merge_files(options: argparse.Namespace) -> int:
             verify=options.verify,
             note=notes.append,
             recluster=options.recluster,
-            contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
+            contained=lambda join: ask_reader(join, options.inputs, limit_s, progress.update),
         )
     finally:
         progress.close()
