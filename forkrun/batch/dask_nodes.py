@@ -91,7 +91,7 @@ class _Nodes:
 
     @property
     def n_events_planned(self) -> int:
-        """Of all nodes."""
+        """Events planned for all nodes."""
         return sum(self._ranges.n_events)
 
     def are_left(self) -> bool:
