@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -17,12 +15,11 @@ from forkrun.base.caller import describing, handed_over
 from forkrun.base.dataclass import dataclass
 from forkrun.base.notebook import in_notebook, run_shown
 from forkrun.base.plain_errors import show_errors_plainly
-from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
-from forkrun.errors import EVENTS_LEFT_OUT, ConfigError, JobError
-from forkrun.fork.failure import read_failure
+from forkrun.errors import ConfigError
+from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
 from forkrun.modules.program.given import Given, giving
 from forkrun.modules.program.handing_over import handing_over
@@ -182,21 +179,19 @@ def _do_in_clean_parent(
     __tracebackhide__ = True
     own = {kind: each for kind, each in given.items() if kind.startswith("given:")}
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
-        config_file, failure = Path(scratch, "config.json"), Path(scratch, "failure.json")
+        config_file = Path(scratch, "config.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
-        words = [sys.executable, "-m", "forkrun", command, str(config_file), *arguments]
-        more = {**handed.environment, **handed_over(file), "FORKRUN_FAILURE_FILE": str(failure)}
-        status = _run(words, {**os.environ, **more}, handed.descriptors)
-        error = read_failure(failure)
-    if error:
-        raise error
-    if status not in (0, EVENTS_LEFT_OUT):
-        raise JobError(f"the clean parent process ended: {describe_status(status)}")
+        more = {**handed.environment, **handed_over(file)}
+        clean = CleanCommand(
+            [command, str(config_file), *arguments], Path(scratch, "failure.json"), more
+        )
+        status = _run(clean, handed.descriptors)
+        clean.check(status, "the clean parent process")
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> int:
+def _run(clean: CleanCommand, descriptors: Sequence[int]) -> int:
     if in_notebook():
-        return run_shown(command, environment, descriptors)
+        return run_shown(clean.words, clean.environment, descriptors)
     return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, pass_fds=descriptors
+        clean.words, env=clean.environment, stdin=subprocess.DEVNULL, pass_fds=descriptors
     ).returncode

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
 
 Progress = Callable[[str, int], None]
 _COMPRESSION = "zstd:5"
-"""Of baskets that are made anew, where the configuration says nothing: small, and quick."""
+"""Compression of new baskets where the configuration names none: small, and quick."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class MergedOutput:
     written_anew: list[str]
     """Branches of objects whose entries could not be copied as bytes."""
     n_bytes_parquet: int = 0
-    """Of the same rows in Parquet, if there are."""
+    """Size of the same rows in Parquet; 0: not written."""
 
 
 def merge_outputs(

@@ -116,8 +116,8 @@ def _record(folder: RunDirectory, number: int, of: str) -> dict[str, list[str] |
 def _described(
     folder: RunDirectory, number: int, file: Path, n_clusters: int
 ) -> list[dict[str, Any]] | None:
-    """Of a part that has been made: none if it has no events, None if its clusters are not those
-    that were expected."""
+    """Records of a part that has been made: empty without events, None if its clusters are not
+    the expected ones."""
     if not n_clusters:
         return []
     if not file.exists():

@@ -11,7 +11,7 @@ from forkrun._core import OpenTree, index_tree
 from forkrun.base.durable import published
 
 _GROUP_BYTES = 128 << 20
-"""Of columns in memory, roughly: what is read, and written as a row group, at a time."""
+"""Approximate size of columns in memory, which are read and written as one row group."""
 _RATIO = 4
 """Bytes of columns for each byte of a compressed file, roughly."""
 _MOST_ROWS, _LEAST_ROWS = 1 << 20, 1 << 10
@@ -54,7 +54,8 @@ def _table(tree: OpenTree, names: list[str], first: int, last: int) -> Any:
 
 
 def _array(column: Any) -> Any:
-    """Of a plain column: a text is a string, an array of fixed size a list of fixed size."""
+    """Arrow array of a plain column: a text is a string, an array of fixed size a list of fixed
+    size."""
     import pyarrow as pa
 
     if not isinstance(column, tuple):

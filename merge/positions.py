@@ -30,7 +30,7 @@ class Positions:
 
     @property
     def n_events(self) -> int:
-        """Of the whole plan."""
+        """Events of the whole plan."""
         return int(self._before[-1])
 
     def of_unit(self, unit: int) -> int:

@@ -43,7 +43,7 @@ class JobFacts:
     config_digest: str
     distribution: str | None
     order: str | None
-    """Of events: "input", "lumi" or "sorted"."""
+    """Order of events: "input", "lumi" or "sorted"."""
     order_reason: str
     children: int
     threads_per_child: int
@@ -100,7 +100,7 @@ class Summary:
     recovery: tuple[Recovered, ...]
     cutflow: tuple[PathCutflow, ...]
     notes: tuple[str, ...]
-    """Of the input: what is worth a line."""
+    """Remarks on the input."""
     warnings: tuple[str, ...]
     """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]

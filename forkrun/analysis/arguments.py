@@ -20,7 +20,8 @@ def is_function(value: Any) -> bool:
 
 
 def check_what(call: str, value: Any, argument: str = "what", base: str = "") -> None:
-    """Of an expression or a function. `base`: name of the class that one may be derived from."""
+    """Checks an expression or a function. `base`: name of the class that one may be derived
+    from."""
     if isinstance(value, str) or is_function(value) or (base and _is_derived(value, base)):
         return
     kinds = f", a function or a class derived from forkrun.{base}" if base else " or a function"
@@ -28,7 +29,7 @@ def check_what(call: str, value: Any, argument: str = "what", base: str = "") ->
 
 
 def check_module(call: str, value: Any, base: str) -> None:
-    """Of a function, or a class derived from `base`."""
+    """Checks a function, or a class derived from `base`."""
     if not is_function(value) and not _is_derived(value, base):
         allowed = f"a function or a class derived from forkrun.{base}"
         raise refused(call, "what", allowed, value)

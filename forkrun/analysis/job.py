@@ -16,6 +16,7 @@ from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
+from forkrun.fork.command import is_clean_command
 from forkrun.parent.result import Result
 
 Files = str | Path | Sequence[str | Path]
@@ -134,7 +135,7 @@ class Job(JobPath):
     def _loaded(self, method: str, children: Any = None) -> LoadedJob:
         """`children`: some distributions need a number of them."""
         __tracebackhide__ = True
-        if "FORKRUN_FAILURE_FILE" in os.environ:
+        if is_clean_command():
             raise ConfigError(
                 f"{program()}: importing a module of the job runs the job again; put"
                 f' job.{method}(…) under `if __name__ == "__main__":`'

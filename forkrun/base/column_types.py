@@ -60,7 +60,7 @@ class ColumnType:
 
     @property
     def dtype(self) -> npt.DTypeLike:
-        """Of the innermost values."""
+        """NumPy type of the innermost values."""
         return np.dtype("S1" if self.is_text else self.element)
 
     def __str__(self) -> str:

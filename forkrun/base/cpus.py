@@ -34,7 +34,7 @@ class CpuShare:
 
 
 def _run_and_wait_ns() -> tuple[int, int]:
-    """Of all threads of this process, by the kernel's scheduler."""
+    """Time on a CPU and waiting for one [ns], summed over the threads of this process."""
     ran_ns = waited_ns = 0
     try:
         for thread in os.listdir("/proc/self/task"):

@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 
 MOST_BYTES = 4 << 30
-"""Of one record of a run: the plan of a job of 10⁸ units has less."""
+"""Size limit of one record of a run: the plan of a job of 10⁸ units is smaller."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 

@@ -3,7 +3,6 @@ of its own."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -20,14 +19,13 @@ from forkrun.base.wait_status import describe_status
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
-from forkrun.fork.failure import read_failure
+from forkrun.fork.command import CleanCommand, end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 _LOOK_EVERY_S = 0.5
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 class Client(Protocol):
@@ -93,7 +91,7 @@ class _Nodes:
 
     @property
     def n_events_planned(self) -> int:
-        """Of all nodes."""
+        """Events planned for all nodes."""
         return sum(self._ranges.n_events)
 
     def are_left(self) -> bool:
@@ -167,7 +165,7 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
     log.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, preexec_fn=_end_with_worker,
+        text=True, preexec_fn=end_with_parent,
     )  # fmt: skip
     with os.fdopen(open_to_append(log), "a", encoding="utf-8") as file:
         file.write(done.stderr)
@@ -175,19 +173,9 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
     return code, done.stderr.strip()[-1000:]
 
 
-def _end_with_worker() -> None:
-    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
-
-
 def _command(*arguments: str) -> None:
     """Runs a command of forkrun in a clean process. Raises its error."""
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
-        failure = Path(scratch, "failure.json")
-        environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(failure)}
-        command = [sys.executable, "-m", "forkrun", *arguments]
-        code = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
-        error = read_failure(failure)
-    if error:
-        raise error
-    if code not in (0, EVENTS_LEFT_OUT):
-        raise JobError(f"forkrun {arguments[0]} ended: {describe_status(code)}")
+        clean = CleanCommand(arguments, Path(scratch, "failure.json"))
+        done = subprocess.run(clean.words, env=clean.environment, stdin=subprocess.DEVNULL)
+        clean.check(done.returncode, f"forkrun {arguments[0]}")

@@ -46,7 +46,7 @@ def tail(log: Path, n_lines: int) -> list[str]:
 
 
 def _last(log: Path, submission: Submission | None, n_lines: int) -> list[str]:
-    """Of the last lines those that the last process of this submission has said."""
+    """Last lines of the last process of this submission."""
     lines = tail(log, _MOST_LINES)
     marks = [number for number, line in enumerate(lines) if line.startswith(_MARK)]
     if marks and (submission is None or lines[marks[-1]] == mark_of(submission)):

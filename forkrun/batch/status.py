@@ -127,7 +127,7 @@ def _merges(folder: RunDirectory, submissions: Sequence[Submission]) -> bool | N
 
 
 def _lives(folder: RunDirectory, submissions: Sequence[Submission]) -> Mapping[int, Alive] | None:
-    """Of all nodes that some batch system knows; None if one does not answer."""
+    """States of all nodes that a batch system knows; None if one does not answer."""
     lives: dict[int, Alive] = {}
     for on in sorted({submission.on for submission in submissions}):
         own = [s for s in submissions if s.on == on and not s.problem]

@@ -80,7 +80,7 @@ def _has_an_end(module: Module) -> bool:
 
 
 def _globals_of(module: Module) -> Mapping[str, Any]:
-    """Of the file of a user's module."""
+    """Globals of the file of a user's module."""
     home = type(module).__module__
     is_own = home.startswith("forkrun_user_") or home in program_names.values()
     return vars(sys.modules[home]) if is_own and home in sys.modules else {}

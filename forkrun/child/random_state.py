@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 _MOST = 64
-"""Of elements of a container that are looked at."""
+"""Number of elements of a container that are looked at."""
 _OF_PROCESS = {"random": "getstate", "numpy.random": "get_state"}
 """Modules that have a generator for all, and how it tells its state."""
 
@@ -24,7 +24,7 @@ def generator_states(variables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]
 
 
 def states_of_process() -> Iterator[tuple[str, bytes]]:
-    """Of the generators that `random.…()` and `np.random.…()` draw from."""
+    """States of the generators that `random.…()` and `np.random.…()` draw from."""
     for name, method in _OF_PROCESS.items():
         if name in sys.modules:
             yield name, _digest(getattr(sys.modules[name], method)())

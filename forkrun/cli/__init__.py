@@ -11,14 +11,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from forkrun.base.refusals import refusal
 from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
 from forkrun.errors import ConfigError, ForkrunError, OutputError
-from forkrun.fork.failure import write_failure
+from forkrun.fork.command import leave_error
 from forkrun.fork.need_of_root import need_of_root
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import starting
@@ -110,8 +109,7 @@ def _cut(line: str) -> str:
 def _report(error: ForkrunError) -> None:
     """Prints the error: one line for one problem, a list for several. A program in Python that
     has started this process raises it instead."""
-    if place := os.environ.get("FORKRUN_FAILURE_FILE"):
-        write_failure(Path(place), error)
+    if leave_error(error):
         return
     problems = error.problems if isinstance(error, ConfigError) else [str(error)]
     if len(problems) > 1:

@@ -27,25 +27,26 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "check",
         description="Read the configuration, index the input, load conditions and modules, compile"
-        " the schedule and call the modules with one block of events; name every problem found,"
-        " and what is hardly meant as warnings. With --blocks, run the first events in"
-        " blocks of several sizes, and name each module whose results depend on them (exit code"
-        " 6).",
+        " the schedule and call the modules with one block of events; report every problem, and"
+        " likely mistakes as warnings. With --blocks, run the first events in blocks of several"
+        " sizes, and name each module whose results depend on the size (exit code 6).",
     )
     add_config_options(parser)
-    parser.add_argument("--strict", action="store_true", help="warnings are errors (exit code 2)")
+    parser.add_argument(
+        "--strict", action="store_true", help="treat warnings as errors (exit code 2)"
+    )
     group = parser.add_argument_group("blocks")
     group.add_argument(
         "--blocks",
         action="store_true",
-        help="do results of modules depend on the size of blocks? compares columns, decisions of"
-        " filters and histograms to the last bit",
+        help="compare results of modules for several sizes of blocks: columns, decisions of filters"
+        " and histograms, to the last bit",
     )
     group.add_argument(
         "--events",
         type=whole_number,
         metavar="N",
-        help=f"with --blocks: the first events to run ({_EVENTS})",
+        help=f"number of events for --blocks ({_EVENTS})",
     )
     parser.set_defaults(run=run)
 
@@ -53,7 +54,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Says what was checked. Raises what is wrong, all of it at once."""
     if options.events is not None and not (options.blocks and options.events):
-        raise ConfigError("--events N: the number of events, from 1 on, that --blocks runs")
+        raise ConfigError("--events: must be at least 1")
     config, file = config_of(options), file_of_job(options.config)
     found = check_job(config)
     if options.strict:

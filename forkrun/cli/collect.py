@@ -22,14 +22,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument(
         "--wait", metavar="TIME", default="0s",
-        help="wait so long for another forkrun that works in RUNDIR (default: not at all)",
+        help="wait up to TIME for another forkrun that works in RUNDIR (default: 0)",
     )  # fmt: skip
     parser.add_argument(
-        "--partial", action="store_true", help="merge what is there, into RUNDIR/partial"
+        "--partial", action="store_true", help="merge the finished units into RUNDIR/partial"
     )
     parser.add_argument(
         "--part", metavar="K/N",
-        help="only make part K of N of the outputs (K from 0), as a job of its own:"
+        help="make only part K of N of the outputs (K from 0), for a merge by several jobs:"
         " forkrun collect RUNDIR joins them",
     )  # fmt: skip
     add_how_much(parser)

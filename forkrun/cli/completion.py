@@ -1,4 +1,4 @@
-"""`forkrun completion`: what makes a shell complete commands, options and files."""
+"""`forkrun completion`: a script for completion in a shell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "completion",
-        description="Print what makes a shell complete commands, options and files of forkrun.",
+        description="Print a script for the completion of commands, options and files in a shell.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -42,7 +42,7 @@ def completion(shell: str) -> str:
         import shtab
     except ImportError:
         raise ConfigError(
-            "completion: this needs the Python package shtab: pip install shtab"
+            "completion: the Python package shtab is needed: pip install shtab"
         ) from None
     from forkrun.cli.parser import make_whole_parser
 

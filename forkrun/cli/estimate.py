@@ -27,13 +27,17 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "estimate",
-        description="From times of modules and their dependencies, of a replay file or of a run:"
-        " the modules that run at once, the critical path, and events per second against threads"
-        " in a long run. Of a run, it is about one child, and blocks stand for events.",
+        description="Estimate, from the times and dependencies of modules in a replay file or a"
+        " run,"
+        " how many modules run at once, the critical path, and events per second against threads"
+        " in a long run. For a run this is about one child, with blocks instead of events.",
     )
     parser.add_argument("source", metavar="FILE | RUNDIR", type=Path, help="replay file, or a run")
     parser.add_argument(
-        "--threads", default="1,2,4,8,16,32", metavar="N,N,…", help="default: %(default)s"
+        "--threads",
+        default="1,2,4,8,16,32",
+        metavar="N,N,…",
+        help="numbers of threads (%(default)s)",
     )
     parser.add_argument(
         "--events-in-flight",
@@ -41,8 +45,8 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="N",
         help="events (of a run: blocks) in flight; default: as many as threads",
     )
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
-    parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
+    parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as PNG and SVG")
     parser.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""`forkrun kill`: ends the nodes of a job."""
+"""`forkrun kill`: stops the nodes of a job."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "kill",
-        description="End the nodes of a job. What they have committed is kept; forkrun resubmit"
-        " lets them go on.",
+        description="Stop the nodes of a job. Their commits are kept; forkrun resubmit resumes"
+        " them.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--nodes", metavar="N,N-M", help="these alone")
+    parser.add_argument("--nodes", metavar="N,N-M", help="stop only these nodes")
     parser.set_defaults(run=run)
 
 
@@ -34,9 +34,9 @@ def run(options: argparse.Namespace) -> int:
     submitted = {node for submission in submissions for node in submission.nodes}
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
     if not submitted.issuperset(nodes):
-        raise ConfigError(f"kill --nodes {options.nodes}: not all of these were submitted")
+        raise ConfigError(f"kill --nodes {options.nodes}: some of these nodes were not submitted")
     note_kill(folder, nodes)
     for on in sorted({submission.on for submission in submissions}):
         system_of(on).kill(folder, [s for s in submissions if s.on == on], nodes)
-    print(f"{plural(len(nodes), 'node')} asked to end")
+    print(f"{plural(len(nodes), 'node')} asked to stop")
     return 0

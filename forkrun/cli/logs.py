@@ -1,4 +1,4 @@
-"""`forkrun logs`: what nodes of a job have said."""
+"""`forkrun logs`: the last lines of nodes' logs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from forkrun.rundir.opening import find_nodes
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
-        "logs", description="Print the last lines of nodes' logs: of those that are missing."
+        "logs", description="Print the last lines of the logs of unfinished nodes."
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--nodes", metavar="N,N-M", help="of these, whatever their state")
+    parser.add_argument("--nodes", metavar="N,N-M", help="print these nodes' logs instead")
     parser.add_argument(
-        "--lines", type=whole_number, default=20, metavar="N", help="of each log (20)"
+        "--lines", type=whole_number, default=20, metavar="N", help="lines per log (20)"
     )
     parser.set_defaults(run=run)
 

@@ -33,7 +33,7 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "measure",
-        description="Runs a job to find out how well its memory is shared.",
+        description="Run a job and measure how well its memory is shared.",
     )
     kinds = parser.add_subparsers(title="what to measure", required=True, metavar="WHAT")
     _add_memory(kinds)
@@ -43,19 +43,19 @@ def add_parser(subparsers: Subparsers) -> None:
 def _add_memory(kinds: Subparsers) -> None:
     parser = kinds.add_parser(
         "memory",
-        help="forked children against separate processes of the same job",
-        description="Runs the job with forked children, then some separate processes that each do"
-        " what one child did and load everything themselves: shared and private memory of each,"
-        " what all need together, the saving, and the saving that arithmetic allows.",
+        help="compare forked children with separate processes of the same job",
+        description="Run the job with forked children, then as separate processes that each do the"
+        " work of one child and load everything themselves. Print shared and private memory per"
+        " process, the total, the saving, and the largest saving that is possible.",
     )
     add_config_options(parser, needs_config=False)
     parser.add_argument(
         "--processes", type=whole_number, metavar="M", default=2,
-        help="separate processes to run at the same time; their memory adds up (%(default)s)",
+        help="number of separate processes, which run at the same time (%(default)s)",
     )  # fmt: skip
     reference = parser.add_argument_group("the reference case, instead of CONFIG")
     reference.add_argument(
-        "--reference", choices=("arrays", "objects"), help="synthetic conditions, read in full"
+        "--reference", choices=("arrays", "objects"), help="use synthetic conditions, read in full"
     )
     for flag, default, words in (
         ("conditions", 700, "size of the conditions"),
@@ -75,23 +75,24 @@ def _add_memory(kinds: Subparsers) -> None:
 def _add_unshared(kinds: Subparsers) -> None:
     parser = kinds.add_parser(
         "unshared",
-        help="which memory became private in children, and why",
-        description="Of a run with [monitoring] unshared = true; or runs CONFIG so, with one thread"
-        " per child, unless --threads says otherwise.",
+        help="show which memory became private in children, and why",
+        description="Analyse a run that had [monitoring] unshared = true, or run CONFIG with it,"
+        " with"
+        " one thread per child unless --threads is given.",
     )
     add_config_options(parser)
     parser.add_argument(
-        "--rows", type=whole_number, default=25, metavar="N", help="of the table (25)"
+        "--rows", type=whole_number, default=25, metavar="N", help="rows of the table (25)"
     )
     _add_output_options(parser)
     parser.set_defaults(run=run_unshared)
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the runs there")
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all of it there")
-    parser.add_argument("--plots", metavar="DIR", type=Path, help="draw PNG and SVG there")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the runs in DIR")
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
+    parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as PNG and SVG")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
 
 
 def run_memory(options: argparse.Namespace) -> int:
@@ -116,7 +117,9 @@ def run_memory(options: argparse.Namespace) -> int:
 def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | None]:
     """The user's job, or the reference case with its mix."""
     if (options.config is None) == (options.reference is None):
-        raise ConfigError("measure memory: name a CONFIG, or --reference arrays or objects")
+        raise ConfigError(
+            "measure memory: give a CONFIG, --reference arrays, or --reference objects"
+        )
     if options.reference is None:
         return config_of(options), None
     from forkrun.studies.measure.reference import Kind, ReferenceSettings, write_reference

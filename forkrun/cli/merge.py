@@ -24,11 +24,12 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "merge",
         usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
-        description="With one folder: make the outputs of that run. With files: join all"
-        " inputs, in this order, into the first-named file. Baskets of trees are copied as they"
-        " are, after a check of their sizes and headers; very small ones are joined. Histograms,"
-        " graphs and whatever else ROOT can merge are merged, in folders as well. Other objects are"
-        " kept once, and named; if they differ between files, that is an error.",
+        description="Given a run directory, make the outputs of that run. Given files, join the"
+        " inputs,"
+        " in this order, into the first-named file: baskets of trees are copied after a check of"
+        " their sizes and headers, very small ones are joined; histograms, graphs and other objects"
+        " that ROOT can merge are merged, also in folders; other objects are kept once and"
+        " listed, and it is an error if they differ between files.",
     )
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
@@ -36,30 +37,31 @@ def add_parser(subparsers: Subparsers) -> None:
         "--trees",
         nargs="+",
         metavar="TREE",
-        help="only these trees (default: all): Events, folder/tree, Events;2 (an older cycle)",
+        help="merge only these trees (default: all): Events, folder/tree, Events;2 (an older"
+        " cycle)",
     )
     parser.add_argument(
-        "--compression", metavar="NAME:LEVEL", help="recompress, for example zstd:5"
+        "--compression", metavar="NAME:LEVEL", help="recompress baskets, for example zstd:5"
     )
     parser.add_argument(
         "--recluster",
         choices=("auto", "always", "never"),
         default="auto",
-        help="write entries of trees anew, in larger baskets: always, never, or (auto, the default)"
-        " of files whose baskets are little more than their headers, and with --compression",
+        help="rewrite trees in larger baskets: always, never, or auto (default): for files whose"
+        " baskets are little more than their headers, and with --compression",
     )
     parser.add_argument(
         "--keep-first",
         action="store_true",
-        help="of objects that cannot be merged and that differ, keep those of the first file",
+        help="keep the first file's objects where they differ and cannot be merged",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="uncompress every basket and check what it holds, on all CPUs",
+        help="uncompress and check every basket, on all CPUs",
     )
     parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 
@@ -99,14 +101,14 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
 
     run = shlex.quote(str(options.output))
     if is_on_nodes(folder):
-        raise ConfigError(f"merge: of a job on many nodes: forkrun collect {run}")
+        raise ConfigError(f"merge: this is a job on many nodes; use forkrun collect {run}")
     if not folder.units.is_dir():
         raise ConfigError(
             f"merge: {options.output} has been merged already and its fragments are gone"
             " (merge.keep_temporary = true keeps them)"
         )
     if not folder.plan.exists():
-        raise ConfigError(f"merge: {folder.path}: this job has not begun; start it again")
+        raise ConfigError(f"merge: {folder.path}: this job has not started; run it again")
     config, plan = read_config(folder.config), read_plan(folder)
     timeline = Timeline(folder.path)
     try:
@@ -120,7 +122,8 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
 
 
 def _merge_files(options: argparse.Namespace) -> int:
-    from forkrun.fork.contained import contained, cpu_limit_s
+    from forkrun.fork.helper import ask_reader
+    from forkrun.fork.limits import cpu_limit_s
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
@@ -139,7 +142,7 @@ def _merge_files(options: argparse.Namespace) -> int:
             verify=options.verify,
             note=notes.append,
             recluster=options.recluster,
-            contained=lambda join: contained(join, options.inputs, limit_s, progress.update),
+            contained=lambda join: ask_reader(join, options.inputs, limit_s, progress.update),
         )
     finally:
         progress.close()

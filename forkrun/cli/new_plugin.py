@@ -24,7 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " a NanoAOD-like file.",
     )
     parser.add_argument(
-        "name", metavar="NAME", help="of the library, and of the folder in this directory"
+        "name", metavar="NAME", help="name of the library, and of its folder in this directory"
     )
     parser.set_defaults(run=run)
 
@@ -37,15 +37,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write_plugin(name: str, place: Path) -> None:
-    """Writes the folder NAME. Raises ConfigError for a name that is none, OutputError if there is
-    such a folder."""
+    """Writes the folder NAME. Raises ConfigError for an invalid name, OutputError if the folder
+    exists."""
     if not name.isidentifier() or not name.isascii():
         raise ConfigError(
-            f'new-plugin: "{name}" is no name of a library: use letters, digits and underscores'
+            f'new-plugin: "{name}" is not a valid name: use letters, digits and underscores'
         )
     folder = place / name
     if folder.exists() or folder.is_symlink():
-        raise OutputError(f"{folder} is there already; choose another name")
+        raise OutputError(f"{folder} exists already; choose another name")
     with output_errors(folder):
         folder.mkdir()
         for template in sorted(_TEMPLATES.iterdir()):

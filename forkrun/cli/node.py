@@ -14,17 +14,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "node",
-        description="Process what is left of one node's part of a submitted job. Scripts that"
-        " forkrun submit writes run this; it may be run by hand as well.",
+        description="Process the remaining units of one node of a submitted job. The batch scripts"
+        " that"
+        " forkrun submit writes run this command; it can also be run by hand.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("number", metavar="NODE", type=whole_number)
-    parser.add_argument("--time-left", metavar="TIME", help="until the batch job ends")
-    parser.add_argument("--max-memory", metavar="SIZE", help="of all processes")
+    parser.add_argument("--time-left", metavar="TIME", help="time until the batch job ends")
     parser.add_argument(
-        "--scratch", metavar="FOLDER", help="of this machine; what is committed there is published"
+        "--max-memory", metavar="SIZE", help="memory limit for all processes together"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument(
+        "--scratch", metavar="FOLDER", help="local folder to work in; commits are copied to RUNDIR"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 

@@ -32,48 +32,61 @@ _FLAGS = {
 
 
 def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = True) -> None:
-    """CONFIG [FILES…] and what overrides it."""
+    """Adds CONFIG, [FILES…] and the options that override them."""
     parser.add_argument(
         "config",
         metavar="CONFIG",
         nargs=None if needs_config else "?",
-        help="the job, a TOML or JSON file",
+        help="job configuration, a TOML or JSON file",
     )
     parser.add_argument(
         "files",
         metavar="FILE",
         nargs="*",
-        help="input files, globs or URLs, instead of source.files (relative to this directory)",
+        help="input files, globs or URLs that replace source.files (relative to this directory)",
     )
     add_overrides(parser)
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
-    """What overrides the configuration."""
+    """Adds the options that override the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
     job.add_argument(
-        "--children", type=_number_of_children, metavar="N", help="children to fork; 0: none; auto"
+        "--children",
+        type=_number_of_children,
+        metavar="N",
+        help='number of children; 0: process in the parent; "auto": one per CPU',
     )
-    job.add_argument("--threads", type=whole_number, metavar="N", help="threads of each child")
+    job.add_argument("--threads", type=whole_number, metavar="N", help="threads per child")
     distributions, executors = [d.value for d in Distribution], [e.value for e in Executor]
-    job.add_argument("--distribution", choices=distributions, help="how children share events")
-    job.add_argument("--events-per-turn", type=whole_number, metavar="N", help="for round-robin")
-    job.add_argument("--executor", choices=executors, help="what runs the tasks of a child")
     job.add_argument(
-        "--dataset", action="append", metavar="NAME", help="of [[datasets]] this one; repeatable"
+        "--distribution", choices=distributions, help="distribution of events among children"
     )
-    job.add_argument("--max-events", type=whole_number, metavar="N", help="so many at most")
-    job.add_argument("--skip-events", type=whole_number, metavar="N", help="not the first so many")
-    job.add_argument("--lumi-mask", metavar="FILE", help='golden JSON {"run": [[first, last], …]}')
-    job.add_argument("--max-walltime", metavar="TIME", help='end in time: "8h", "07:45:00"')
-    job.add_argument("--max-memory", metavar="SIZE", help='of all processes: "16 GB"')
+    job.add_argument(
+        "--events-per-turn", type=whole_number, metavar="N", help="events per turn of round-robin"
+    )
+    job.add_argument("--executor", choices=executors, help="thread pool that runs tasks")
+    job.add_argument(
+        "--dataset", action="append", metavar="NAME", help="process only this dataset; repeatable"
+    )
+    job.add_argument(
+        "--max-events", type=whole_number, metavar="N", help="maximum number of events"
+    )
+    job.add_argument(
+        "--skip-events", type=whole_number, metavar="N", help="skip the first N events"
+    )
+    job.add_argument("--lumi-mask", metavar="FILE", help='lumi mask: {"run": [[first, last], …]}')
+    job.add_argument("--max-walltime", metavar="TIME", help='time limit: "8h", "07:45:00"')
+    job.add_argument(
+        "--max-memory", metavar="SIZE", help='memory limit for all processes together: "16 GB"'
+    )
     job.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         dest="settings",
-        help="any key, in TOML syntax: --set forking.children=8,"
+        help="set any key, in TOML syntax: --set forking.children=8,"
         " --set modules.dimuon.params.pt_min=7.5",
     )
 
@@ -83,12 +96,12 @@ def _number_of_children(text: str) -> int | str:
 
 
 def config_of(options: argparse.Namespace) -> JobConfig:
-    """The configuration file with everything on the command line applied."""
+    """Configuration of the file with the command line applied."""
     return read_config(options.config, settings_of(options))
 
 
 def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
-    """Dotted keys and values, those of --set last."""
+    """Dotted keys and values of the options; --set comes last."""
     settings: list[tuple[str, Any]] = []
     if getattr(options, "files", None):
         settings += [
@@ -104,7 +117,7 @@ def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
 
 @contextlib.contextmanager
 def naming(file: str) -> Iterator[None]:
-    """Puts the configuration's name before problems that are found only when it is used."""
+    """Prefixes problems that are found later with the name of the configuration."""
     try:
         yield
     except ConfigError as error:

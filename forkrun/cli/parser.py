@@ -18,24 +18,24 @@ COMMANDS = {
     "merge": "merge a run, or any ROOT files",
     "report": "print a job's report",
     "submit": "run a job on many nodes",
-    "status": "how a job on many nodes is",
-    "resubmit": "submit what is missing of it",
-    "collect": "merge what its nodes have done",
-    "kill": "end its nodes",
-    "logs": "what its nodes have said",
-    "node": "process one node's part: what batch jobs run",
+    "status": "show the progress of a job on many nodes",
+    "resubmit": "resubmit the unfinished nodes of a job",
+    "collect": "merge what the nodes of a job have processed",
+    "kill": "stop the nodes of a job",
+    "logs": "print the logs of nodes",
+    "node": "process one node's part of a job (run by batch jobs)",
     "sample": "write a NanoAOD-like sample",
     "replay": "run measured modules that only take their time",
-    "estimate": "critical path, parallelism and speed-up of a job",
+    "estimate": "estimate critical path, parallelism and speed-up of a job",
     "workload": "write a synthetic replay file",
-    "measure": "how well memory is shared, and which memory is not",
-    "new-plugin": "write a library of C++ modules to begin with",
-    "completion": "what makes a shell complete commands and options",
-    "manual": "the man page of all commands",
+    "measure": "measure how well memory is shared",
+    "new-plugin": "write a template of a library of C++ modules",
+    "completion": "print a script for completion in a shell",
+    "manual": "print the man page",
 }
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
-events that crash every child that processes them; 9 out of time, to be resumed; 10 the batch system
+events that crash a child; 9 out of time, to be resumed; 10 the batch system
 refused a job, cannot be reached, or a node could not be set up; 128+n signal n"""
 
 
@@ -85,10 +85,10 @@ def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
         "--cmake-dir",
         action="version",
         version=str(Path(forkrun.__file__).parent / "lib/cmake/forkrun"),
-        help="where find_package(forkrun) looks, for libraries of C++ modules",
+        help="print the folder in which CMake's find_package(forkrun) looks, and exit",
     )
     parser.add_argument(
-        "--version", action=_Version, nargs=0, help="print version and build, and exit"
+        "--version", action=_Version, nargs=0, help="print the version and build, and exit"
     )
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     return parser, subparsers

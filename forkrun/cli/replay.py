@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
-    ("--iterations", "n_events", whole_number, "events (default: of the file)"),
-    ("--events-in-flight", "events_in_flight", whole_number, "per child (default: of the file)"),
-    ("--threads", "n_threads", whole_number, "per child (default: of the file, or one per core)"),
+    ("--iterations", "n_events", whole_number, "number of events (default: of the file)"),
+    (
+        "--events-in-flight",
+        "events_in_flight",
+        whole_number,
+        "events in flight per child (default: of the file)",
+    ),
+    (
+        "--threads",
+        "n_threads",
+        whole_number,
+        "threads per child (default: of the file, or one per core)",
+    ),
     ("--time-scale", "time_scale", float, "factor of all times (default: 1)"),
     (
         "--children",
@@ -40,26 +50,30 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "replay",
-        description="Runs the modules of a replay file: its times and dependencies, nothing else."
-        " Measures the scheduler, or what a machine would do with such a job.",
+        description="Run the modules of a replay file: its times and dependencies, nothing else."
+        " This"
+        " measures the scheduler, or what a machine would do with such a job.",
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="JSON, plain or .gz")
+    parser.add_argument("file", metavar="FILE", type=Path, help="replay file: JSON, plain or .gz")
     for flag, field, kind, words in _OPTIONS:
         parser.add_argument(flag, dest=field, type=kind, metavar="N", help=words)
-    parser.add_argument("--executor", choices=get_args(ExecutorName), help="default: tbb")
+    parser.add_argument("--executor", choices=get_args(ExecutorName), help="thread pool (tbb)")
     parser.add_argument(
-        "--mode", choices=get_args(Mode), help="how time is spent (default: as the file has it)"
+        "--mode", choices=get_args(Mode), help="way of spending time (default: that of the file)"
     )
     parser.add_argument(
         "--get",
         choices=get_args(Get),
-        help="how modules get what they need (default: as the file has it)",
+        help="way in which modules get products (default: that of the file)",
     )
     parser.add_argument(
-        "--always-tasks", action="store_true", default=None, help="no plain calls, ever"
+        "--always-tasks",
+        action="store_true",
+        default=None,
+        help="always use tasks, never plain calls",
     )
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write all results there")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
     parser.set_defaults(run=run)
 
 
@@ -74,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     given = {name: getattr(options, name, None) for name in fields}
     settings = ReplaySettings(**{name: v for name, v in given.items() if v is not None})
     if options.json is not None and not options.json.absolute().parent.is_dir():
-        raise OutputError(f"{options.json}: there is no folder {options.json.parent}")
+        raise OutputError(f"{options.json}: folder {options.json.parent} does not exist")
     result = run_replay(read_replay(options.file), settings, options.quiet)
     if result.steps_per_s:
         print(f"fixed work: {result.steps_per_s / 1e6:.1f} M steps/s")

@@ -20,12 +20,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the command to the command line."""
     parser = subparsers.add_parser(
         "report",
-        description="Reads a run directory, finished or not, writes report.json, report.txt and"
-        " plots/ into it, and prints the report. While another process works there it only prints.",
+        description="Read a run directory, finished or not, write report.json, report.txt and"
+        " plots/"
+        " into it, and print the report. While another process works there, only print it.",
     )
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
-    parser.add_argument("--json", action="store_true", help="print report.json, not the text")
-    parser.add_argument("--no-plots", action="store_true", help="leave the plots as they are")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--no-plots", action="store_true", help="do not draw plots")
     parser.add_argument(
         "--site",
         action="store_true",

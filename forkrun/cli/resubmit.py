@@ -22,24 +22,24 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "resubmit",
-        description="Submit the nodes of a job that are not done and that nobody will bring to"
-        " their end. They go on where they were.",
+        description="Submit again the nodes of a job that are neither done nor running nor waiting."
+        " They resume from their commits.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="the batch system")
+    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="batch system")
     parser.add_argument(
-        "--nodes", metavar="N,N-M", help="these, whatever their state and their retries"
+        "--nodes", metavar="N,N-M", help="resubmit these nodes, whatever their state and retries"
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="batch.KEY=VALUE", dest="settings",
-        help="another value of [batch], from now on",
+        help="change a value of [batch] from now on",
     )  # fmt: skip
     parser.add_argument(
         "--new-code", action="store_true",
-        help="what is missing is processed with the code as it is now, if that makes the same"
-        " columns and histograms; the report says so",
+        help="process missing units with the present code, which must make the same columns and"
+        " histograms; the report says so",
     )  # fmt: skip
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 

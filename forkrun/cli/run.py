@@ -32,13 +32,13 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
     )
-    parser.add_argument("--force", action="store_true", help="replace an earlier run directory")
+    parser.add_argument("--force", action="store_true", help="replace an existing run directory")
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="RUN:LUMI:EVENT",
-        help="process this event only, as it is found in the input; may be repeated",
+        help="process only this event; repeatable",
     )
     add_run_options(parser)
     parser.set_defaults(run=run)
@@ -46,15 +46,17 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that `run` and `resume` share."""
-    parser.add_argument("--no-merge", action="store_true", help="leave it to forkrun merge RUNDIR")
+    parser.add_argument(
+        "--no-merge", action="store_true", help="do not merge; forkrun merge RUNDIR does it later"
+    )
     parser.add_argument(
         "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
     )
     parser.add_argument(
         "--plots",
         action=argparse.BooleanOptionalAction,
-        help="draw the report's plots as PNG and SVG (default: if the job took a minute or more;"
-        " forkrun report RUNDIR draws them at any time)",
+        help="write the report's plots as PNG and SVG (default: if the job took a minute or more;"
+        " forkrun report RUNDIR writes them at any time)",
     )
     parser.add_argument(
         "--logs", action="store_true", help="show what modules print, which goes to RUNDIR/logs"
@@ -65,7 +67,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 def add_how_much(parser: argparse.ArgumentParser) -> None:
     """Adds -q and -v."""
     said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     said.add_argument(
         "-v", "--verbose", action="store_true", help="print the whole report, not a summary"
     )
@@ -103,7 +105,7 @@ def print_result(result: Result, quiet: bool, verbose: bool) -> int:
 
 
 def _text(result: Result, verbose: bool) -> str:
-    """Empty if there is no report: why it could not be written has been said."""
+    """ "" if the report could not be written, which has been reported."""
     if not result.report:
         return ""
     if not verbose:

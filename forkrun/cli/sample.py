@@ -22,7 +22,7 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ("branches", "n_branches", whole_number, "branches of the Events tree, counters included"),
     ("files", "n_files", whole_number, "files: OUT_0.root, OUT_1.root, … if more than one"),
     ("drift", "drift", float, "relative growth of the event size along the sample, e.g. -0.5"),
-    ("peak", "peak", float, "how many times larger the first events are, e.g. 10"),
+    ("peak", "peak", float, "factor by which the first events are larger, e.g. 10"),
     ("cluster", "cluster", whole_number, "events per cluster of the tree"),
     ("compression", "compression", str, "zstd:5, lz4:4, zlib:1, lzma:6 or none"),
     ("seed", "seed", whole_number, "same seed, same events"),
@@ -33,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the command to the command line."""
     parser = subparsers.add_parser(
         "sample",
-        description="Writes a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
+        description="Write a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
         " generator weights, Runs and LuminosityBlocks trees.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""`forkrun status`: how a job on many nodes is."""
+"""`forkrun status`: the progress of a job on many nodes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "status",
-        description="Say how far a job on many nodes is, from ledgers and files alone. The batch"
-        " system is asked who lives; where it does not answer, that is unknown.",
+        description="Show the progress of a job on many nodes, from its ledgers and files. The"
+        " batch"
+        " system is asked which nodes run; if it does not answer, their state is unknown.",
     )
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument(
-        "--follow", action="store_true", help="until no node runs or waits, nor a merge"
+        "--follow", action="store_true", help="repeat until no node or merge runs or waits"
     )
-    parser.add_argument("--json", action="store_true", help="everything, of each node")
+    parser.add_argument(
+        "--json", action="store_true", help="print all details of each node as JSON"
+    )
     parser.set_defaults(run=run)
 
 

@@ -40,31 +40,32 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "submit",
-        description="Check and plan a job, and give each node a part of the plan. What the batch"
-        " system needs is in [batch] of the job, or in a profile in ~/.config/forkrun/batch.toml.",
+        description="Check and plan a job, give each node a part of the plan, and submit the nodes."
+        " Options of the batch system are in [batch] of the job, or in a profile in"
+        " ~/.config/forkrun/batch.toml.",
     )
     add_config_options(parser)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
     )
-    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="the batch system")
-    parser.add_argument("--profile", metavar="NAME", help="of the user's profiles (default)")
+    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="batch system")
+    parser.add_argument("--profile", metavar="NAME", help="profile of batch.toml to use")
     how_many = parser.add_mutually_exclusive_group()
     how_many.add_argument("--nodes", type=whole_number, metavar="N")
     how_many.add_argument("--events-per-node", type=whole_number, metavar="N")
     how_many.add_argument(
-        "--time-per-node", metavar="TIME", help='"2h"; some events are tried here first'
+        "--time-per-node", metavar="TIME", help='"2h", after a probe of some events'
     )
     parser.add_argument(
-        "--merge", action="store_true", help="merge as a job that waits for the nodes"
+        "--merge", action="store_true", help="submit a merge that waits for the nodes"
     )
     parser.add_argument(
-        "--extend", action="store_true", help="add the new files of the input to a submitted job"
+        "--extend", action="store_true", help="add new input files to a submitted job"
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="write and show the scripts; submit nothing"
+        "--dry-run", action="store_true", help="write and show the scripts without submitting"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 

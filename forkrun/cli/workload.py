@@ -24,10 +24,16 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
         "n_modules",
         whole_number,
         None,
-        "filters included (default: as what it is like)",
+        "number of modules, filters included (default: as in --like)",
     ),
-    ("--filters", "n_filters", whole_number, None, "each on a path of its own (default: likewise)"),
-    ("--events", "n_events", whole_number, 100, "events with times of their own (default: 100)"),
+    (
+        "--filters",
+        "n_filters",
+        whole_number,
+        None,
+        "filters, each on its own path (default: as in --like)",
+    ),
+    ("--events", "n_events", whole_number, 100, "events with their own times (default: 100)"),
     ("--iterations", "iterations", whole_number, None, "events to process (default: --events)"),
     ("--events-in-flight", "in_flight", whole_number, 1, "default: 1"),
     ("--seed", "seed", whole_number, 1, "same seed, same file (default: 1)"),
@@ -39,7 +45,7 @@ def add_parser(subparsers: Subparsers) -> None:
     """Adds the parser of this command."""
     parser = subparsers.add_parser(
         "workload",
-        description="Writes a replay file of any size with the statistics of a real one: times of"
+        description="Write a replay file of any size with the statistics of a real one: times of"
         " modules, their spread from event to event, the shape of their dependencies.",
     )
     parser.add_argument("output", metavar="OUT.json[.gz]", type=Path)
@@ -52,7 +58,7 @@ def add_parser(subparsers: Subparsers) -> None:
     for flag, field, kind, default, words in _OPTIONS:
         parser.add_argument(flag, dest=field, type=kind, default=default, metavar="N", help=words)
     parser.add_argument(
-        "--concurrency", choices=("reentrant", "one", "unsafe"), help="of all modules"
+        "--concurrency", choices=("reentrant", "one", "unsafe"), help="concurrency of all modules"
     )
     parser.add_argument("--mode", choices=("busywait", "sleep"), default="busywait")
     parser.set_defaults(run=run)

@@ -59,11 +59,11 @@ class BatchConfig(Section):
     partition: Word | None = None
     account: Word | None = None
     time: Duration | None = None
-    """Of a node's job ("8h"); units are committed and the job requeued when it is over."""
+    """Time limit of a node's job ("8h"), at which units are committed and the job is requeued."""
     memory: Size | None = None
-    """Of a node's job ("16 GB")."""
+    """Memory of a node's job ("16 GB")."""
     cores: Positive | None = None
-    """Of a node's job; it then has as many children as fit."""
+    """Cores of a node's job, which has as many children as fit."""
     at_once: Positive | None = None
     """Nodes that run at the same time, at most; not given: all, on this machine one."""
     directives: Lines = ()

@@ -36,7 +36,7 @@ class DatasetConfig(Section):
     is_data: Flag = False
     """The lumi mask holds for data alone; the weight of their events is 1."""
     sum_of_weights: CrossSection | None = None
-    """Of all generated events; not given: from the trees `Runs` of its files."""
+    """Sum of weights of all generated events; not given: from the trees `Runs` of its files."""
     metadata: dict[str, Any] = {}
 
 

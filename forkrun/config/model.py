@@ -149,8 +149,8 @@ class SourceConfig(Section):
     """Largest number of events, counted after the lumi mask and skip_events."""
     skip_events: Count = 0
     order: EventOrder = EventOrder.AUTO
-    """Of events in blocks and outputs: as the "input" has them; each "lumi" in one piece, where its
-    first event is; "sorted" by run and lumi. "auto": the input's, unless something needs whole
+    """Order of events in blocks and outputs: "input": as in the input; "lumi": each lumi in one
+    piece, where its first event is; "sorted": by run and lumi; "auto": "input", unless something needs whole
     lumis."""
     datasets: Texts = ()
     """Names of the [[datasets]] to read; none: all."""
@@ -268,8 +268,8 @@ class OutputConfig(Section):
     variation: str = ""
     """The variation whose events and columns these are; "": the nominal case."""
     compression: Compression | None = None
-    """Of all baskets; not given: those of the input that are kept whole stay as they are, others
-    are "zstd:5"."""
+    """Compression of all baskets; not given: input baskets that are kept whole stay as they are,
+    others are "zstd:5"."""
 
 
 class MergeConfig(Section):

@@ -84,11 +84,11 @@ class ModuleConfig(Section):
     kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
     """What a function or an expression is; a class says it itself."""
     name: Label | None = None
-    """Of a histogram; not given: the label."""
+    """Name of the histogram; not given: the label."""
     axes: tuple[AxisConfig, ...] = ()
-    """Of a histogram."""
+    """Axes of the histogram."""
     weight: str | Annotated[Number, Field(allow_inf_nan=False)] | None = None
-    """Of a histogram: an expression or a number."""
+    """Weight of the histogram: an expression or a number."""
     consumes: tuple[str, ...] | None = None
     """Columns that a function reads; not given: found out with the first events."""
     produces: dict[str, str] | None = None
@@ -96,7 +96,7 @@ class ModuleConfig(Section):
     replaces: Texts = ()
     """Columns that a function, an expression or a C++ module makes anew for all behind it."""
     variations: dict[VariationName, Texts] = Field(default_factory=dict)
-    """Of a function: systematic variations and their directions, {"jes": ["up", "down"]}."""
+    """Systematic variations of a function and their directions, {"jes": ["up", "down"]}."""
     variation: VariationName | None = None
     """The one in which alone a function or an expression replaces its columns: "jes_up"."""
     code: str | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mmap
-from pathlib import Path
 from typing import Any
 
 from forkrun import errors
@@ -63,16 +62,3 @@ class FailureNote:
         """Reads the error, in the process that waits; None if the other one wrote none."""
         text = self._memory[: self._memory.find(_END)]
         return from_record(json.loads(text)) if text else None
-
-
-def write_failure(path: Path, error: ForkrunError) -> None:
-    """Leaves the error for the process that waits."""
-    path.write_text(json.dumps(to_record(error)), encoding="utf-8")
-
-
-def read_failure(path: Path) -> ForkrunError | None:
-    """The error that a process left, None if it left none."""
-    try:
-        return from_record(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return None

@@ -51,7 +51,7 @@ class _Handlers:
 
 
 in_place: list[_Handlers] = []
-"""Of this process; the last ones last."""
+"""Handlers of this process; the last ones last."""
 
 
 def _restore_in_copy() -> None:

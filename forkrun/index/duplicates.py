@@ -89,7 +89,7 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
 
 
 def _is_same(a: FileIndex, b: FileIndex) -> bool:
-    """Of two with one UUID and size; for remote files these have to do."""
+    """Whether files of one UUID and size are the same; remote ones are not compared further."""
     return is_url(a.path) or is_url(b.path) or same_file(a.path, b.path)
 
 

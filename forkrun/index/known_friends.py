@@ -27,7 +27,7 @@ class KnownFriend:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KnownFriend:
-        """Of its fields, with texts as keys. Raises LookupError, TypeError or ValueError."""
+        """Friend of its fields, by name. Raises LookupError, TypeError or ValueError."""
         columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
         places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
         return cls(data["tree"], tuple(data["ids"]), columns, data["files"], places)

@@ -77,7 +77,7 @@ class RangeColumns(Sequence[LumiRange]):
 
 _NUMBERS = ("run", "lumi", "first", "last")
 _DIGITS = 32
-"""Of the digest of a range."""
+"""Digits of the digest of a range."""
 
 
 class Branch(NamedTuple):

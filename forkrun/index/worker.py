@@ -1,35 +1,31 @@
-"""A helper process that reads indexes: one request per line on stdin, one answer per line on
-stdout. What ROOT opens, loads or starts here ends with this process."""
+"""A helper process that reads indexes. What ROOT opens, loads or starts here ends with this
+process."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import sys
 import tempfile
 from typing import Any
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.fork.contained import (
-    MOST_HEAP_BYTES,
-    cpu_limit_s,
-    limit_cpu,
-    limit_heap,
-    prepare_helper,
-)
+from forkrun.fork.helper import Answer, Request, serve
+from forkrun.fork.limits import MOST_HEAP_BYTES, cpu_limit_s, limit_cpu, limit_heap
 
 _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
 _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: Request) -> Answer:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
     `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
     that come again `{"again": …}`, or
     `{"error": message}`."""
+    files = _paths(request)
+    limit_cpu(cpu_limit_s(files, _S_PER_MB))
+    limit_heap(files, MOST_HEAP_BYTES if "carried" in request else _LEAST_HEAP_BYTES)
     try:
         if "residue" in request:
             from forkrun.index.same_ids import find_again
@@ -126,20 +122,6 @@ def _paths(request: dict[str, Any]) -> list[str]:
     return list(request.get("carried", paths.values()))
 
 
-def main() -> None:
-    """Answers until stdin ends. Stray output of libraries goes to stderr."""
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    prepare_helper()
-    for line in sys.stdin:
-        request = json.loads(line)
-        files = _paths(request)
-        limit_cpu(cpu_limit_s(files, _S_PER_MB))
-        limit_heap(files, MOST_HEAP_BYTES if "carried" in request else _LEAST_HEAP_BYTES)
-        replies.write(json.dumps(answer(request), separators=(",", ":")) + "\n")
-        replies.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(answer)
     os._exit(0)  # there is nothing to be tidied up, and ROOT takes 50 ms for it

@@ -57,7 +57,7 @@ class EventBlock:
         self.dataset: Dataset | None = None
         """The one of [[datasets]] that all events belong to."""
         self.variation = NOMINAL
-        """Of the call: "nominal", or a systematic variation such as "jes_up"."""
+        """Variation of the call: "nominal", or a systematic variation such as "jes_up"."""
 
     def __len__(self) -> int:
         return self._core.n_events

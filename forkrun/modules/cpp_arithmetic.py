@@ -110,7 +110,7 @@ def _fits(value: Any, dtype: DType) -> bool:
 
 
 def _bitwise(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Of truth values a truth value: masks are made so."""
+    """Bitwise operator, which gives truth values for truth values, as masks need."""
     arithmetic = _arithmetic(operation)
 
     def apply(one: Any, other: Any) -> Any:
@@ -158,7 +158,7 @@ def _remainder(one: Any, other: Any) -> Any:
 
 
 def _power(one: Any, other: Any) -> Any:
-    """Of integers in 64 bits: C++ has no such operator."""
+    """Power, of integers in 64 bits: C++ has no such operator."""
     dtype = integer_type(one)
     if dtype is None or integer_type(other) is None:
         return one**other

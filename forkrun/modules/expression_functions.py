@@ -37,8 +37,8 @@ def _signed(total: Any, values: Any) -> Any:
 
 
 def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """Of each value, or of the values of `n` arrays; integers have 32 bits at least. No further
-    argument: a function of NumPy would write its values there."""
+    """Function of each value, or of the values of `n` arrays; integers have at least 32 bits. No
+    further argument: a function of NumPy would write its values there."""
 
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
@@ -49,7 +49,7 @@ def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
 
 
 def _pow(base: Any, exponent: Any) -> Any:
-    """Of two integers a floating-point number, as in C++."""
+    """Power; of two integers a floating-point number, as in C++."""
     if integer_type(base) is not None and integer_type(exponent) is not None:
         base = 1.0 * at_least_int(base)
     return np.power(base, exponent)
@@ -116,7 +116,7 @@ METHODS = (
     "is_perpendicular", "is_timelike", "is_spacelike", "is_lightlike", "isclose", "to_Vector2D",
     "to_Vector3D", "to_Vector4D", "to_beta3",
 )  # fmt: skip
-"""Of objects: what vectors can do."""
+"""Methods of objects: those of vectors."""
 
 
 def field_of(value: Any, name: str) -> Any:

@@ -54,7 +54,7 @@ _NODES = (
     ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _OF_EVENTS = {"run": "runs", "luminosityBlock": "lumis", "event": "events"}
-"""Of every event, also where columns have other names, or there are none."""
+"""Ids of events, also where their branches have other names or do not exist."""
 _CALLED = "()"
 """Behind the name of what is called: a column may have the same."""
 _OWN = {

@@ -87,7 +87,7 @@ class BlockRandom:
         return form.shaped(method(self._counts(form.counts), *spread))
 
     def _counts(self, of_these: Any) -> Any:
-        """Of all of the block: values per event, or offsets where their number differs."""
+        """Values per event in the whole block, or offsets where their number differs."""
         if self._mask is None:
             return of_these
         offsets = np.zeros(self._core.n_events + 1, dtype=np.int64)

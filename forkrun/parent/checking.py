@@ -28,7 +28,7 @@ from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job_schedule import processor_settings
 
 _N_EVENTS = 2000
-"""Of the block that modules are called with: enough for most to see a selected event."""
+"""Events of the block that modules are called with: enough for most to see a selected one."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ def check_job(config: JobConfig) -> Findings:
 
 
 def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
-    """Of the files that can be read; None if there is none."""
+    """Index of the files that can be read; None without any."""
     try:
         files, problems = find_files(config.source)
     except InputError as error:

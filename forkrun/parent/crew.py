@@ -33,7 +33,7 @@ _IDLE_ENDS = 3
 
 
 def _together_with_first(lost: Sequence[int], assignment: Assignment) -> Sequence[int]:
-    """Of the units that a child lost, those that may have been in flight with the first."""
+    """Lost units of a child that may have been in flight with the first one."""
     if not lost or lost[0] in assignment.alone:
         return ()
     return lost[1 : assignment.n_together] if lost[0] in assignment.first else lost[1:]

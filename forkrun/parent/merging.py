@@ -3,15 +3,10 @@ parent stays a clean template to fork from."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import mmap
 import os
 import signal
-import struct
-import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,11 +17,9 @@ from forkrun.base.regular_file import read_regular
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
-from forkrun.fork.contained import limit_growth
-from forkrun.fork.failure import FailureNote, as_forkrun_error
-from forkrun.fork.forking import Process
-from forkrun.fork.once_crew import OnceCrew
-from forkrun.fork.supervisor import Supervisor
+from forkrun.fork.failure import as_forkrun_error
+from forkrun.fork.helper import Say, insist
+from forkrun.fork.limits import limit_growth
 from forkrun.merge.finished import merge_problem
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import Planned
@@ -41,21 +34,6 @@ from forkrun.rundir.output_content import read_contents
 from forkrun.rundir.start import remove_left_over, remove_unfinished_results
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
-
-
-class _Counter:
-    """A number in memory shared with the merging process."""
-
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, 8)
-
-    @property
-    def value(self) -> int:
-        number: int = struct.unpack("q", self._memory[:])[0]
-        return number
-
-    def set(self, value: int) -> None:
-        self._memory[:] = struct.pack("q", value)
 
 
 def merge(
@@ -75,29 +53,12 @@ def merge(
     per second, but not without children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
+
+    def work(say: Say) -> None:
+        _merge_here(folder, config, plan, is_whole, commits, say)
+
     try:
-        if config.forking.children:
-            counter, opened = _Counter(), _Counter()
-
-            def body() -> None:
-                limit_growth(plan.files, _n_threads(config))
-                _merge_here(
-                    folder,
-                    config,
-                    plan,
-                    is_whole,
-                    commits,
-                    counter.set,
-                    lambda file: opened.set(file + 1),
-                )
-
-            def tick() -> None:
-                progress.update(counter.value)
-                tick_also()
-
-            _do_in_child(folder, body, tick, lambda: _file_read(plan, opened.value))
-        else:
-            _merge_here(folder, config, plan, is_whole, commits, progress.update, lambda _: None)
+        _do(folder, config, work, tick_also, plan, progress.update)
     finally:
         progress.close()
     end_merge(folder, config, timeline, is_whole=is_whole)
@@ -109,22 +70,16 @@ def merge_part(
 ) -> None:  # fmt: skip
     """Makes one of so many parts of the outputs, which a merge joins; like a merge, in a process of
     its own. All units are committed. Raises what went wrong."""
-    opened = _Counter()
 
-    def body() -> None:
+    def work(say: Say) -> None:
         try:
-            if config.forking.children:
-                limit_growth(plan.files, _n_threads(config))
             ordered = merge_order(plan.units.n_events, commits)
             merging = Merging(folder, config, _planned(folder, plan, is_whole=True), ordered)
-            make_part(merging, number, n_parts, lambda file: opened.set(file + 1))
+            make_part(merging, number, n_parts, lambda file: say({"file": file}))
         except Exception as error:
             raise as_forkrun_error(error) from error
 
-    if config.forking.children:
-        _do_in_child(folder, body, tick, lambda: _file_read(plan, opened.value))
-    else:
-        body()
+    _do(folder, config, work, tick, plan)
 
 
 def problem_of_merge(
@@ -132,16 +87,13 @@ def problem_of_merge(
 ) -> str | None:
     """What is wrong with what an earlier merge has left; None if nothing is. Like a merge, in a
     process of its own."""
-    if not config.forking.children:
-        return merge_problem(folder, config)
 
-    def body() -> None:
-        problem = merge_problem(folder, config)
-        if problem:
+    def work(_: Say) -> None:
+        if problem := merge_problem(folder, config):
             raise VerificationError(problem)
 
     try:
-        _do_in_child(folder, body, tick_also)
+        _do(folder, config, work, tick_also)
     except VerificationError as error:
         return str(error)
     return None
@@ -168,22 +120,23 @@ def _merge_here(
     plan: Plan,
     is_whole: bool,
     commits: Sequence[Commit] | None,
-    progress: Callable[[int], None],
-    on_open: Callable[[int], None],
+    say: Say,
 ) -> None:
-    """`progress` gets the number of units that have been merged, summed over outputs; `on_open` the
-    number of each input file just before it is opened."""
+    """Says the number of units that have been merged, summed over outputs, and the number of each
+    input file just before it is opened."""
     done: dict[str, int] = {}
 
     def note(label: str, n_units: int) -> None:
         done[label] = n_units
-        progress(sum(done.values()))
+        say({"units": sum(done.values())})
 
     try:
         remove_unfinished_results(folder)
         commits = read_commits(folder) if commits is None else commits
         planned = _planned(folder, plan, is_whole=is_whole)
-        summary = merge_run(folder.path, config, planned, commits, note, on_open)
+        summary = merge_run(
+            folder.path, config, planned, commits, note, lambda file: say({"file": file})
+        )
     except Exception as error:
         raise as_forkrun_error(error) from error
     write_json(_summary(folder, is_whole), asdict(summary))
@@ -196,36 +149,43 @@ def _planned(folder: RunDirectory, plan: Plan, *, is_whole: bool) -> Planned:
     )  # fmt: skip
 
 
-def _n_threads(config: JobConfig) -> int:
-    return merge_threads(config.forking.children, config.threads.per_child)
-
-
-def _file_read(plan: Plan, number: int) -> str | None:
-    """The input file with this number, counted from 1; 0: none has been opened."""
-    return plan.files[number - 1] if number else None
-
-
-def _do_in_child(
+def _do(
     folder: RunDirectory,
-    body: Callable[[], None],
+    config: JobConfig,
+    work: Callable[[Say], None],
     tick: Callable[[], None],
-    file_read: Callable[[], str | None] = lambda: None,
+    plan: Plan | None = None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Does it in a child; in a new one if that is killed, three times at most. `file_read`: the
-    input file that it opened last."""
-    for last in (False, False, True):
-        crew, failure = _do_once(folder, body, tick)
-        if crew.signal_number:
-            what = f"stopped while merging; forkrun merge {folder.quoted} does it again"
-            raise StoppedError(what, crew.signal_number)
-        if not crew.failed:
-            return
-        if failure or last:
-            log = folder.log("merge", os.getpid())
-            raise failure or crash_of_merge(crew.failed[1], log, file_read())
+    """Does it in a child, or here if the job is one without children. It says which file of the
+    plan it opens, and how many units are merged, which `progress` gets."""
+    log, opened = folder.log("merge", os.getpid()), [""]
+
+    def hear(said: Mapping[str, int]) -> None:
+        if plan and "file" in said:
+            opened[0] = plan.files[said["file"]]
+        else:
+            progress(said["units"])
+
+    def limits() -> None:
+        n_threads = merge_threads(config.forking.children, config.threads.per_child)
+        if plan:
+            limit_growth(plan.files, n_threads)
+
+    if not config.forking.children:
+        work(hear)
+        return
+    try:
+        insist(
+            work, lambda code: crash_of_merge(code, log, opened[0]), hear,
+            limits=limits, log=log, tick=tick,
+        )  # fmt: skip
+    except StoppedError as error:
+        what = f"stopped while merging; forkrun merge {folder.quoted} does it again"
+        raise StoppedError(what, error.signal_number) from None
 
 
-def crash_of_merge(exit_code: int, log: Path, file: str | None) -> ForkrunError:
+def crash_of_merge(exit_code: int, log: Path, file: str) -> ForkrunError:
     """What to say of a process that was killed: by a file, if ROOT or the reader crashed."""
     status = describe_status(exit_code)
     if file and -exit_code in _CRASHES:
@@ -234,24 +194,3 @@ def crash_of_merge(exit_code: int, log: Path, file: str | None) -> ForkrunError:
             f" is the file damaged? Its log: {log}"
         )
     return JobError(f"the merging process ended: {status}; its log: {log}")
-
-
-def _do_once(
-    folder: RunDirectory, body: Callable[[], None], tick: Callable[[], None]
-) -> tuple[OnceCrew, ForkrunError | None]:
-    failure = FailureNote()
-    log = folder.log("merge", os.getpid())
-
-    def noting_failure() -> int:
-        try:
-            body()
-            return 0
-        except ForkrunError as error:
-            failure.write(error)
-            with contextlib.suppress(OSError):  # its log may be on the disk that is full
-                traceback.print_exc(file=sys.stderr)
-            return error.exit_code
-
-    crew = OnceCrew([0], tick)
-    Supervisor(lambda _: Process(noting_failure, log), crew).run()
-    return crew, failure.read()

@@ -26,6 +26,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.child.work import Work
 from forkrun.errors import JobError
 from forkrun.fork.forking import Process, fork_processes
+from forkrun.fork.helper import ask_helper
 from forkrun.rundir.directory import RunDirectory
 
 INTERPRETER = "(Python itself)"
@@ -94,16 +95,13 @@ def check_page_tables() -> None:
 def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
     """Objects on pages, by a process whose own memory does not matter."""
     log = work.files.run.log("walk", os.getpid())
-    (pid,) = fork_processes([Process(lambda: _walk(work, files), log)])
-    _, status = os.waitpid(pid, 0)
-    if status:
-        raise JobError(
-            f"measure unshared: looking at the Python objects failed:"
-            f" {describe_status(os.waitstatus_to_exitcode(status))}; see {log}"
-        )
+    ended = ask_helper(lambda _: _walk(work, files), log=log)
+    if ended.exit_code:
+        why = ended.failure or describe_status(ended.exit_code)
+        raise JobError(f"measure unshared: looking at the Python objects failed: {why}; see {log}")
 
 
-def _walk(work: Work, files: UnsharedFiles) -> int:
+def _walk(work: Work, files: UnsharedFiles) -> None:
     write_text(files.maps, Path("/proc/self/maps").read_text())
     pages = _core.ObjectPages()
     modules = {label: module.module for label, module in work.job.schedule.modules.items()}
@@ -121,7 +119,6 @@ def _walk(work: Work, files: UnsharedFiles) -> int:
         "nodes": work.job.schedule.core.node_labels(),
     }
     write_json(files.names, names)
-    return 0
 
 
 @contextlib.contextmanager

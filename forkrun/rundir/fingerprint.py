@@ -22,7 +22,7 @@ from forkrun.rundir.shipped_code import shipped_digest
 _FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
 _OF_PROGRAM = {"code", "values", "place"}
-"""Of a module that a running program gives: it counts with the code."""
+"""Keys of a module that a running program gives: their content counts as code."""
 BUILD = "build"
 """Key of the build of forkrun. Another build of the same release resumes a run, and says so."""
 

@@ -213,7 +213,7 @@ def ledger_files(folder: Path) -> list[Path]:
 
 
 def _names(folder: Path | str) -> list[str]:
-    """Of the files there. A job may have thousands of folders."""
+    """Names of the files in a folder. A job may have thousands of folders."""
     try:
         return os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):

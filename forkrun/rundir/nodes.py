@@ -22,7 +22,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
 
 VERSION = 3
-"""Of what is in the folder batch/ and how units are counted."""
+"""Version of the records in batch/ and of how units are counted."""
 
 _READ_AT_ONCE = 100
 """Nodes whose ledgers are read before they are decoded: with a decoding between any two files, both

@@ -154,7 +154,7 @@ class _Counters:
         return counted
 
     def _is_filter(self, label: str) -> bool:
-        """Of modules in C++ nobody says so here: one that is none leaves the events as they are."""
+        """Whether a module may be a filter; each in C++ may: one that is not leaves all events."""
         name = label.partition("@")[0]
         if name in self._modules:
             return self._modules[name].kind == "filter"

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, ModuleError
-from forkrun.fork.aside import run_aside
 from forkrun.fork.failure import from_record
+from forkrun.fork.helper import Ended, ask_helper
 from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.modules.python_module import PythonModule
@@ -88,7 +89,7 @@ def _try(
     said: list[Any] = []
     died = ""
     if can_fork:
-        said, died = run_aside(work, _LIMIT_S)
+        died = _death(ask_helper(work, said.append, limit_s=_LIMIT_S))
     else:
         work(said.append)
         for module in modules.values():
@@ -105,6 +106,14 @@ def _try(
             f" it is found out what it reads: {error}"
         )
     return {each.label: each for each in findings}, died
+
+
+def _death(ended: Ended) -> str:
+    """How the process died, "" if it did not."""
+    if not ended.exit_code:
+        return ""
+    late = f"it took more than {_LIMIT_S:.0f} s" if ended.is_late else ""
+    return late or str(ended.failure or describe_status(ended.exit_code))
 
 
 def _work(

@@ -42,7 +42,7 @@ class FirstEvents:
 
     @property
     def types(self) -> dict[str, str]:
-        """Of the input's columns."""
+        """Types of the input's columns, by name."""
         return dict(self.branches.columns)
 
     def read(self, name: str) -> Plain:

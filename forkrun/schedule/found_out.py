@@ -25,7 +25,7 @@ class FoundOut:
     def of(
         cls, modules: Mapping[str, PythonModule], undeclared: Collection[str], n_tried: int | None
     ) -> FoundOut:
-        """Of modules that are complete now."""
+        """Record of what modules declare now that they are complete."""
         found = {
             label: (list(modules[label].consumes), dict(modules[label].produces))
             for label in undeclared

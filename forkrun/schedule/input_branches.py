@@ -65,7 +65,7 @@ class InputBranches:
         return replace(self, branches=others, friends=friends)
 
     def friend_columns(self, patterns: Iterable[str]) -> list[tuple[str, str]]:
-        """Of friends, those that patterns name otherwise than by "*": an output has them as new
+        """Columns of friends that patterns other than "*" name: an output has them as new
         columns."""
         wanted = [pattern for pattern in patterns if pattern != "*"]
         return [
@@ -75,7 +75,7 @@ class InputBranches:
         ]
 
     def filled_columns(self, kept: Iterable[str]) -> list[tuple[str, str]]:
-        """Of the kept ones those that files may lack: an output has them as new columns, with
+        """Kept columns that files may lack: an output has them as new columns, with
         counters of their own."""
         names = set(kept) & self.fills.keys()
         counters = {

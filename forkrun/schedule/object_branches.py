@@ -11,7 +11,8 @@ from typing import Any
 from forkrun import _core
 from forkrun.config import JobConfig, OutputMode
 from forkrun.errors import InputError
-from forkrun.fork.contained import contained, cpu_limit_s
+from forkrun.fork.helper import ask_reader
+from forkrun.fork.limits import cpu_limit_s
 from forkrun.index import FileIndex
 from forkrun.schedule.branches import all_branches, kept
 
@@ -58,4 +59,4 @@ def _problem(file: str, tree: str, names: Sequence[str]) -> str | None:
 
 
 def _asked(file: str, question: Any) -> Any:
-    return contained(lambda _: question(), [file], cpu_limit_s([file], _S_PER_MB))
+    return ask_reader(lambda _: question(), [file], cpu_limit_s([file], _S_PER_MB))

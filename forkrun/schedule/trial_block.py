@@ -86,7 +86,7 @@ class NotingColumns:
         return make_virtual(block, collection, types, offsets, self._block.peek, self._note)
 
     def offsets(self, block: Any, name: str) -> Any:
-        """Of any of its columns."""
+        """Offsets of a column."""
         collection = self.known.collection(name)
         if collection is None or not collection.is_jagged:
             return None

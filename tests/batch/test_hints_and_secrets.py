@@ -86,7 +86,7 @@ def test_each_of_several_kills_at_once_is_obeyed(tmp_path: Path) -> None:
     wait_for(lambda: status_of(run)["states"]["running"] == 4)
     with ThreadPoolExecutor(4) as team:
         said = list(team.map(lambda n: forkrun("kill", run, "--nodes", n, cwd=tmp_path), range(4)))
-    assert [(each.code, each.out) for each in said] == [(0, "1 node asked to end\n")] * 4
+    assert [(each.code, each.out) for each in said] == [(0, "1 node asked to stop\n")] * 4
     wait_for(lambda: status_of(run)["states"]["running"] == 0)
     assert status_of(run)["states"]["waiting"] == 0
 

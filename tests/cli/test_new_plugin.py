@@ -67,5 +67,5 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     ended = forkrun("new-plugin", "mine", cwd=tmp_path)
     assert ended.code == 4
-    assert "is there already" in ended.err
+    assert "exists already" in ended.err
     assert list((tmp_path / "mine").iterdir()) == []

@@ -7,7 +7,7 @@ import resource
 from collections.abc import Callable
 from pathlib import Path
 
-from forkrun.fork.contained import MOST_HEAP_BYTES, limit_growth, limit_heap
+from forkrun.fork.limits import MOST_HEAP_BYTES, limit_growth, limit_heap
 
 
 def bound_after(limit: Callable[[], None]) -> tuple[int, int]:

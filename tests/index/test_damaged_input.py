@@ -19,10 +19,9 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import ConfigError, InputError
-from forkrun.fork.contained import contained
+from forkrun.fork.helper import Worker, ask_reader
 from forkrun.index import EventId, IdBranches, index_files
 from forkrun.index.cache import IndexCache
-from forkrun.index.read import _Worker
 from tests.fuzz.records import records
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, jets_job, write_job
@@ -40,7 +39,7 @@ def test_a_death_names_the_file_that_was_being_read() -> None:
         os.kill(os.getpid(), signal.SIGSEGV)
 
     with pytest.raises(InputError, match=r"^b\.root: .*SIGSEGV.*damaged\?$"):
-        contained(die, ["a.root", "b.root", "c.root"], 60)
+        ask_reader(die, ["a.root", "b.root", "c.root"], 60)
 
 
 def test_what_does_not_end_is_ended_and_named() -> None:
@@ -49,12 +48,12 @@ def test_what_does_not_end_is_ended_and_named() -> None:
             pass
 
     with pytest.raises(InputError, match=r"^a\.root: .*does not come to an end"):
-        contained(loop, ["a.root"], 0)
+        ask_reader(loop, ["a.root"], 0)
 
 
 def test_what_needs_all_memory_is_named() -> None:
     with pytest.raises(InputError, match=r"^a\.root: more memory"):
-        contained(lambda _: bytearray(64 << 30), ["a.root"], 60)
+        ask_reader(lambda _: bytearray(64 << 30), ["a.root"], 60)
 
 
 def test_a_process_that_was_killed_from_outside_is_tried_again(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ def test_a_process_that_was_killed_from_outside_is_tried_again(tmp_path: Path) -
             os.kill(os.getpid(), signal.SIGKILL)
         return 7
 
-    assert contained(die_once, ["a.root"], 60) == 7
+    assert ask_reader(die_once, ["a.root"], 60) == 7
 
 
 def test_an_error_comes_through_as_it_is() -> None:
@@ -72,7 +71,7 @@ def test_an_error_comes_through_as_it_is() -> None:
         raise InputError("a.root: is wet")
 
     with pytest.raises(InputError, match=r"^a\.root: is wet$"):
-        contained(fail, ["a.root"], 60)
+        ask_reader(fail, ["a.root"], 60)
 
 
 # --- the index helper -----------------------------------------------------------------------------
@@ -80,16 +79,16 @@ def test_an_error_comes_through_as_it_is() -> None:
 
 def kill_first_helpers(monkeypatch: pytest.MonkeyPatch, n: int) -> list[int]:
     killed: list[int] = []
-    ask = _Worker.ask
+    ask = Worker.ask
 
-    def ask_the_dead(self: _Worker, request: dict[str, Any]) -> None:
+    def ask_the_dead(self: Worker, request: dict[str, Any]) -> None:
         if len(killed) < n:
             killed.append(self.process.pid)
             self.process.kill()
             self.process.wait()
         ask(self, request)
 
-    monkeypatch.setattr(_Worker, "ask", ask_the_dead)
+    monkeypatch.setattr(Worker, "ask", ask_the_dead)
     return killed
 
 

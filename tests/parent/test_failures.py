@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from forkrun.errors import InputError, JobError, OutputError
-from forkrun.parent import merging
+from forkrun.fork.helper import ask_helper
 from forkrun.parent.merging import crash_of_merge
 from forkrun.rundir.directory import RunDirectory
 from tests.support.files import write_events
@@ -350,16 +350,16 @@ def test_a_merge_whose_log_cannot_be_written_says_why(
     folder = RunDirectory(tmp_path)
     folder.log("merge", os.getpid()).parent.mkdir()
 
-    def body() -> None:
+    def work(_: Any) -> None:
         full = os.open("/dev/full", os.O_WRONLY)  # as where the log's disk is
         os.dup2(full, 1)
         os.dup2(full, 2)
         print("a message that nobody will read")
         raise OutputError("events.root: cannot write: No space left on device")
 
-    crew, failure = merging._do_once(folder, body, lambda: None)
-    assert crew.failed == (0, OutputError.exit_code)
-    assert isinstance(failure, OutputError)
+    ended = ask_helper(work, log=folder.log("merge", os.getpid()))
+    assert ended.exit_code == OutputError.exit_code
+    assert isinstance(ended.failure, OutputError)
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT])
@@ -369,8 +369,8 @@ def test_a_file_that_crashes_the_merging_process_is_named(number: signal.Signals
     assert "input.root: the merging process ended while it read this file" in str(error)
 
 
-@pytest.mark.parametrize("file", ["input.root", None])
-def test_a_merging_process_that_is_killed_blames_no_file(file: str | None) -> None:
+@pytest.mark.parametrize("file", ["input.root", ""])
+def test_a_merging_process_that_is_killed_blames_no_file(file: str) -> None:
     error = crash_of_merge(-signal.SIGKILL, Path("merge.log"), file)
     assert isinstance(error, JobError)
     assert "input.root" not in str(error)

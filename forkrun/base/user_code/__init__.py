@@ -28,7 +28,7 @@ program_names: dict[str, str] = {}
 """By file, names under which the program that runs the job has imported its own modules: the job
 has the same ones, with what the program has set in them."""
 _MOST_LINES = 6
-"""Of a traceback: a module that calls itself has thousands."""
+"""Lines of a traceback that are shown: a module that calls itself has thousands."""
 
 
 def import_home(home: str, where: str) -> ModuleType:

@@ -20,7 +20,7 @@ from forkrun.rundir.directory import RunDirectory
 _MOST_IN_CLUSTER = 10_000
 """A schedd takes 20,000 jobs of one submission, by default (MAX_JOBS_PER_SUBMISSION)."""
 _TOKENS = 2_308_032
-"""Of a concurrency limit that the site does not define (CONCURRENCY_LIMIT_DEFAULT)."""
+"""Tokens of a concurrency limit that the site does not define (CONCURRENCY_LIMIT_DEFAULT)."""
 _MB = 1 << 20
 _LIVES = {"1": Life.WAITING, "2": Life.RUNNING, "6": Life.RUNNING, "7": Life.RUNNING}
 """JobStatus of those that nobody has to bring to their end: idle, running, transferring output,

@@ -34,9 +34,11 @@ def add_parser(subparsers: Subparsers) -> None:
         " long children take with each distribution.",
     )
     add_config_options(parser, needs_config=False)
-    parser.add_argument("--json", action="store_true", help="as in plan.json of a run directory")
     parser.add_argument(
-        "--units", type=whole_number, default=40, metavar="N", help="show so many (40)"
+        "--json", action="store_true", help="print JSON, as in plan.json of a run directory"
+    )
+    parser.add_argument(
+        "--units", type=whole_number, default=40, metavar="N", help="number of units to print (40)"
     )
     add_simulation_options(parser)
     add_fit_options(parser)
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 def _config(options: argparse.Namespace) -> JobConfig:
     if options.config is None:
         if options.synthetic is None:
-            raise ConfigError("plan: name a configuration, or give --synthetic FILESxLUMISxEVENTS")
+            raise ConfigError("plan: give a configuration, or --synthetic FILESxLUMISxEVENTS")
         return default_config(settings_of(options))
     return config_of(options)
 

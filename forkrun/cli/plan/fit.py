@@ -30,12 +30,10 @@ def add_fit_options(parser: argparse.ArgumentParser) -> None:
         type=whole_number,
         default=1000,
         metavar="N",
-        help="of a probe (%(default)s)",
+        help="events per probe (%(default)s)",
     )
-    fit.add_argument(
-        "--cores", type=whole_number, metavar="N", help="of another slot than this one"
-    )
-    fit.add_argument("--memory", metavar="SIZE", help='of another slot than this one: "16 GB"')
+    fit.add_argument("--cores", type=whole_number, metavar="N", help="cores of another slot")
+    fit.add_argument("--memory", metavar="SIZE", help='memory of another slot: "16 GB"')
 
 
 def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:

@@ -40,10 +40,12 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--simulate",
         action="store_true",
-        help="how long children take with each distribution, instead of the units",
+        help="simulate how long children take with each distribution",
     )
     group.add_argument(
-        "--with-children", metavar="N,N,…", help="numbers of children (8,32,256, or --children)"
+        "--with-children",
+        metavar="N,N,…",
+        help="numbers of children to simulate (8,32,256, or --children)",
     )
     group.add_argument(
         "--costs",
@@ -54,26 +56,35 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
         " or the run directory of a job with this input (default: %(default)s)",
     )
     group.add_argument(
-        "--first", metavar="FRACTION:FACTOR", help="the first events cost more: 0.03:10"
+        "--first",
+        metavar="FRACTION:FACTOR",
+        help="extra cost of the first events: 0.03:10 (fraction:factor)",
     )
     group.add_argument(
-        "--per-lumi", type=float, default=0.0, metavar="SPREAD", help="lumis differ by this: 0.3"
+        "--per-lumi",
+        type=float,
+        default=0.0,
+        metavar="SPREAD",
+        help="relative spread of costs between lumis: 0.3",
     )
     group.add_argument(
-        "--overhead", type=float, metavar="SECONDS", help="of a stretch (0.007, or what a run had)"
+        "--overhead",
+        type=float,
+        metavar="SECONDS",
+        help="time per stretch [s] (0.007, or that of the run)",
     )
     group.add_argument(
         "--per-call",
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="what each call of the modules costs beside its events (0; in Python some 0.02)",
+        help="fixed cost of each call of modules, beside its events (0; in Python some 0.02)",
     )
-    group.add_argument("--plot", metavar="FILE", type=Path, help="draw utilization there")
+    group.add_argument("--plot", metavar="FILE", type=Path, help="write a plot of utilization")
     group.add_argument(
         "--synthetic",
         metavar="FILESxLUMISxEVENTS",
-        help="no input: so many files, lumis per file and events per lumi",
+        help="do without input: number of files, lumis per file and events per lumi",
     )
     group.add_argument(
         "--cluster",
@@ -87,7 +98,7 @@ def add_simulation_options(parser: argparse.ArgumentParser) -> None:
 def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
     """Prints, writes and draws what was asked for."""
     if config.source.only:
-        raise ConfigError("--simulate is for whole jobs: leave source.only out")
+        raise ConfigError("--simulate takes whole jobs: leave out source.only")
     layout = layout_of(index)
     costs = _costs(options, config, layout, [file.path for file in index])
     call_s = _time_s("--per-call", options.per_call)
@@ -114,7 +125,10 @@ def _costs(
     path = Path(options.costs)
     if path.exists():
         if options.first is not None or options.per_lumi:
-            raise ConfigError("--first and --per-lumi are for costs that are drawn, not for files")
+            raise ConfigError(
+                "--first and --per-lumi need drawn costs (constant, exponential, lognormal), not a"
+                " file"
+            )
         return read_costs(path, layout, files)
     model = parse_cost_model(options.costs, options.first, options.per_lumi)
     return draw_costs(model, layout, config.job.seed)
@@ -127,7 +141,7 @@ def _overhead_s(options: argparse.Namespace, costs: Costs) -> float:
 
 def _time_s(option: str, time_s: float) -> float:
     if not 0 <= time_s < math.inf:
-        raise ConfigError(f"{option} {time_s}: a number of seconds from 0 on is needed")
+        raise ConfigError(f"{option} {time_s}: must be a number of seconds, 0 or more")
     return time_s
 
 

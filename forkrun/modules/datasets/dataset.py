@@ -56,5 +56,5 @@ class Datasets:
         return [dataset.name for dataset in self.datasets]
 
     def number(self, file: int) -> int:
-        """Of the dataset that a file belongs to."""
+        """Number of the dataset that a file belongs to."""
         return self.of_file[file]

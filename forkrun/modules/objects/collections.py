@@ -30,7 +30,7 @@ _LINKS = {
     ("GenFatJetCands", "pFCandsIdx"): "GenCands", ("GenJetCands", "pFCandsIdx"): "GenCands",
     ("LowPtElectron", "electronIdx"): "Electron",
 }  # fmt: skip
-"""Of NanoAOD and PFNano, whose names do not say it."""
+"""Links of NanoAOD and PFNano whose names do not tell the collection."""
 
 
 class NoSuchColumnError(KeyError):

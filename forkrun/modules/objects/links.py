@@ -13,7 +13,7 @@ from forkrun.base.nearest import suggestion
 # In `attrs` of the arrays; what begins with @ is kept in no file.
 BLOCK, COLLECTION, NOTE = "@forkrun_block", "@forkrun_collection", "@forkrun_note"
 SUFFIX = "IdxG"
-"""Of the field that holds the places of linked objects among all of the block, as in coffea."""
+"""Suffix of the field with the places of linked objects in the block, as in coffea."""
 
 
 def places(

@@ -126,7 +126,7 @@ def _values(block: Columnar, column: str) -> Any:
 
 
 def _form(kind: ColumnType, key: str, n_outer: int) -> Any:
-    """Of what is in the lists of a collection (`n_outer` = 1), or of a column as a whole."""
+    """Awkward form of a column, without its `n_outer` outer lists (1: a field of a collection)."""
     primitive, texts = ("uint8", {"__array__": "char"}) if kind.is_text else (kind.element, None)
     form: Any = ak.forms.NumpyForm(
         primitive, inner_shape=kind.dimensions, parameters=texts, form_key=key

@@ -18,7 +18,7 @@ _KINDS = ("Momentum2D", "Momentum3D", "Momentum4D")
 _FIELDS = ("pt", "eta", "phi", "mass", "x", "y", "z", "t")
 """What is read as it is, if it is there; else it follows from the coordinates."""
 _OTHER_NAMES = {"px": "x", "py": "y", "pz": "z", "E": "t", "e": "t", "energy": "t"}
-"""Of the library for these, which may be columns of another meaning."""
+"""Other names that `vector` has for coordinates; columns of these names may mean something else."""
 _PARTS = ("azimuthal", "longitudinal", "temporal")
 _OWN_FIELDS = {"azimuthal": ("pt", "phi"), "longitudinal": ("eta",), "temporal": ("mass",)}
 _OWN_KINDS = {
@@ -105,7 +105,7 @@ def _vector_class(plain: type) -> type:
 
 
 def _record_class(plain: type) -> type:
-    """Of one vector."""
+    """Class of one vector."""
     return type(plain.__name__, (plain,), {"__awkward_validation__": _checked(plain)})
 
 

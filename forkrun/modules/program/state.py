@@ -35,8 +35,9 @@ _WITHOUT = ("awkward", "forkrun")
 
 @dataclass(frozen=True)
 class ProgramState:
-    """Of the running program. `names`: of modules by their file; `values`: by module; `behaviors`:
-    of Awkward arrays, by the module with whose import they come: a library's, or Awkward."""
+    """State of the running program. `names`: of modules by their file; `values`: by module;
+    `behaviors`: of Awkward arrays, by the module with whose import they come: a library's, or
+    Awkward."""
 
     argv: Sequence[str]
     path: Sequence[str]

@@ -28,7 +28,7 @@ _AS_TEXT = (
 
 
 def used_values(*functions: Any) -> dict[str, str]:
-    """Of these functions and classes: by `FILE.py:NAME` a digest of what is there; the same in any
+    """Digests, by `FILE.py:NAME`, of the values that functions and classes use; the same in any
     process, as far as values can be looked into."""
     found: dict[str, str] = {}
     for each in functions:

@@ -16,7 +16,8 @@ from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import Encoded, decode, encode, importable
 
 Values = Mapping[str, Encoded]
-"""Of one module, by `CUT`, `Selection.pt` of a class, `met.threshold` of a function."""
+"""Values of one module, by name: `CUT`, `Selection.pt` of a class, `met.threshold` of a
+function."""
 
 _MISSING = object()
 _BY_STATEMENT = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code has made

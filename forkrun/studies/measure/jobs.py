@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
-from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
-from forkrun.fork.failure import read_failure
+from forkrun.fork.command import CleanCommand, end_with_parent
 from forkrun.studies.measure.slot import available_memory_bytes
 
-PR_SET_PDEATHSIG = 1
 RESERVE_BYTES = 1_500_000_000
 _INTERVAL_S = 0.2
 _GRACE_S = 10.0
@@ -33,23 +29,20 @@ class RunningJob:
         """`settings`: texts KEY=VALUE that change the configuration. The run directory is
         `folder`."""
         self.folder = folder
-        self._failure = folder.with_name(folder.name + ".failure.json")
         file = folder.with_name(folder.name + ".job.json")
+        arguments = ["run", str(file), "-o", str(folder), "--force", "--quiet", "--no-plots"]
+        arguments += [] if merges else ["--no-merge"]
+        arguments += [word for setting in settings for word in ("--set", setting)]
         with output_errors(file):
-            self._failure.unlink(missing_ok=True)
+            self._command = CleanCommand(arguments, folder.with_name(folder.name + ".failure.json"))
             write_json(file, config.model_dump(mode="json"))
-        command = [sys.executable, "-m", "forkrun", "run", str(file), "-o", str(folder)]
-        command += ["--force", "--quiet", "--no-plots"]
-        command += [] if merges else ["--no-merge"]
-        command += [word for setting in settings for word in ("--set", setting)]
-        environment = {**os.environ, "FORKRUN_FAILURE_FILE": str(self._failure)}
         self._process = subprocess.Popen(
-            command,
-            env=environment,
+            self._command.words,
+            env=self._command.environment,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,  # a job of many GB must not stay behind
         )
 
     def has_ended(self, timeout_s: float = _INTERVAL_S) -> bool:
@@ -62,12 +55,8 @@ class RunningJob:
 
     def check(self) -> None:
         """Raises the job's own error if it failed."""
-        error = read_failure(self._failure)
-        if error:
-            raise error
-        if self._process.returncode:
-            status = describe_status(self._process.returncode)
-            raise JobError(f"{self.folder.name}: the job ended: {status}")
+        what = f"{self.folder.name}: the job"
+        self._command.check(self._process.returncode, what, may_lack_events=False)
 
     def stop(self) -> None:
         """Ends the job, and its children with it."""
@@ -76,11 +65,6 @@ class RunningJob:
             if not self.has_ended(_GRACE_S):
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
-
-
-def _end_with_parent() -> None:
-    """Ends with its parent, however that ends: a job of many GB must not stay behind."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def run_jobs(jobs: Sequence[RunningJob], what: str) -> None:

@@ -121,8 +121,8 @@ def test_the_error_of_a_measured_job_is_told_as_its_own(job: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("memory",), "name a CONFIG"),
-        (("memory", "job.json", "--reference", "arrays"), "name a CONFIG"),
+        (("memory",), "give a CONFIG"),
+        (("memory", "job.json", "--reference", "arrays"), "give a CONFIG"),
         (("memory", "job.json", "--processes", "0"), "at least one"),
         (("unshared", "job.json", "--children", "0"), "at least one child"),
         (("unshared", "."), "not a run directory"),

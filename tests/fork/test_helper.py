@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from forkrun.errors import JobError
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, environment, forkrun, write_job
 
 PROGRAM = """
 import json, os, signal, time
-from forkrun.fork.aside import run_aside
+from forkrun.fork.helper import ask_helper
 def hangs(say):
     say("begins")
     time.sleep(600)
@@ -22,8 +24,15 @@ def dies(say):
 def ends(say):
     say(1)
     say(2)
-print(json.dumps([run_aside(work, limit_s) for work, limit_s in ((hangs, 1), (dies, 60), (ends, 60))]))
-"""  # noqa: E501
+    return [3]
+def fails(say):
+    raise ValueError("it is wrong")
+def tried(work, limit_s):
+    said = []
+    ended = ask_helper(work, said.append, limit_s=limit_s)
+    return said, ended.exit_code, ended.result, str(ended.failure), ended.is_late
+print(json.dumps([tried(hangs, 1), tried(dies, 60), tried(ends, 60), tried(fails, 60)]))
+"""
 
 
 def test_what_it_has_said_and_how_it_died() -> None:
@@ -33,9 +42,10 @@ def test_what_it_has_said_and_how_it_died() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [
-        [["begins"], "it took more than 1 s"],
-        [[{"value": 1}], "killed by signal 11 (SIGSEGV)"],
-        [[1, 2], ""],
+        [["begins"], -signal.SIGKILL, None, "None", True],
+        [[{"value": 1}], -signal.SIGSEGV, None, "None", False],
+        [[1, 2], 0, [3], "None", False],
+        [[], JobError.exit_code, None, "ValueError: it is wrong", False],
     ]
 
 
