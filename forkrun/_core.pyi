@@ -356,7 +356,10 @@ class BlockRandom:
         """The next n words of one event, which is numbered in the block. Raises IndexError."""
 
 # --- running --------------------------------------------------------------------------------------
-class TreeSource:
+class Source:
+    """Where events come from."""
+
+class TreeSource(Source):
     def __init__(
         self,
         files: Sequence[str],
@@ -378,6 +381,15 @@ class TreeSource:
         that files may lack, its value and the branch that counts its values. `friends`: tree,
         branches of event ids, and for each file where its entries are: path, first entry, identity;
         `friend_columns`: by column, number of the friend and name of the branch. Opens nothing."""
+
+def python_source(
+    columns: Sequence[tuple[str, str]],
+    clusters: Sequence[Sequence[int]],
+    read: Callable[[Sequence[tuple[int, int, int]], str], Any],
+    read_ids: Callable[[Sequence[tuple[int, int, int]]], tuple[Any, Any, Any]],
+) -> Source:
+    """Events that Python reads: `read` gets ranges (file, first, last) and the name of a column,
+    and gives its values as `read_columns`; `read_ids` gives run, lumi and number of each event."""
 
 class ProcessorSettings:
     """How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
@@ -404,7 +416,7 @@ class Processor:
     def __init__(
         self,
         schedule: Schedule,
-        source: TreeSource,
+        source: Source,
         settings: ProcessorSettings,
         board: StatusBoard | None = None,
         child: int = 0,
@@ -681,6 +693,12 @@ def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, 
     number of events. It reads no event, so where a cluster's events are much larger than the mean
     of their file it really ends sooner. The path of the output's first file is used meanwhile.
     Raises InputError, OutputError."""
+
+def read_fragment(
+    path: str,
+) -> list[tuple[list[tuple[int, int, int]], dict[str, Any]]]:
+    """Pieces of a fragment, one after the other: its entries as (file, first, last), and the new
+    columns of these events. Raises InputError."""
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from forkrun import _core
 from forkrun.base.arguments import (
     check_flags,
     check_path,
@@ -17,6 +16,7 @@ from forkrun.base.arguments import (
 from forkrun.base.durable import published
 from forkrun.config.same_files import repeated
 from forkrun.errors import ConfigError, OutputError
+from forkrun.formats import format_of
 
 Joined = tuple[dict[str, int], list[str]]
 """Entries by tree, and lines about baskets and about objects that were not merged."""
@@ -62,16 +62,16 @@ def merge_files(
 
         def join(progress: Callable[[int], None] | None) -> Joined:
             lines: list[str] = []
-            entries = _core.merge_trees(
+            entries = format_of(files[0]).merge(
                 files,
                 str(temporary),
-                names,
-                compression,
-                progress,
-                keep_first,
-                verify,
-                lines.append,
-                recluster,
+                trees=names,
+                compression=compression,
+                progress=progress,
+                keep_first=keep_first,
+                verify=verify,
+                note=lines.append,
+                recluster=recluster,
             )
             return entries, lines
 

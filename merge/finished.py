@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import ForkrunError
+from forkrun.formats import Format, format_named
 from forkrun.merge.verify import digest_of
 from forkrun.rundir.directory import RunDirectory
 
@@ -30,8 +31,9 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
     if list(outputs) != [output.label for output in config.outputs if summary["outputs"]]:
         return f"{folder.merge_summary.name} is about other outputs"
     for output in config.outputs if outputs else ():
-        merged = folder.merged(output.label, output.per_lumi)
-        problem = _output_problem(merged, output.per_lumi, config, outputs[output.label])
+        form = format_named(output.format)
+        merged = folder.merged(output.label, output.per_lumi, form.suffix)
+        problem = _output_problem(merged, form, output.per_lumi, config, outputs[output.label])
         if problem:
             return problem
     if n_bytes := summary.get("n_bytes_accumulators", 0):
@@ -44,7 +46,7 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
 
 
 def _output_problem(
-    merged: Path, per_lumi: bool, config: JobConfig, output: Mapping[str, Any]
+    merged: Path, form: Format, per_lumi: bool, config: JobConfig, output: Mapping[str, Any]
 ) -> str | None:
     files = [merged]
     if per_lumi:
@@ -57,7 +59,7 @@ def _output_problem(
         parquet = RunDirectory.parquet_of(merged)
         if problem := _size_problem(parquet, [parquet], n_bytes):
             return problem
-    digest = digest_of(files, config.source)
+    digest = digest_of(files, config.source, form)
     if output["digest"] != (None if digest is None else digest.hex):
         return f"{merged} does not hold the events that were merged"
     return None

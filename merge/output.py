@@ -12,6 +12,8 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, published_folder, write_json
+from forkrun.formats import EventSource, Format, OutputToMake, format_of
+from forkrun.formats.ttree import TTREE
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parquet import write_parquet
 from forkrun.merge.parts import check_part
@@ -19,14 +21,12 @@ from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
-from forkrun.rundir.output_content import OutputContent, OutputContents
+from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
-_COMPRESSION = "zstd:5"
-"""Compression of new baskets where the configuration names none: small, and quick."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Planned:
     """UUID, bytes and time of the last change of each file, as it was indexed."""
     contents: OutputContents
     is_whole: bool = True
+
+    @property
+    def format(self) -> Format:
+        """The format of the input, and so of the outputs."""
+        return format_of(self.files[self.contents.first_file])
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,9 @@ def merge_outputs(
             for output in config.outputs
         ]
         anew = [making for making in makings if making.output.label not in joined]
-        n_events = _core.make_outputs(
+        n_events = planned.format.make_outputs(
             [making.to_make for making in anew],
-            source_of(config, planned),
+            events_of(config, planned),
             merge_threads(config.forking.children, config.threads.per_child),
             config.merge.verify,
             on_open,
@@ -100,7 +105,7 @@ def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
     """Puts together the parts of an output, by copying their baskets; gives its events."""
     tree, verify = config.source.output_tree, config.merge.verify
     files = [str(part) for part in parts]
-    entries = _core.merge_trees(files, str(target), [tree], verify=verify, recluster="never")
+    entries = TTREE.merge(files, str(target), trees=[tree], verify=verify, recluster="never")
     return entries[tree]
 
 
@@ -112,7 +117,7 @@ class _Making:
     final: Path
     targets: list[_Target]
     written: _core.EventDigest
-    to_make: _core.OutputToMake
+    to_make: OutputToMake
 
 
 @contextmanager
@@ -132,7 +137,7 @@ def _making(
         if progress is not None:
             progress(output.label, n_units * n_events // written.count)
 
-    final = RunDirectory(folder).merged(output.label, output.per_lumi)
+    final = RunDirectory(folder).merged(output.label, output.per_lumi, planned.format.suffix)
     with _files_to_make(final, output, commits, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
         making = to_make(folder, config, output, commits, planned, files, show)
@@ -148,7 +153,7 @@ def to_make(
     files: Sequence[tuple[str, Entries]],
     show: Callable[[int], None],
     first: int = 0,
-) -> _core.OutputToMake:
+) -> OutputToMake:
     """What the core is told of an output, or of a part of it: that of `commits`, the first of which
     is number `first` of all. `files`: paths with the entries whose events they get; `show` gets the
     number of events written, after each cluster."""
@@ -158,10 +163,13 @@ def to_make(
         for part in groups[number][1]:
             check_part(folder, part)
 
-    return _core.OutputToMake(
+    content = planned.contents.by_label[output.label]
+    return OutputToMake(
         [(first + number, [str(folder / p.file) for p in parts]) for number, parts in groups],
         files,
-        _content(output, planned.contents.by_label[output.label]),
+        content.branches,
+        content.products,
+        output.compression,
         sum(commit.outputs[output.label].n_events for commit in commits),
         check,
         show,
@@ -178,7 +186,9 @@ def _finished(
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
     elif config.merge.carry and output.mode == "full":
         _carry(files[0], config, planned)
-    digest = check_merged(making.final, files, sum(n_events), written, config.source)
+    digest = check_merged(
+        making.final, files, sum(n_events), written, config.source, planned.format
+    )
     anew = _written_anew(files[0], config, planned)
     n_bytes = sum(file.stat().st_size for file in files)
     parquet = RunDirectory.parquet_of(making.final)
@@ -209,7 +219,12 @@ def _files_to_make(
         return
     with published_folder(final) as temporary:
         yield [
-            _Target(temporary / f"run{run:06d}_lumi{lumi:05d}.root", entries, run, lumi)
+            _Target(
+                temporary / f"run{run:06d}_lumi{lumi:05d}{planned.format.suffix}",
+                entries,
+                run,
+                lumi,
+            )
             for run, lumi, entries in _lumis(planned, commits)
         ]
 
@@ -243,22 +258,12 @@ def _groups(
     return [(number, group) for number, group in enumerate(with_events) if group]
 
 
-def source_of(config: JobConfig, planned: Planned) -> _core.TreeSource:
+def events_of(config: JobConfig, planned: Planned) -> EventSource:
     """The input, from which whole entries are taken: no column of it is asked for."""
     source = config.source
-    return _core.TreeSource(
-        planned.files, source.tree, source.run_branch, source.lumi_branch, source.event_branch,
-        [], planned.contents.clusters, planned.identities,
-    )  # fmt: skip
-
-
-def _content(output: OutputConfig, content: OutputContent) -> _core.OutputContent:
-    return _core.OutputContent(
-        content.branches,
-        content.products,
-        output.compression or _COMPRESSION,
-        recompresses=output.compression is not None,
-    )
+    ids = source.run_branch, source.lumi_branch, source.event_branch
+    clusters, identities = planned.contents.clusters, planned.identities
+    return EventSource(planned.files, source.tree, ids, (), clusters, identities, {}, (), {})
 
 
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
@@ -266,11 +271,11 @@ def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
     inputs, source = list(planned.files), config.source
     by_entry = [source.output_tree, *(friend.tree for friend in source.friends if not friend.files)]
     common = source.branches == "common"
-    _core.carry_objects(inputs, str(file), by_entry, config.merge.keep_first, same, common)
+    planned.format.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
 def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
     source = config.source
-    kept = branches_of(str(file), source.output_tree)
+    kept = branches_of(str(file), source.output_tree, planned.format)
     first = planned.files[planned.contents.first_file]
-    return [b for b in _core.branches_written_anew(first, source.tree) if b in kept]
+    return [b for b in planned.format.written_anew(first, source.tree) if b in kept]

@@ -17,7 +17,9 @@ from forkrun.base.cpus import merge_threads
 from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published_folder, read_json, write_json
 from forkrun.errors import LockedError, VerificationError
-from forkrun.merge.output import Planned, source_of, to_make
+from forkrun.formats import OutputToMake
+from forkrun.formats.ttree import TTREE
+from forkrun.merge.output import Planned, events_of, to_make
 from forkrun.merge.parts import check_part
 from forkrun.merge.positions import Cut, Positions, commits_of, cuts
 from forkrun.rundir.directory import RunDirectory
@@ -48,7 +50,7 @@ class Merging:
         """Those that can be made in parts: of one file, in which ROOT writes no branch anew."""
         source = self.config.source
         first = self.planned.files[self.planned.contents.first_file]
-        by_root = set(_core.branches_written_anew(first, source.tree))
+        by_root = set(self.planned.format.written_anew(first, source.tree))
         kept = self.planned.contents.by_label
         return [
             output
@@ -144,8 +146,8 @@ def _make(
     ]
     config = merging.config
     n_threads = merge_threads(config.forking.children, config.threads.per_child)
-    source = source_of(config, merging.planned)
-    made = _core.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
+    source = events_of(config, merging.planned)
+    made = TTREE.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
     for label, n_events in zip(ends, made, strict=True):
         expected = list(accumulate(by_label[label].sizes, initial=n_events[0]))[1:]
         begin, end = n_events[0], n_events[0] + n_events[1]
@@ -163,7 +165,7 @@ def _to_make(
     positions: Positions,
     folder: Path,
     ends: list[int],
-) -> _core.OutputToMake:
+) -> OutputToMake:
     """The part between what the fragments of its commits have before and behind it. `ends` gets the
     number of events at the end of each cluster."""
     places = commits_of(cut, merging.commits, positions)
@@ -215,7 +217,7 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
             merging.folder.path, merging.config, output, merging.commits, merging.planned,
             [(str(scratch), [])], lambda _: None,
         )  # fmt: skip
-        clusters = _core.cluster_begins(whole, source_of(merging.config, merging.planned))
+        clusters = TTREE.cluster_begins(whole, events_of(merging.config, merging.planned))
         found[output.label] = [
             (cut.begin, cut.end, cut.sizes) for cut in cuts(clusters, positions, borders)
         ]

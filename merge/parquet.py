@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from forkrun._core import OpenTree, index_tree
 from forkrun.base.durable import published
+from forkrun.formats import format_of
 
 _GROUP_BYTES = 128 << 20
 """Approximate size of columns in memory, which are read and written as one row group."""
@@ -23,9 +23,10 @@ def write_parquet(root_file: Path, tree: str, final: Path) -> int:
     file. Branches of objects are left out. The bytes depend on the rows and on pyarrow alone."""
     import pyarrow.parquet as pq
 
-    index = index_tree(str(root_file), tree, "", "", "")
+    form = format_of(str(root_file))
+    index = form.index(str(root_file), tree, "", "", "")
     names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
-    opened = OpenTree(str(root_file), tree)
+    opened = form.opened(str(root_file), tree)
     with published(final) as temporary:
         writer = None
         try:
@@ -46,7 +47,7 @@ def _groups(n_rows: int, n_bytes: int) -> Iterator[tuple[int, int]]:
     yield from pairwise([*range(0, max(n_rows, 1), step), n_rows])
 
 
-def _table(tree: OpenTree, names: list[str], first: int, last: int) -> Any:
+def _table(tree: Any, names: list[str], first: int, last: int) -> Any:
     import pyarrow as pa
 
     columns = tree.read(names, first, last)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun._core import EventDigest, index_tree, tree_digest
+from forkrun._core import EventDigest
 from forkrun.errors import VerificationError
+from forkrun.formats import Format
 
 if TYPE_CHECKING:
     from forkrun.config import SourceConfig
@@ -36,6 +37,7 @@ def check_merged(
     n_entries: int,
     written: EventDigest,
     source: SourceConfig,
+    form: Format,
 ) -> str | None:
     """The digest read back from the files of an output; None if the ids are not in them: then only
     the number of events was checked."""
@@ -43,7 +45,7 @@ def check_merged(
         raise VerificationError(
             f"{output}: {n_entries} events were merged, but children wrote {written.count}"
         )
-    merged = digest_of(files, source)
+    merged = digest_of(files, source, form)
     if merged is not None and merged != written:
         raise VerificationError(
             f"{output}: the digest of the merged events is {merged.hex},"
@@ -52,27 +54,27 @@ def check_merged(
     return None if merged is None else merged.hex
 
 
-def digest_of(files: Sequence[Path], source: SourceConfig) -> EventDigest | None:
+def digest_of(files: Sequence[Path], source: SourceConfig, form: Format) -> EventDigest | None:
     """Digest of the events in all files of an output; None if the ids are not in them."""
-    ids = id_branches(str(files[0]), source)
+    ids = id_branches(str(files[0]), source, form)
     if ids is None:
         return None
     total = EventDigest()
     for file in files:
-        total = total + tree_digest(str(file), source.output_tree, *ids)
+        total = total + form.digest(str(file), source.output_tree, ids)
     return total
 
 
-def id_branches(file: str, source: SourceConfig) -> tuple[str, str, str] | None:
+def id_branches(file: str, source: SourceConfig, form: Format) -> tuple[str, str, str] | None:
     """Branches of run, lumi and event number; None if the file does not have all of them."""
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None
-    held = branches_of(file, source.output_tree)
+    held = branches_of(file, source.output_tree, form)
     has_all = all(name in held or name.rpartition(".")[0] in held for name in (run, lumi, event))
     return (run, lumi, event) if has_all else None
 
 
-def branches_of(file: str, tree: str) -> set[str]:
+def branches_of(file: str, tree: str, form: Format) -> set[str]:
     """Names of the top branches of a tree."""
-    return {branch[0] for branch in index_tree(file, tree, "", "", "")["branches"]}
+    return {branch[0] for branch in form.index(file, tree, "", "", "")["branches"]}

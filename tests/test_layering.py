@@ -16,6 +16,7 @@ FLOORS = (
     ("errors", "_core"),
     ("base",),
     ("config",),
+    ("formats",),
     ("fork", "rundir", "histograms"),
     ("index",),
     ("plan", "merge", "monitoring", "conditions"),
@@ -31,7 +32,7 @@ FLOORS = (
 )
 """Rooms of the Python package from the ground up; those of one floor do not know each other."""
 NARROW = {
-    "merge": {"errors", "_core", "base", "config", "rundir", "histograms"},
+    "merge": {"errors", "_core", "base", "config", "formats", "rundir", "histograms"},
     "monitoring": {"errors", "_core", "base", "config", "rundir"},
 }
 """Rooms that may import less than all that is below them."""

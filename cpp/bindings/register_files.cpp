@@ -116,6 +116,24 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
   return read_tree(open, names, first, last);
 }
 
+/// Pieces one after the other: entries as (file, first, last), and the new columns.
+py::list read_fragment(const std::string& path) {
+  FragmentReader fragment{path};
+  py::list pieces;
+  while (const auto piece = fragment.next()) {
+    py::list entries;
+    for (const auto& range : piece->entries) {
+      entries.append(py::make_tuple(range.file, range.first, range.last));
+    }
+    py::dict columns;
+    for (std::size_t i = 0; i < piece->columns.size(); ++i) {
+      columns[py::str(fragment.columns()[i].name)] = arrays_of(piece->columns[i]);
+    }
+    pieces.append(py::make_tuple(entries, columns));
+  }
+  return pieces;
+}
+
 py::object read_origins(const std::string& path) {
   std::optional<root_io::OriginsByPath> origins;
   {
@@ -337,6 +355,7 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
              py::call_guard<py::gil_scoped_release>());
+  module.def("read_fragment", &read_fragment, py::arg("path"));
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),

@@ -15,6 +15,7 @@
 #include "bindings.hpp"
 #include "descriptions.hpp"
 #include "names.hpp"
+#include "python_source.hpp"
 #include "timing.hpp"
 
 namespace py = pybind11;
@@ -93,7 +94,7 @@ ProcessorConfig make_settings(const std::string& executor, std::size_t threads,
       n_trace_calls,         concurrent_units, concurrent_iovs,   {},         reads_ahead};
 }
 
-std::unique_ptr<Processor> make_processor(Schedule& schedule, TreeSource& source,
+std::unique_ptr<Processor> make_processor(Schedule& schedule, Source& source,
                                           const ProcessorConfig& settings, StatusBoard* board,
                                           std::size_t child, PageWatch* watch,
                                           std::size_t n_watched_calls) {
@@ -186,13 +187,22 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 }  // namespace
 
 void register_processor(py::module_& module) {
-  py::class_<TreeSource>(module, "TreeSource")
+  py::class_<Source>(module, "Source");
+  py::class_<TreeSource, Source>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
            py::arg("identities") = std::vector<Identity>{},
            py::arg("fills") = std::map<std::string, FillOfColumn>{},
            py::arg("friends") = std::vector<Friend>{},
            py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{});
+  module.def(
+      "python_source",
+      [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,
+         py::object read, py::object read_ids) {
+        return make_python_source(descriptions_of(columns), std::move(clusters), std::move(read),
+                                  std::move(read_ids));
+      },
+      py::arg("columns"), py::arg("clusters"), py::arg("read"), py::arg("read_ids"));
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from forkrun.index.files import find_files, input_files
     from forkrun.index.find import EventId, only_events
     from forkrun.index.friends import with_friends
+    from forkrun.index.input_format import format_of_input
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
     from forkrun.index.read import IdBranches, index_files, try_index
@@ -24,6 +25,7 @@ _HOME_OF = {
     "LumiRange": "model",
     "LumiRanges": "ranges",
     "find_files": "files",
+    "format_of_input": "input_format",
     "index_files": "read",
     "input_files": "files",
     "only_events": "find",
@@ -39,6 +41,7 @@ __all__ = [
     "LumiRange",
     "LumiRanges",
     "find_files",
+    "format_of_input",
     "index_files",
     "input_files",
     "only_events",

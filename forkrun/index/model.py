@@ -45,7 +45,7 @@ class RangeColumns(Sequence[LumiRange]):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RangeColumns:
-        """The ranges of what `_core.index_tree` returns."""
+        """The ranges of what a format's `index` gives."""
         run, lumi, first, last = (np.array(data[name], np.int64) for name in _NUMBERS)
         return cls(run, lumi, first, last, data["digests"])
 
@@ -145,6 +145,8 @@ class FileIndex:
     stored_friends: tuple[str, ...] = ()
     """Tree and file of the friends that the file itself names."""
     beside: BesideEvents = BesideEvents()
+    format: str = "ttree"
+    """Name of its format."""
 
     @property
     def identity(self) -> Identity:
@@ -153,7 +155,7 @@ class FileIndex:
 
     @classmethod
     def from_json(cls, path: str, data: dict[str, Any]) -> FileIndex:
-        """Makes the index of a file from what `_core.index_tree` returns."""
+        """Makes the index of a file from what a format's `index` gives."""
         return cls(
             path=path,
             uuid=data["uuid"],
@@ -169,6 +171,7 @@ class FileIndex:
             short_branches=tuple(data["short_branches"]),
             stored_friends=tuple(data["stored_friends"]),
             beside=BesideEvents(*data["beside"]),
+            format=data.get("format", "ttree"),
         )
 
 

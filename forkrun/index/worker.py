@@ -12,6 +12,7 @@ from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.fork.helper import Answer, Request, serve
 from forkrun.fork.limits import MOST_HEAP_BYTES, cpu_limit_s, limit_cpu, limit_heap
+from forkrun.formats import format_of
 
 _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
@@ -47,12 +48,13 @@ def answer(request: Request) -> Answer:
 def index_of(request: dict[str, Any]) -> dict[str, Any]:
     """The index of a tree; without ids where these are optional and it lacks their branches."""
     wanted = {name: value for name, value in request.items() if name != "optional_ids"}
+    read = format_of(request["path"]).index
     if request.get("optional_ids"):
-        without_ids = _core.index_tree(**{**wanted, **dict.fromkeys(_IDS, "")})
+        without_ids = read(**{**wanted, **dict.fromkeys(_IDS, "")})
         names = {name for name, *_ in without_ids["branches"]}
         if not {wanted[name] for name in _IDS} <= names:
             return without_ids
-    return _core.index_tree(**wanted)
+    return read(**wanted)
 
 
 def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
@@ -66,7 +68,7 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
     names = [name for name in names if name in request["sum_of"]]
     if index is None or not names:
         return None
-    columns = _core.read_columns(path, tree, names[:1], 0, index["n_entries"])
+    columns = format_of(path).read(path, tree, names[:1], 0, index["n_entries"])
     values = np.asarray(columns[names[0]], dtype=np.float64)
     parts = _origins(path, tree, len(values))
     ends = np.cumsum([n_rows for _, n_rows in parts]).tolist()
@@ -78,7 +80,7 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
 
 
 def _index(path: str, tree: str) -> dict[str, Any] | None:
-    index = dict(_core.index_tree(path, tree, "", "", ""))
+    index = format_of(path).index(path, tree, "", "", "")
     return None if index["absent"] else index
 
 
@@ -98,7 +100,8 @@ def find(request: dict[str, Any]) -> list[list[int]]:
     import numpy as np  # an index needs none of it
 
     first, branch = request["first"], request["event_branch"]
-    columns = _core.read_columns(request["path"], request["tree"], [branch], first, request["last"])
+    path, tree = request["path"], request["tree"]
+    columns = format_of(path).read(path, tree, [branch], first, request["last"])
     numbers = np.asarray(columns[branch]).astype(np.uint64)  # the index has seen none below 0
     wanted = np.array(request["events"], dtype=np.uint64)  # of a list, NumPy would make floats
     places = np.flatnonzero(np.isin(numbers, wanted))

@@ -6,14 +6,13 @@ values) of lists and of lists of lists. Offsets are int64, from 0. A text is a l
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.awkward_array import ak
-
-Plain: TypeAlias = Any
+from forkrun.formats.plain import Plain, inner_of
 
 
 def as_array(plain: Plain) -> Any:
@@ -42,11 +41,6 @@ def layout_of(plain: Plain) -> ak.contents.Content:
 def is_text(plain: Plain) -> bool:
     """Whether its lists are texts."""
     return len(plain) == 2 and plain[1].dtype.kind == "S"
-
-
-def inner_of(plain: Plain) -> Plain:
-    """What is in the lists of events: values, or again (offsets, values)."""
-    return plain[1] if len(plain) == 2 else plain[1:]
 
 
 def offsets_of(array: ak.Array) -> npt.NDArray[np.int64]:

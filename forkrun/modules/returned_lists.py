@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from forkrun.base.awkward_array import ak
 from forkrun.base.column_types import ColumnType
-from forkrun.modules.columns import Plain
+from forkrun.formats.plain import Plain
 
 
 def plain_of(where: str, kind: ColumnType, column: Any) -> Plain:

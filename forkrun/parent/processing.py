@@ -26,6 +26,7 @@ from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.signals import LUMI_SIGNALS, PYTHON_STACKS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
+from forkrun.formats import format_of
 from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
 from forkrun.parent.commits import Commits
@@ -156,9 +157,8 @@ def _is_input_plain(work: Work) -> bool:
     config, plan = work.job.config, work.job.plan
     first = plan.files[int(plan.units.file[0]) if len(plan.units.file) else 0]
     try:
-        if config.outputs:
-            return _core.has_plain_trees_alone(first)
-        return _core.is_plain_tree(first, config.source.tree)
+        needs_root = format_of(first).needs_root
+        return not needs_root(first, config.source.tree, for_outputs=bool(config.outputs))
     except InputError:
         return False
 

@@ -12,6 +12,7 @@ from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
+from forkrun.formats import format_named
 from forkrun.histograms.finished import Histograms
 from forkrun.monitoring.cutflow_table import Cuts
 from forkrun.rundir.directory import RunDirectory
@@ -93,7 +94,11 @@ class Result:
             raise InputError(f"{folder.path}: no job has run here: it has no {folder.config.name}")
         config = _read(folder.config)
         files = {
-            output["label"]: folder.merged(output["label"], output.get("per_lumi", False))
+            output["label"]: folder.merged(
+                output["label"],
+                output.get("per_lumi", False),
+                format_named(output.get("format", "ttree")).suffix,
+            )
             for output in config.get("outputs", [])
         }
         return cls(

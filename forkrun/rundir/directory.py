@@ -29,6 +29,10 @@ _ENTRIES = frozenset((
 ))  # fmt: skip
 
 
+_BESIDE_OUTPUTS = {".json", ".parquet", ".part"}
+"""Suffixes of what is in the folder of merged files and is none."""
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """Names; `rundir.start` makes what they stand for."""
@@ -202,9 +206,9 @@ class RunDirectory:
         """Folder of the merged files."""
         return self.path / "output"
 
-    def merged(self, label: str, per_lumi: bool = False) -> Path:
+    def merged(self, label: str, per_lumi: bool = False, suffix: str = ".root") -> Path:
         """The merged file of an output, or the folder of its files by lumi."""
-        return self.output / label if per_lumi else self.output / f"{label}.root"
+        return self.output / label if per_lumi else self.output / f"{label}{suffix}"
 
     @staticmethod
     def parquet_of(merged: Path) -> Path:
@@ -233,7 +237,8 @@ class RunDirectory:
 
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
-        return sorted([*self.output.glob("*.root"), *(p.parent for p in self.lists_of_files())])
+        files = (p for p in self.output.glob("*.*") if p.suffix not in _BESIDE_OUTPUTS)
+        return sorted([*files, *(p.parent for p in self.lists_of_files())])
 
     def lists_of_files(self) -> list[Path]:
         """Lists of the files of outputs that have one for each lumi."""

@@ -13,10 +13,11 @@ from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.steps import step
+from forkrun.formats import EventSource
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
-from forkrun.index import FileIndex
+from forkrun.index import FileIndex, format_of_input
 from forkrun.plan import Units
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import disagreements
@@ -31,7 +32,7 @@ from forkrun.schedule.job_modules import (
     variations_of_analyzers,
 )
 from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead, n_filling
-from forkrun.schedule.outputs import add_output
+from forkrun.schedule.outputs import add_output, output_format_problems
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.varied_outputs import varied_of, with_variations
 from forkrun.schedule.versions import is_plain, plain_name
@@ -65,6 +66,7 @@ def build_schedule(
     columns = {**types, **produced}
     each_output, of_outputs = with_variations(config.outputs, wired.variations)
     problems += of_outputs
+    problems += output_format_problems(config, index)
     config = config.model_copy(update={"outputs": tuple(each_output)})
     cutflow = _add_paths(builder, config, wired, columns, problems)
     outputs = _add_outputs(builder, config, wired, branches, problems)
@@ -240,20 +242,19 @@ def _check_files(
 
 def _source(
     source: SourceConfig, index: Sequence[FileIndex], branches: InputBranches
-) -> _core.TreeSource:
-    return _core.TreeSource(
-        [file.path for file in index],
-        source.tree,
-        source.run_branch,
-        source.lumi_branch,
-        source.event_branch,
-        branches.columns,
-        [file.clusters for file in index],
-        [file.identity for file in index],
-        branches.fills,
-        _friends(index),
-        {name: (number, branch.name) for name, (number, branch) in branches.friends.items()},
+) -> _core.Source:
+    events = EventSource(
+        files=[file.path for file in index],
+        tree=source.tree,
+        ids=(source.run_branch, source.lumi_branch, source.event_branch),
+        columns=branches.columns,
+        clusters=[file.clusters for file in index],
+        identities=[file.identity for file in index],
+        fills=branches.fills,
+        friends=_friends(index),
+        friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
     )
+    return format_of_input(index).source(events)
 
 
 def _friends(index: Sequence[FileIndex]) -> list[Any]:

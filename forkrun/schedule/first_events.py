@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from forkrun import _core
 from forkrun.base.column_types import ColumnType
 from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
+from forkrun.formats import format_named
+from forkrun.formats.plain import Plain, joined
 from forkrun.index import FileIndex
-from forkrun.modules.columns import Plain, inner_of
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches
@@ -48,7 +49,7 @@ class FirstEvents:
     def read(self, name: str) -> Plain:
         """A column of the input. Call it where files may be opened; some stay so."""
         ranges = list(_in_a_row(self.ranges)) or [EntryRange(0, 0, 0)]
-        return _joined([self._part(name, r) for r in ranges])
+        return joined([self._part(name, r) for r in ranges])
 
     def _part(self, name: str, r: EntryRange) -> Plain:
         if name in self.branches.friends:
@@ -69,23 +70,25 @@ class FirstEvents:
         return offsets, np.full((offsets[-1], *kind.dimensions), value, kind.dtype)
 
     def _stored(self, name: str, r: EntryRange) -> Plain:
-        return self._read(self.index[r.file].path, self.source.tree, name, r.first, r.last)
+        file = self.index[r.file]
+        return self._read(file.format, file.path, self.source.tree, name, r.first, r.last)
 
     def _of_friend(self, name: str, r: EntryRange) -> Plain:
         number, branch = self.branches.friends[name]
         part = self.index[r.file].friends[number]
         begin = part.first_entry
-        return self._read(part.path, part.tree, branch.name, begin + r.first, begin + r.last)
+        kind, first, last = self.index[r.file].format, begin + r.first, begin + r.last
+        return self._read(kind, part.path, part.tree, branch.name, first, last)
 
-    def _read(self, path: str, tree: str, name: str, first: int, last: int) -> Plain:
-        opened = self._trees.pop((path, tree), None) or _core.OpenTree(path, tree)
+    def _read(self, kind: str, path: str, tree: str, name: str, first: int, last: int) -> Plain:
+        opened = self._trees.pop((path, tree), None) or format_named(kind).opened(path, tree)
         self._trees[path, tree] = opened
         if len(self._trees) > _MOST_OPEN:
             del self._trees[next(iter(self._trees))]
         return opened.read([name], first, last)[name]
 
     @cached_property
-    def _trees(self) -> dict[tuple[str, str], _core.OpenTree]:
+    def _trees(self) -> dict[tuple[str, str], Any]:
         """Those that were read last are the last."""
         return {}
 
@@ -151,13 +154,3 @@ def _in_a_row(ranges: Sequence[EntryRange]) -> Iterator[EntryRange]:
         last = each
     if last is not None:
         yield last
-
-
-def _joined(parts: Sequence[Plain]) -> Plain:
-    if not isinstance(parts[0], tuple):
-        return np.concatenate(parts)
-    counts = np.concatenate([np.diff(part[0]) for part in parts])
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    inner = _joined([inner_of(part) for part in parts])
-    return (offsets, *inner) if isinstance(inner, tuple) else (offsets, inner)

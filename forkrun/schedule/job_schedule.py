@@ -32,7 +32,7 @@ class JobSchedule:
     become private in children."""
 
     core: _core.Schedule
-    source: _core.TreeSource
+    source: _core.Source
     modules: Mapping[str, PythonModule]
     consumed: Sequence[str]
     conditions: Conditions

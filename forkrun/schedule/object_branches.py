@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forkrun import _core
 from forkrun.config import JobConfig, OutputMode
 from forkrun.errors import InputError
 from forkrun.fork.helper import ask_reader
 from forkrun.fork.limits import cpu_limit_s
-from forkrun.index import FileIndex
+from forkrun.formats import Format
+from forkrun.index import FileIndex, format_of_input
 from forkrun.schedule.branches import all_branches, kept
 
 _S_PER_MB = 1.0
@@ -26,12 +26,12 @@ def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None
     wanted = _kept_objects(config, index)
     if file is None or not wanted:
         return
-    tree = config.source.tree
-    found = _asked(file.path, lambda: _core.branches_written_anew(file.path, tree))
+    tree, form = config.source.tree, format_of_input(index)
+    found = _asked(file.path, lambda: form.written_anew(file.path, tree))
     names = [name for name in dict.fromkeys(found) if name in wanted]
-    if not names or _problem(file.path, tree, names) is None:
+    if not names or _problem(form, file.path, tree, names) is None:
         return
-    problems = {name: _problem(file.path, tree, [name]) for name in names}
+    problems = {name: _problem(form, file.path, tree, [name]) for name in names}
     bad = [name for name, problem in problems.items() if problem] or names
     shown = ", ".join(f'"{name}"' for name in bad)
     raise InputError(
@@ -47,12 +47,12 @@ def _kept_objects(config: JobConfig, index: Sequence[FileIndex]) -> set[str]:
     return {name for output in outputs for name in kept(objects, output)}
 
 
-def _problem(file: str, tree: str, names: Sequence[str]) -> str | None:
+def _problem(form: Format, file: str, tree: str, names: Sequence[str]) -> str | None:
     """What happens when they are copied; None if nothing does."""
     with tempfile.TemporaryDirectory() as folder:
         scratch = str(Path(folder) / "trial.root")
         try:
-            _asked(file, lambda: _core.try_copy(file, tree, names, scratch))
+            _asked(file, lambda: form.try_copy(file, tree, names, scratch))
         except InputError as error:
             return str(error)
     return None

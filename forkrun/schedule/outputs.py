@@ -6,7 +6,8 @@ import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 
 from forkrun import _core
-from forkrun.config import OutputConfig, OutputMode, SourceConfig
+from forkrun.config import JobConfig, OutputConfig, OutputMode, SourceConfig
+from forkrun.index import FileIndex, format_of_input
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.branches import kept, pattern_problems, with_counters
 from forkrun.schedule.input_branches import InputBranches
@@ -69,3 +70,14 @@ def _parquet_problems(output: OutputConfig) -> Iterator[str]:
         yield f"{where}: there is one file for all lumis; leave per_lumi out"
     if output.parquet and importlib.util.find_spec("pyarrow") is None:
         yield f'{where}: this needs the Python package pyarrow: pip install "forkrun[parquet]"'
+
+
+def output_format_problems(config: JobConfig, index: Sequence[FileIndex]) -> list[str]:
+    """Outputs of another format than the input."""
+    wanted = format_of_input(index).name
+    return [
+        f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
+        f' "{wanted}"; write format = "{wanted}"'
+        for output in config.outputs
+        if output.format != wanted
+    ]

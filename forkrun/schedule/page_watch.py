@@ -28,7 +28,7 @@ class WatchedProcessor(_core.Processor):
     def __init__(
         self,
         schedule: _core.Schedule,
-        source: _core.TreeSource,
+        source: _core.Source,
         settings: _core.ProcessorSettings,
         board: _core.StatusBoard,
         child: int,

@@ -16,7 +16,7 @@ from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import InputError
 from forkrun.fork.failure import to_record
-from forkrun.modules.columns import Plain
+from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import (
     Columns,
     NamingRule,

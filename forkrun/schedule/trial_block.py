@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.column_types import ColumnType
-from forkrun.modules.columns import Plain
+from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.schedule.first_events import FirstEvents

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.column_types import ColumnType
-from forkrun.modules.columns import Plain, inner_of, layout_of
+from forkrun.formats.plain import Plain, inner_of
+from forkrun.modules.columns import layout_of
 from forkrun.modules.objects.collections import Collection
 from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places
 from forkrun.modules.objects.vectors import register

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.dataclass import dataclass
+from forkrun.formats.plain import inner_of
 from forkrun.histograms.sums import HistogramSums
-from forkrun.modules.columns import inner_of
 from forkrun.studies.blocks.results import Column, EventIds, Results
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun import _core
 from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
+from forkrun.formats.ttree import TTREE
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.histograms.sums import HistogramSums
 from forkrun.rundir.directory import RunDirectory
@@ -40,14 +40,14 @@ def read_results(
     names = [source.run_branch, source.lumi_branch, source.event_branch]
 
     def ids_of(label: str) -> EventIds:
-        found = _core.read_columns(str(run.merged(label)), source.output_tree, names)
+        found = TTREE.read(str(run.merged(label)), source.output_tree, names)
         return np.stack([np.asarray(found[name]).astype(np.uint64) for name in names], axis=1)
 
     products = str(run.merged(PRODUCTS))
     parts = sorted((folder / "units").glob("*/histograms.bin"))
     return Results(
         ids_of(PRODUCTS),
-        _core.read_columns(products, source.output_tree, columns) if columns else {},
+        TTREE.read(products, source.output_tree, columns) if columns else {},
         {label: ids_of(name) for label, name in filters.items()},
         {(module, name): sums for module, name, sums in sum_histograms(parts)},
     )

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/joined_column.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
-
-/// Large enough that the cost per block does not count, small enough that the columns of a block
-/// stay in the cache.
-constexpr std::size_t default_block_size = 8192;
-
-/// Files of a block: each is open, with what is known of its branches.
-constexpr std::size_t most_files = 16;
 
 std::uint32_t number_of(const std::unique_ptr<SourceFile>& file) { return file->number(); }
 
@@ -166,54 +160,6 @@ std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<Tr
 void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
   const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
   join_into_blocks(unit.ranges, config_.clusters, size, blocks);
-}
-
-void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
-                      std::int64_t block_size, BlockList& blocks) {
-  std::int64_t n_events = block_size;  // of the block that was begun last
-  std::size_t n_files = 0;
-  auto file = ~std::uint32_t{0};
-  for (const auto& range : ranges) {
-    for (const auto& part : cut_into_blocks(range, clusters[range.file], block_size)) {
-      const auto n_of_part = part.last - part.first;
-      n_files += part.file == file ? 0 : 1;
-      if (n_events + n_of_part <= block_size && n_files <= most_files) {
-        blocks.add(part);
-      } else {
-        blocks.begin(part);
-        n_events = 0;
-        n_files = 1;
-      }
-      file = part.file;
-      n_events += n_of_part;
-    }
-  }
-}
-
-std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
-                                        std::span<const std::int64_t> clusters,
-                                        std::int64_t block_size) {
-  std::vector<EntryRange> blocks;
-  for (auto first = range.first; first < range.last;) {
-    const auto limit = std::min(first + block_size, range.last);
-    const auto beyond = std::ranges::upper_bound(clusters, limit);
-    const auto boundary = beyond == clusters.begin() ? first : *(beyond - 1);
-    if (limit == range.last || boundary > first) {
-      const auto last = limit == range.last ? limit : boundary;
-      blocks.push_back({range.file, first, last});
-      first = last;
-      continue;
-    }
-    const auto end = std::min(beyond == clusters.end() ? range.last : *beyond, range.last);
-    const auto n_parts = (end - first + block_size - 1) / block_size;
-    const auto begin = first;
-    for (std::int64_t part = 1; part <= n_parts; ++part) {
-      const auto last = begin + (end - begin) * part / n_parts;
-      blocks.push_back({range.file, first, last});
-      first = last;
-    }
-  }
-  return blocks;
 }
 
 }  // namespace forkrun::root_io

@@ -103,15 +103,4 @@ class TreeSource : public Source {
   TreeSourceConfig config_;
 };
 
-/// Joins short ranges to blocks of at most `block_size` events, of a few files; others are cut as
-/// by `cut_into_blocks`. `clusters`: by file.
-void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
-                      std::int64_t block_size, BlockList& blocks);
-
-/// Cuts [first, last) into blocks of at most `block_size` entries, at cluster boundaries as far as
-/// possible, a cluster larger than that into equal parts.
-[[nodiscard]] std::vector<EntryRange> cut_into_blocks(const EntryRange& range,
-                                                      std::span<const std::int64_t> clusters,
-                                                      std::int64_t block_size);
-
 }  // namespace forkrun::root_io

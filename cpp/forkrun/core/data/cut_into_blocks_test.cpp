@@ -1,8 +1,8 @@
-#include <forkrun/formats/ttree/read/tree_source.hpp>
+#include <forkrun/core/data/cut_into_blocks.hpp>
 
 #include <gtest/gtest.h>
 
-namespace forkrun::root_io {
+namespace forkrun {
 
 namespace {
 
@@ -93,4 +93,4 @@ TEST(Blocks, CoverEveryEntryOnceAndAreNeverTooLarge) {
   }
 }
 
-}  // namespace forkrun::root_io
+}  // namespace forkrun

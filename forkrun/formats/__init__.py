@@ -1,0 +1,9 @@
+"""Formats of input and output files. Nothing above this room knows one of them."""
+
+from __future__ import annotations
+
+from forkrun.formats.events import EventSource, OutputToMake
+from forkrun.formats.format import Format
+from forkrun.formats.registry import format_named, format_of
+
+__all__ = ["EventSource", "Format", "OutputToMake", "format_named", "format_of"]

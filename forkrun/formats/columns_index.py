@@ -1,0 +1,80 @@
+"""The index of a file whose columns are read as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from forkrun import _core
+
+Integers = npt.NDArray[np.uint64]
+
+
+def columns_index(
+    name: str,
+    path: str,
+    branches: Sequence[tuple[str, str]],
+    clusters: Sequence[int],
+    ids: tuple[Integers, Integers, Integers],
+) -> dict[str, Any]:
+    """What `Format.index` gives. `name`: of the format; `branches`: name and type of each column;
+    `clusters`: first entry of each, then the number of entries; `ids`: (n,) run, lumi and number of
+    each event."""
+    status = os.stat(path)
+    _, _, event = ids
+    ranges = _ranges(*ids)
+    return {
+        "format": name,
+        "uuid": _uuid(path),
+        "n_bytes": status.st_size,
+        "modified_ns": status.st_mtime_ns,
+        "n_entries": len(event),
+        "clusters": list(clusters),
+        "ranges": ranges,
+        "events": [int(event.min()), int(event.max())] if len(event) else [0, 0],
+        "rises": all(
+            (np.diff(event[first:last].astype(np.int64)) > 0).all()
+            for first, last in zip(ranges["first"], ranges["last"], strict=True)
+        ),
+        "absent": "",
+        "branches": [[name, kind, ""] for name, kind in branches],
+        "short_branches": [],
+        "stored_friends": [],
+        "beside": ["", "", []],
+    }
+
+
+def made_up_ids(n_entries: int, file_number: int) -> tuple[Integers, Integers, Integers]:
+    """Ids of entries that have none: run 1, a lumi for each file, the entry's number."""
+    ones = np.ones(n_entries, np.uint64)
+    return ones, ones * np.uint64(file_number + 1), np.arange(n_entries, dtype=np.uint64)
+
+
+def _ranges(run: Integers, lumi: Integers, event: Integers) -> dict[str, Any]:
+    """Maximal runs of entries of one lumi."""
+    changes = np.flatnonzero((np.diff(run) != 0) | (np.diff(lumi) != 0)) + 1
+    borders = [0, *changes.tolist(), len(event)] if len(event) else [0]
+    digests = ""
+    for first, last in pairwise(borders):
+        digest = _core.EventDigest()
+        digest.add(int(run[first]), int(lumi[first]), event[first:last])
+        digests += digest.hex
+    firsts = borders[:-1]
+    return {
+        "run": run[firsts].tolist(),
+        "lumi": lumi[firsts].tolist(),
+        "first": firsts,
+        "last": borders[1:],
+        "digests": digests,
+    }
+
+
+def _uuid(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]

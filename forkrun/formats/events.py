@@ -1,0 +1,54 @@
+"""Where the events of a job are, and the outputs that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from forkrun.base.dataclass import dataclass
+
+Ids = tuple[str, str, str]
+"""Branches of run, lumi and number of an event."""
+Identity = tuple[str, int, int]
+"""UUID, bytes, and when a file was last written."""
+
+
+@dataclass(frozen=True)
+class EventSource:
+    """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
+    type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
+    `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
+    value and what counts its values; `friends`: tree, branches of ids, and where the entries of
+    each file are; `friend_columns`: by column, number of the friend and name there."""
+
+    files: Sequence[str]
+    tree: str
+    ids: Ids
+    columns: Sequence[tuple[str, str]]
+    clusters: Sequence[Sequence[int]]
+    identities: Sequence[Identity]
+    fills: Mapping[str, tuple[float, str]]
+    friends: Sequence[Any]
+    friend_columns: Mapping[str, tuple[int, str]]
+
+
+Range = tuple[int, int, int]
+"""Number of the file, first entry, and the one behind the last."""
+
+
+@dataclass(frozen=True)
+class OutputToMake:
+    """An output to make. `fragments`: groups in the order of the output, each with its number in
+    the order of the input and the files of fragments whose events alternate; `files`: path of each,
+    and the entries whose events it has, none: all; `branches`: of the input; `products`: name and
+    type of new columns; `before_group` gets the number, in the list, of the group that is read
+    next, `progress` the number of events written."""
+
+    fragments: Sequence[tuple[int, Sequence[str]]]
+    files: Sequence[tuple[str, Sequence[Range]]]
+    branches: Sequence[str]
+    products: Sequence[tuple[str, str]]
+    compression: str | None
+    n_events: int
+    before_group: Callable[[int], None]
+    progress: Callable[[int], None]

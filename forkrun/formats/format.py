@@ -1,0 +1,159 @@
+"""What a format of files has to do, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from forkrun import _core
+from forkrun.errors import InputError
+from forkrun.formats.events import EventSource, Identity, Ids, OutputToMake, Range
+
+if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
+    from forkrun.formats.plain import Plain
+
+
+class Format:
+    """A format of files that hold tables of events. A new one has `name`, `suffix`, `is_of`,
+    `index`, `read` and `write`; the rest follows from these, and may be done faster."""
+
+    name: ClassVar[str]
+    suffix: ClassVar[str]
+
+    def is_of(self, path: str) -> bool:
+        """Whether a file is of this format, by its first bytes or its name."""
+        raise NotImplementedError
+
+    def index(
+        self,
+        path: str,
+        tree: str,
+        run_branch: str,
+        lumi_branch: str,
+        event_branch: str,
+        file_number: int = 0,
+    ) -> dict[str, Any]:
+        """The index of a file, as `forkrun.formats.columns_index` makes it. Raises InputError."""
+        raise NotImplementedError
+
+    def read(
+        self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
+    ) -> Mapping[str, Plain]:
+        """Columns of entries [first, last); -1: of all from `first` on. Raises InputError."""
+        raise NotImplementedError
+
+    def write(
+        self, path: str, types: Mapping[str, str], parts: Iterable[Mapping[str, Plain]]
+    ) -> None:
+        """Writes a file of the parts, one after the other. Raises OutputError."""
+        raise NotImplementedError
+
+    def opened(self, path: str, tree: str) -> Any:
+        """Something with `read(names, first, last)`, for several calls."""
+        return _Opened(self, path, tree)
+
+    def source(self, events: EventSource) -> _core.Source:
+        """What the core reads. Opens nothing."""
+        from forkrun.formats.reader import Reader
+
+        reader = Reader(self, events)
+        clusters = [list(each) for each in events.clusters]
+        return _core.python_source(events.columns, clusters, reader.read, reader.read_ids)
+
+    def make_outputs(
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        n_threads: int = 1,
+        verify: bool = False,
+        on_open: Callable[[int], None] | None = None,
+    ) -> list[list[int]]:
+        """Makes the files of outputs; gives the number of events in each file, by output. Raises
+        InputError, OutputError."""
+        return [
+            [self._make_file(output, path, entries, events) for path, entries in output.files]
+            for output in outputs
+        ]
+
+    def _make_file(
+        self, output: OutputToMake, path: str, entries: Sequence[Range], events: EventSource
+    ) -> int:
+        from forkrun.formats.selection import selected_columns
+
+        known = self.index(events.files[0], events.tree, "", "", "")["branches"]
+        types = {name: kind for name, kind, _ in known if name in set(output.branches)}
+        types.update(output.products)
+        n_events = 0
+
+        def counted() -> Iterator[Mapping[str, Plain]]:
+            nonlocal n_events
+            for n, part in selected_columns(self, output, entries, events):
+                n_events += n
+                yield part
+                output.progress(n_events)
+
+        self.write(path, types, counted())
+        return n_events
+
+    def carry(
+        self,
+        inputs: Sequence[str],
+        output: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        identities: Sequence[Identity],
+        common_branches: bool,
+    ) -> None:
+        """Adds what the inputs have beside their events to an output. Raises InputError."""
+
+    def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
+        """Joins files in the given order; gives entries by table. Raises InputError."""
+        unknown = [name for name, value in options.items() if value and name != "progress"]
+        if unknown and (named := set(unknown) & {"trees", "compression", "keep_first"}):
+            raise InputError(f"merge: {self.name} files have no {', '.join(sorted(named))}")
+        first, *others = [self._types(path) for path in inputs]
+        for path, types in zip(inputs[1:], others, strict=True):
+            if types != first:
+                raise InputError(f"{path}: its columns are not those of {inputs[0]}")
+        parts = [self.read(path, "", list(first)) for path in inputs]
+        self.write(output, first, parts)
+        return {"": sum(_n_events(part) for part in parts)}
+
+    def _types(self, path: str) -> dict[str, str]:
+        return {name: kind for name, kind, _ in self.index(path, "", "", "", "")["branches"]}
+
+    def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
+        """Digest of the events of a file. Raises InputError."""
+        import numpy as np
+
+        columns = self.read(path, tree, ids)
+        run, lumi, event = (np.asarray(columns[name]).astype(np.uint64) for name in ids)
+        total = _core.EventDigest()
+        for its_run, its_lumi in np.unique(np.stack([run, lumi]), axis=1).T.tolist():
+            total.add(its_run, its_lumi, event[(run == its_run) & (lumi == its_lumi)])
+        return total
+
+    def written_anew(self, path: str, tree: str) -> list[str]:
+        """Names of what outputs cannot copy as bytes and do not read as columns."""
+        return []
+
+    def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
+        """Tries to write some of these to a file, in a process that may die of it. Raises
+        InputError, OutputError."""
+
+    def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
+        """Whether ROOT's interpreter is needed to read a file, or to make outputs of it."""
+        return False
+
+
+def _n_events(part: Mapping[str, Plain]) -> int:
+    column = next(iter(part.values()))
+    return len(column[0]) - 1 if isinstance(column, tuple) else len(column)
+
+
+class _Opened:
+    def __init__(self, of: Format, path: str, tree: str) -> None:
+        self._format, self._path, self._tree = of, path, tree
+
+    def read(self, names: Sequence[str], first: int = 0, last: int = -1) -> Mapping[str, Plain]:
+        return self._format.read(self._path, self._tree, names, first, last)

@@ -1,0 +1,38 @@
+"""Plain columns: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and texts;
+(offsets, offsets, values) of lists of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Plain: TypeAlias = Any
+
+
+def inner_of(column: Plain) -> Plain:
+    """What is in the lists of events: values, or again (offsets, values)."""
+    return column[1] if len(column) == 2 else column[1:]
+
+
+def joined(parts: Sequence[Plain]) -> Plain:
+    """One column of parts of the same type, one after the other; one part at least."""
+    lists = [part for part in parts if isinstance(part, tuple)]
+    if not lists:
+        return np.concatenate([np.asarray(part) for part in parts])
+    counts = np.concatenate([np.diff(part[0]) for part in lists])
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    inner = joined([inner_of(part) for part in lists])
+    return (offsets, *inner) if isinstance(inner, tuple) else (offsets, inner)
+
+
+def part_of(column: Plain, first: int, last: int) -> Plain:
+    """Values of events [first, last)."""
+    if not isinstance(column, tuple):
+        return column[first:last]
+    offsets = column[0]
+    inner = part_of(inner_of(column), int(offsets[first]), int(offsets[last]))
+    begun = offsets[first : last + 1] - offsets[first]
+    return (begun, *inner) if isinstance(inner, tuple) else (begun, inner)

@@ -1,0 +1,120 @@
+"""Trees of ROOT: read, made and merged by the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forkrun import _core
+from forkrun.formats.events import EventSource, Identity, Ids, OutputToMake
+from forkrun.formats.format import Format
+
+COMPRESSION = "zstd:5"
+"""Compression of new baskets where the configuration names none: small, and quick."""
+
+
+class TTreeFormat(Format):
+    """TTrees in ROOT files."""
+
+    name = "ttree"
+    suffix = ".root"
+
+    def is_of(self, path: str) -> bool:
+        return path.endswith(self.suffix)
+
+    def index(
+        self,
+        path: str,
+        tree: str,
+        run_branch: str,
+        lumi_branch: str,
+        event_branch: str,
+        file_number: int = 0,
+    ) -> dict[str, Any]:
+        return _core.index_tree(path, tree, run_branch, lumi_branch, event_branch, file_number)
+
+    def read(
+        self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
+    ) -> Any:
+        return _core.read_columns(path, tree, names, first, last)
+
+    def opened(self, path: str, tree: str) -> Any:
+        return _core.OpenTree(path, tree)
+
+    def source(self, events: EventSource) -> _core.TreeSource:
+        return _core.TreeSource(
+            events.files,
+            events.tree,
+            *events.ids,
+            columns=events.columns,
+            clusters=events.clusters,
+            identities=events.identities,
+            fills=events.fills,
+            friends=events.friends,
+            friend_columns=events.friend_columns,
+        )
+
+    def make_outputs(
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        n_threads: int = 1,
+        verify: bool = False,
+        on_open: Callable[[int], None] | None = None,
+    ) -> list[list[int]]:
+        made = [_to_make(output) for output in outputs]
+        return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
+
+    def cluster_begins(
+        self, output: OutputToMake, events: EventSource
+    ) -> list[tuple[int, int, int]]:
+        """Where `make_outputs` begins the clusters of an output."""
+        return _core.cluster_begins(_to_make(output), self.source(events))
+
+    def carry(
+        self,
+        inputs: Sequence[str],
+        output: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        identities: Sequence[Identity],
+        common_branches: bool,
+    ) -> None:
+        _core.carry_objects(inputs, output, exclude, keep_first, identities, common_branches)
+
+    def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
+        return _core.merge_trees(inputs, output, **options)
+
+    def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
+        return _core.tree_digest(path, tree, *ids)
+
+    def written_anew(self, path: str, tree: str) -> list[str]:
+        return _core.branches_written_anew(path, tree)
+
+    def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
+        _core.try_copy(path, tree, names, scratch)
+
+    def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
+        if for_outputs:
+            return not _core.has_plain_trees_alone(path)
+        return not _core.is_plain_tree(path, tree)
+
+
+TTREE = TTreeFormat()
+
+
+def _to_make(output: OutputToMake) -> _core.OutputToMake:
+    content = _core.OutputContent(
+        output.branches,
+        output.products,
+        output.compression or COMPRESSION,
+        recompresses=output.compression is not None,
+    )
+    return _core.OutputToMake(
+        output.fragments,
+        output.files,
+        content,
+        output.n_events,
+        output.before_group,
+        output.progress,
+    )
