@@ -108,16 +108,24 @@ class Format:
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         """Joins files in the given order; gives entries by table. Raises InputError."""
-        unknown = [name for name, value in options.items() if value and name != "progress"]
-        if unknown and (named := set(unknown) & {"trees", "compression", "keep_first"}):
-            raise InputError(f"merge: {self.name} files have no {', '.join(sorted(named))}")
+        refused = [name for name in ("trees", "compression", "keep_first") if options.get(name)]
+        if refused:
+            raise InputError(f"merge: files of format {self.name} have no {', '.join(refused)}")
         first, *others = [self._types(path) for path in inputs]
         for path, types in zip(inputs[1:], others, strict=True):
             if types != first:
                 raise InputError(f"{path}: its columns are not those of {inputs[0]}")
-        parts = [self.read(path, "", list(first)) for path in inputs]
-        self.write(output, first, parts)
-        return {"": sum(_n_events(part) for part in parts)}
+        n_events = 0
+
+        def parts() -> Iterator[Mapping[str, Plain]]:
+            nonlocal n_events
+            for path in inputs:
+                part = self.read(path, "", list(first))
+                n_events += _n_events(part)
+                yield part
+
+        self.write(output, first, parts())
+        return {"": n_events}
 
     def _types(self, path: str) -> dict[str, str]:
         return {name: kind for name, kind, _ in self.index(path, "", "", "", "")["branches"]}
