@@ -8,9 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parquet import write_parquet
@@ -29,8 +30,7 @@ _COMPRESSION = "zstd:5"
 """Compression of new baskets where the configuration names none: small, and quick."""
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
     `is_whole`: every unit has to be there, else what is there is merged."""
 
@@ -44,8 +44,7 @@ class Planned:
     is_whole: bool = True
 
 
-@dataclass(frozen=True)
-class MergedOutput:
+class MergedOutput(Struct, frozen=True):
     """`file`: or a folder of files, one for each lumi; `digest`: read back; None if the output does
     not hold the event ids."""
 
@@ -104,8 +103,7 @@ def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
     return entries[tree]
 
 
-@dataclass(frozen=True)
-class _Making:
+class _Making(Struct, frozen=True):
     """An output while it is made. `written`: events that children have selected for it."""
 
     output: OutputConfig
@@ -188,8 +186,7 @@ def _finished(
     )
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """A file to make. `entries`: of the input, whose events it has; empty: all."""
 
     path: Path

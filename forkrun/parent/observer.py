@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from forkrun import _core
 from forkrun.base.progress import ProgressDisplay
 from forkrun.base.wait_status import describe_status
@@ -104,10 +106,9 @@ class RunObserver:
 
 
 def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
-    exact = monitoring.exact_pss
-    return SamplerSettings(
-        min_interval_s=monitoring.sampling_interval_s,
-        max_cost=monitoring.sampling_cost,
-        slice_s=math.inf if exact else SamplerSettings.slice_s,
-        max_stop_s=math.inf if exact else SamplerSettings.max_stop_s,
+    settings = SamplerSettings(
+        min_interval_s=monitoring.sampling_interval_s, max_cost=monitoring.sampling_cost
     )
+    if monitoring.exact_pss:
+        settings = replace(settings, slice_s=math.inf, max_stop_s=math.inf)
+    return settings

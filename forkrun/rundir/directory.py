@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.durable import json_object, read_json
 from forkrun.errors import InputError
 
@@ -29,8 +30,7 @@ _ENTRIES = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class RunDirectory:
+class RunDirectory(Struct, frozen=True):
     """Names; `rundir.start` makes what they stand for."""
 
     path: Path

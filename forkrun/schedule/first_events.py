@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.column_types import ColumnType
-from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
 from forkrun.index import FileIndex
 from forkrun.modules.columns import Plain, inner_of
@@ -24,8 +24,7 @@ _MOST_FILES = 256
 """In which the first events are looked for: each is opened for each column."""
 
 
-@dataclass(frozen=True)
-class FirstEvents:
+class FirstEvents(Struct, frozen=True, dict=True):
     """Up to `n_most` events of one IOV, or of one lumi. `lumis`: (run, lumi, first, last) as in a
     block."""
 

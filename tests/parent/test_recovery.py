@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
 from forkrun.config import OnBadEvent, RecoveryConfig

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import duration
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
@@ -22,8 +22,7 @@ _SET_BY_WIDTH = 11
 """Width of labels in tables, which then fit into 80 columns."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Everything that the report says about a graph."""
 
     graph: EstimateGraph

@@ -7,12 +7,13 @@ import os
 import platform
 import resource
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.progress import make_progress
 from forkrun.errors import JobError, StoppedError
 from forkrun.fork.forking import Process
@@ -22,8 +23,7 @@ from forkrun.studies.replay.model import ReplayJob, ReplayModule
 from forkrun.studies.replay.settings import ReplaySettings, mode_of
 
 
-@dataclass(frozen=True)
-class ReplayResult:
+class ReplayResult(Struct, frozen=True):
     """What a replay took. `wall_s` : from the first child's first event to the last child's last;
     `cpu_s` : of all children in that time. `checksum` : the same for any executor, number of
     threads, children, and size of blocks. `steps_per_s` : of fixed work, measured at start-up; 0
