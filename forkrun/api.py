@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from forkrun.base.arguments import check_flags, check_path, refused
 from forkrun.base.caller import describing, handed_over
-from forkrun.base.notebook import in_notebook, run_shown
+from forkrun.base.notebook import run_shown
 from forkrun.base.plain_errors import show_errors_plainly
+from forkrun.base.progress import in_notebook
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
