@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 import warnings
@@ -74,7 +75,8 @@ class ProgressBar:
         tqdm.monitor_interval = 0
         return tqdm(
             total=self._total, desc=self._what, unit="", bar_format=_BAR, miniters=1,
-            dynamic_ncols=True, file=unfiltered(sys.stderr),
+            ncols=None if in_notebook() else shutil.get_terminal_size().columns,
+            file=unfiltered(sys.stderr),
         )  # fmt: skip
 
     def update(self, n_done: int) -> None:
