@@ -88,7 +88,6 @@ def prepare_memory(
         _core.make_program_immortal()
     if settings.fill_holes:
         _core.trim_heap()
-        _core.take_free_places()
         _core.take_free_blocks()
     joined = _core.join_pages() if _wants_huge_pages(settings, n_children) else 0
     _core.use_ordinary_arenas()

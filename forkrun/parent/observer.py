@@ -93,8 +93,6 @@ class RunObserver:
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
-        import forkrun.parent.merging  # what the end of the job needs
-        import forkrun.parent.reporting  # noqa: F401
 
     def close(self) -> None:
         """The children have ended."""
