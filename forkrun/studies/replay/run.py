@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from forkrun import _core
 from forkrun.base.progress import make_progress
@@ -56,7 +55,7 @@ class ReplayResult(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """All of it, with the machine."""
         return {
-            **asdict(self),
+            **to_builtins(self),
             "events_per_s": self.events_per_s,
             "machine": {
                 "cpu": _cpu_name(),
