@@ -76,6 +76,7 @@ class ProgressBar:
         return tqdm(
             total=self._total, desc=self._what, unit="", bar_format=_BAR, miniters=1,
             ncols=None if in_notebook() else shutil.get_terminal_size().columns,
+            nrows=20,  # a terminal may not know how large it is
             file=unfiltered(sys.stderr),
         )  # fmt: skip
 
