@@ -787,9 +787,6 @@ class ContainerSnapshot:
 def take_free_blocks() -> int:
     """Leaves no hole between Python's small objects; gives the bytes taken. For ever."""
 
-def take_free_places() -> int:
-    """The same for the C library's heap, of places smaller than a page."""
-
 def keep_freed_memory() -> None:
     """In a process that takes blocks: up to 128 MB that arrays have freed stay for later ones."""
 

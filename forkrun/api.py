@@ -6,15 +6,16 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from forkrun.base.arguments import check_flags, check_path, refused
 from forkrun.base.caller import describing, handed_over
-from forkrun.base.dataclass import dataclass
-from forkrun.base.notebook import in_notebook, run_shown
+from forkrun.base.notebook import run_shown
 from forkrun.base.plain_errors import show_errors_plainly
+from forkrun.base.progress import in_notebook
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
@@ -30,13 +31,12 @@ from forkrun.parent.result import Result
 __all__ = ["LoadedJob", "default_run_directory", "load", "merge_files"]
 
 
-@dataclass(frozen=True)
-class LoadedJob:
+class LoadedJob(Struct, frozen=True):
     """A checked configuration, ready to run. `given`: what the running program itself has of its
     modules, by their type; `file`: what describes the job, for messages."""
 
     config: JobConfig
-    given: Mapping[str, Given] = field(default_factory=dict)
+    given: Mapping[str, Given] = {}
     file: str = "Job"
 
     def __repr__(self) -> str:

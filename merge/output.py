@@ -8,9 +8,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.formats import EventSource, Format, OutputToMake, format_of
 from forkrun.formats.ttree import TTREE
@@ -29,8 +30,7 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
 Progress = Callable[[str, int], None]
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
     `is_whole`: every unit has to be there, else what is there is merged."""
 
@@ -49,8 +49,7 @@ class Planned:
         return format_of(self.files[self.contents.first_file])
 
 
-@dataclass(frozen=True)
-class MergedOutput:
+class MergedOutput(Struct, frozen=True):
     """`file`: or a folder of files, one for each lumi; `digest`: read back; None if the output does
     not hold the event ids."""
 
@@ -109,8 +108,7 @@ def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
     return entries[tree]
 
 
-@dataclass(frozen=True)
-class _Making:
+class _Making(Struct, frozen=True):
     """An output while it is made. `written`: events that children have selected for it."""
 
     output: OutputConfig
@@ -198,8 +196,7 @@ def _finished(
     )
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """A file to make. `entries`: of the input, whose events it has; empty: all."""
 
     path: Path

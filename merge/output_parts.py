@@ -12,9 +12,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import published_folder, read_json, write_json
 from forkrun.errors import LockedError, VerificationError
 from forkrun.formats import OutputToMake
@@ -36,8 +38,7 @@ Cuts = Mapping[str, Sequence[Cut]]
 """By label of the output, one for each part."""
 
 
-@dataclass(frozen=True)
-class Merging:
+class Merging(Struct, frozen=True):
     """What is merged: all `commits` of a run, in the order of the plan."""
 
     folder: RunDirectory
@@ -126,7 +127,7 @@ def _described(
         return None
     place = (folder.output_part(number) / file.name).relative_to(folder.path)
     checksum = _core.file_checksum(str(file))
-    return [vars(OutputPart(str(place), 0, "", file.stat().st_size, checksum))]
+    return [asdict(OutputPart(str(place), 0, "", file.stat().st_size, checksum))]
 
 
 def _make(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.merge.order import Integers, PlannedUnits
 from forkrun.rundir.ledger import Commit
 
@@ -59,8 +59,7 @@ class Positions:
         return found
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """A part of an output: events at positions [begin, end) of the plan. `sizes`: events of each
     cluster; none: nothing of the output is there."""
 

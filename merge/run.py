@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.durable import published, write_json
 from forkrun.histograms.accumulators.parts import merge_parts, results
 from forkrun.histograms.root_file import sum_histograms, write_histograms
@@ -25,8 +25,7 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig
 
 
-@dataclass(frozen=True)
-class MergeSummary:
+class MergeSummary(Struct, frozen=True):
     """`n_events` and `digest`: of the events that children read; `not_finite`: by histogram that
     was filled with such, infinite or NaN values in its sums."""
 
@@ -35,7 +34,7 @@ class MergeSummary:
     outputs: list[MergedOutput]
     n_histograms: int
     n_bytes_histograms: int = 0
-    not_finite: dict[str, int] = field(default_factory=dict)
+    not_finite: dict[str, int] = {}
     n_bytes_accumulators: int = 0
 
 

@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.monitoring.phases import first_events, last_commits
 from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
 from forkrun.rundir.ledger import Commit
 
 
-@dataclass(frozen=True)
-class ChildSummary:
+class ChildSummary(Struct, frozen=True):
     """One child. `n_units_planned`: None if units go to any idle child. `processing_s` is the sum
     of its units' times; first event and end count from the
     job's start; memory is that of its samples (None: none was taken)."""
@@ -44,8 +43,7 @@ class ChildSummary:
     end_rss_bytes: int | None
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """Spread of one value over the children. `relative_std`: population standard deviation over
     mean."""
 
@@ -56,8 +54,7 @@ class Spread:
     relative_std: float | None
 
 
-@dataclass(frozen=True)
-class Balance:
+class Balance(Struct, frozen=True):
     """Utilization is 1 when all children are busy until the last one ends."""
 
     utilization: float | None
@@ -73,8 +70,7 @@ def summarize_children(records: RunRecords) -> tuple[ChildSummary, ...]:
     return tuple(_summarize(records, seen, child, start_s) for child in children)
 
 
-@dataclass(frozen=True)
-class _ByChild:
+class _ByChild(Struct, frozen=True):
     """Records of each child; a job on many nodes has thousands. Times since the epoch. `n_planned`:
     units, None if they go to any idle child; `samples` of a job without children: of the parent,
     which does its work."""

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.rundir.ledger import Commit, CutCount
 
 
-@dataclass(frozen=True)
-class Efficiency:
+class Efficiency(Struct, frozen=True):
     """A fraction with the ends of its interval of 68.27 %."""
 
     value: float
@@ -21,8 +20,7 @@ class Efficiency:
     high: float
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """Events left behind a filter of a path; "": at its beginning. `step`: as a fraction of those
     before the filter, `total`: of those at the beginning of the path; None of nothing. The same
     for sums of weights, None if no weight is named or the sum is not finite; `sum_weights2`: of
@@ -38,8 +36,7 @@ class Cut:
     weighted_total: Efficiency | None = None
 
 
-@dataclass(frozen=True)
-class PathCutflow:
+class PathCutflow(Struct, frozen=True):
     """`n_units_missing`: committed without counts, as before they were asked for."""
 
     path: str
@@ -61,8 +58,7 @@ def summarize_cutflow(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:
     return tuple(flows)
 
 
-@dataclass(frozen=True)
-class _Sum:
+class _Sum(Struct, frozen=True):
     after: str
     n: int
     w: float | None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import convert
+
 from forkrun.base.quantities import count
 from forkrun.monitoring.cutflow import Cut, Efficiency, PathCutflow
 
@@ -57,17 +59,8 @@ class Cuts(list[dict[str, Any]]):
         self._path = path
 
     def __str__(self) -> str:
-        cuts = tuple(_cut(each) for each in self)
+        cuts = tuple(convert(each, Cut) for each in self)
         return "\n".join(format_table(cutflow_rows([PathCutflow(self._path, cuts)]), left={0, 1}))
-
-
-def _cut(described: Mapping[str, Any]) -> Cut:
-    fractions = {
-        key: value and Efficiency(**value)
-        for key, value in described.items()
-        if key in ("step", "total", "weighted_step", "weighted_total")
-    }
-    return Cut(**{**described, **fractions})
 
 
 def format_table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, convert
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import distinct, lumi_keys
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
@@ -15,8 +15,7 @@ from forkrun.rundir.ledger import Commit
 DIGEST_MODULUS = 1 << 128
 
 
-@dataclass(frozen=True)
-class OutputCounts:
+class OutputCounts(Struct, frozen=True):
     """One output: what the units committed, and what the merged file holds (None: not merged)."""
 
     label: str
@@ -31,8 +30,7 @@ class OutputCounts:
     """Branches of objects whose entries could not be copied as bytes: ROOT wrote them anew."""
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """An event that crashes the child. `event`: RUN:LUMI:EVENT. It is tried again, alone,
     with `forkrun run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
 
@@ -42,8 +40,7 @@ class LeftOut:
     cause: str
 
 
-@dataclass(frozen=True)
-class EventCounts:
+class EventCounts(Struct, frozen=True):
     """Counts and digests of a job. None where the job ended before it was known.
     `n_events_dropped`: not planned, because they are in the input before. `digests_agree`: of what
     was planned and what was read; None while units are missing."""
@@ -177,4 +174,4 @@ def _merged(records: RunRecords) -> Mapping[str, Written]:
     outputs = end.details.get("outputs") if end else None
     if not isinstance(outputs, Mapping):
         return {}
-    return {label: Written.from_json(output) for label, output in outputs.items()}
+    return {label: convert(output, Written) for label, output in outputs.items()}

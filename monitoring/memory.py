@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.monitoring.records import RunRecords, Sample
 
 
-@dataclass(frozen=True)
-class MemoryTotals:
+class MemoryTotals(Struct, frozen=True):
     """All processes of the job at one time. `time_s` since the epoch. Only `pss_bytes` and
     `private_bytes` are sizes of real memory; `shared_bytes` = PSS - private is what the processes
     have in common, counted once; `rss_bytes` counts it once per process."""
@@ -22,8 +22,7 @@ class MemoryTotals:
     rss_bytes: int
 
 
-@dataclass(frozen=True)
-class MemorySummary:
+class MemorySummary(Struct, frozen=True):
     """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
     need in addition if they shared nothing."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.monitoring.records import RunRecords
 
 
-@dataclass(frozen=True)
-class Phases:
+class Phases(Struct, frozen=True):
     """Durations [s]; None where an end is not known.
 
     startup: job start to the last child's first event; shutdown: the first child's end to the job's

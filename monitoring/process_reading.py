@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 
 PROC = Path("/proc")
 KIB = 1024
@@ -19,8 +20,7 @@ LARGE_BYTES = 32 << 20
 MAX_STOP_S = 0.002
 
 
-@dataclass(frozen=True)
-class ProcessReading:
+class ProcessReading(Struct, frozen=True):
     """What /proc says about a process. Sizes in bytes, times in seconds since its start.
 
     `pss` counts a page shared by n processes as 1/n, so that PSS may be summed over processes;

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct, convert
+from msgspec.structs import replace
+
 from forkrun.base.json_lines import read_json_lines
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
@@ -21,8 +23,7 @@ from forkrun.rundir.nodes import read_commits
 Line = TypeVar("Line")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sample(ProcessReading):
+class Sample(ProcessReading, frozen=True, kw_only=True):
     """One process at one time. `child` is None for the parent; `time_s` since the epoch.
     `complete`: samples with the same number are a complete sample of `n_sampled` processes; None:
     of this one alone.
@@ -36,39 +37,23 @@ class Sample(ProcessReading):
     n_sampled: int = 1
     own_cost_s: float = 0.0
 
-    @classmethod
-    def from_json(cls, line: Mapping[str, Any]) -> Self:
-        """Raises LookupError, TypeError or ValueError."""
-        known = {field.name: line[field.name] for field in fields(cls) if field.name in line}
-        numbers = [value for value in known.values() if value is not None]
-        if not all(isinstance(value, int | float) for value in numbers):
-            raise ValueError("a value is no number")
-        return cls(**known)
-
     @property
     def cpu_s(self) -> float:
         """CPU time, user and system."""
         return self.cpu_user_s + self.cpu_system_s
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """What a unit or a merge wrote for one output. `digest`: None of a file without ids;
     `written_anew`: branches of objects whose entries could not be copied as bytes."""
 
     n_events: int
     digest: str | None
-    n_bytes: int
+    n_bytes: int = 0
     written_anew: tuple[str, ...] = ()
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        anew = tuple(data.get("written_anew", ()))
-        return cls(data["n_events"], data["digest"], data.get("n_bytes", 0), anew)
 
-
-@dataclass(frozen=True)
-class TimelineLine:
+class TimelineLine(Struct, frozen=True):
     """One event of the parent's timeline."""
 
     time_s: float
@@ -85,8 +70,7 @@ class TimelineLine:
         return cls(time_s, str(line["event"]), child, line)
 
 
-@dataclass(frozen=True)
-class RunRecords:
+class RunRecords(Struct, frozen=True):
     """Everything a report is made of. Empty mappings where the job did not get so far."""
 
     config: Mapping[str, Any]
@@ -151,7 +135,7 @@ def _read_records(
     damaged: list[str] = []
     if commits is None:
         commits = read_commits(folder, damaged)
-    samples = _read_lines(folder.samples, Sample.from_json, damaged)
+    samples = _read_lines(folder.samples, partial(convert, type=Sample), damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config
     return RunRecords(

@@ -16,11 +16,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
@@ -34,8 +35,7 @@ from forkrun.monitoring.process_reading import (
 from forkrun.rundir.directory import RunDirectory
 
 
-@dataclass(frozen=True)
-class SamplerSettings:
+class SamplerSettings(Struct, frozen=True):
     """How often to sample. Times in seconds; `max_cost` is a fraction of one CPU."""
 
     min_interval_s: float = 0.1
@@ -46,8 +46,7 @@ class SamplerSettings:
     max_stop_s: float = MAX_STOP_S
 
 
-@dataclass(frozen=True)
-class CompleteSample:
+class CompleteSample(Struct, frozen=True):
     """All processes, read one after the other. `left`: those still to be read."""
 
     number: int

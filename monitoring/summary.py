@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from enum import StrEnum
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct, to_builtins
+
 from forkrun.base.quantities import plural
 from forkrun.monitoring.children import (
     Balance,
@@ -33,8 +33,7 @@ class Outcome(StrEnum):
     UNFINISHED = "unfinished"
 
 
-@dataclass(frozen=True)
-class JobFacts:
+class JobFacts(Struct, frozen=True):
     """What was run, where, and how it ended."""
 
     name: str
@@ -56,8 +55,7 @@ class JobFacts:
     their sums are; `bytes` of one table of these."""
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Sums over the children's ledgers, and the sampler's own cost. Rates count events read."""
 
     rate_events_per_s: float | None
@@ -75,8 +73,7 @@ class Totals:
     sampler: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """A child that ended badly, and what was done about it. `time_s` since the epoch; `unit`: in
     flight, None if none was."""
 
@@ -86,8 +83,7 @@ class Recovered:
     text: str
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What report.json holds."""
 
     job: JobFacts
@@ -108,9 +104,7 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""
-        children = [dict(vars(child)) for child in self.children]
-        without = asdict(replace(self, children=()))
-        return {"schema_version": SCHEMA_VERSION, **without, "children": children}
+        return {"schema_version": SCHEMA_VERSION, **to_builtins(self)}
 
 
 def summarize(records: RunRecords) -> Summary:

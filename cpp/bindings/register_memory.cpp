@@ -53,7 +53,6 @@ void register_memory(py::module_& module) {
              [](const py::list& roots) { return as_tuple(make_immortal(pointers(roots))); });
   module.def("make_program_immortal", [] { return as_tuple(make_program_immortal()); });
   module.def("take_free_blocks", &take_free_blocks);
-  module.def("take_free_places", &take_free_places);
   module.def("trim_heap", &trim_heap);
   module.def("keep_freed_memory", &keep_freed_memory);
   module.def("use_huge_arenas", &use_huge_arenas);

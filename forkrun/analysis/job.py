@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import tomli_w
+
 from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
-from forkrun.analysis.toml import to_toml
 from forkrun.api import LoadedJob
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
@@ -161,7 +162,7 @@ class Job(JobPath):
         self.config  # noqa: B018 - says what is wrong
         raw = self._raw()
         modules = [{k: v for k, v in each.items() if k != "place"} for each in raw["modules"]]
-        return to_toml({**raw, "modules": modules})
+        return tomli_w.dumps(_without_none({**raw, "modules": modules}))
 
     def _raw(self) -> dict[str, Any]:
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
@@ -183,3 +184,12 @@ class Job(JobPath):
         n_files = 0 if is_file else sum(len(each["files"]) for each in datasets)
         files = f"files of {datasets}" if is_file else f"{n_files} files"
         return f"Job({files}, {len(self._steps)} modules, {len(self._paths)} paths)"
+
+
+def _without_none(value: Any) -> Any:
+    """TOML has no such value: its key is left out. Its sequences are lists."""
+    if isinstance(value, Mapping):
+        return {str(k): _without_none(v) for k, v in value.items() if v is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(map(_without_none, value))
+    return value

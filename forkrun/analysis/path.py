@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, Self, TypeVar
+
+from msgspec.structs import replace
 
 from forkrun.analysis.arguments import (
     check_axes,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct, field
+
 from forkrun.analysis.homes import calling_line, home_of, place_of, program
-from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.modules.program.code_digest import code_digest
 from forkrun.modules.program.given import Given
@@ -18,8 +18,7 @@ _DECLARED = ("consumes", "produces", "replaces", "variations", "variation")
 """What a function cannot say itself."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """`what`: an expression, a function or a class; `weight`: an expression, a function or a
     number; `name`: of a histogram."""
 
@@ -29,7 +28,7 @@ class Step:
     params: Mapping[str, Any]
     axes: Sequence[Any] = ()
     weight: Any = None
-    histograms: Mapping[str, Any] = field(default_factory=dict)
+    histograms: Mapping[str, Any] = {}
     name: str = ""
     line: tuple[str, int] | None = field(default_factory=calling_line)
     """File and line of the call that adds it."""

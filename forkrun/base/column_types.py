@@ -6,8 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -16,8 +15,7 @@ NUMBERS = (
 _MOST_LEVELS, _MOST_DIMENSIONS = 2, 3
 
 
-@dataclass(frozen=True)
-class ColumnType:
+class ColumnType(Struct, frozen=True):
     """`n_levels`: of offsets, one for each "[]" and one more for texts, which are lists of
     characters; `dimensions`: sizes of arrays of fixed size, within the lists."""
 

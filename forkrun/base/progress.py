@@ -3,21 +3,25 @@ Never a thread."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 import time
+import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
-from forkrun.base.notebook import PROGRESS, MarkedLines, NotebookBar, in_notebook
 from forkrun.base.quantities import progress_line
 from forkrun.base.streams import tell, unfiltered
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
+PROGRESS = "FORKRUN_PROGRESS"
+"""Set in the environment of a process whose progress another one shows."""
+MARK = "\x1eforkrun progress "
+"""How a line begins that is for that one."""
 _LINE_EVERY_S = 5.0
-_BAR_EVERY_S = 0.1
+_MARK_EVERY_S = 0.2
+_BAR = "{desc} {bar} {percentage:3.0f}% {n:,} of {total:,}, {rate_noinv_fmt}, {remaining} left"
 
 
 class ProgressDisplay(Protocol):
@@ -36,10 +40,14 @@ def make_progress(total: int, what: str, quiet: bool) -> ProgressDisplay:
         return NoProgress()
     if PROGRESS in os.environ:
         return MarkedLines(total, what)
-    if in_notebook():
-        return NotebookBar(total, what)
-    is_shown = sys.stderr is not None and sys.stderr.isatty()
+    is_shown = sys.stderr is not None and (in_notebook() or sys.stderr.isatty())
     return ProgressBar(total, what) if is_shown else ProgressLines(total, what)
+
+
+def in_notebook() -> bool:
+    """Whether this process is a notebook's kernel."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in shell.config
 
 
 class NoProgress:
@@ -53,77 +61,63 @@ class NoProgress:
 
 
 class ProgressBar:
-    """rich's bar, redrawn by `update` only: its refresh thread would stand in the way of a fork."""
+    """tqdm's bar, of a terminal or a notebook; without its thread, which a fork does not allow."""
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what
-        self._start_s = time.monotonic()
-        self._drawn_s = 0.0
-        self._n_done = 0
-
-    def update(self, n_done: int) -> None:
-        self._n_done = n_done
-        now_s = time.monotonic()
-        if now_s - self._drawn_s < _BAR_EVERY_S:
-            return
-        self._drawn_s = now_s
-        self._draw()
 
     @cached_property
-    def _shown(self) -> tuple[Progress, TaskID]:
-        """Begins when there is something to show."""
-        return _begin_bar(self._total, self._what)
+    def _bar(self) -> Any:
+        """Begins when there is something to show: only then tqdm is loaded."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # without ipywidgets its bar is text, and that will do
+            from tqdm.auto import tqdm
+        tqdm.monitor_interval = 0
+        return tqdm(
+            total=self._total, desc=self._what, unit="", bar_format=_BAR, miniters=1,
+            ncols=None if in_notebook() else shutil.get_terminal_size().columns,
+            nrows=20,  # a terminal may not know how large it is
+            file=unfiltered(sys.stderr),
+        )  # fmt: skip
 
-    def _draw(self) -> None:
-        bar, task = self._shown
-        rate = self._n_done / max(time.monotonic() - self._start_s, 1e-9)
-        bar.update(task, completed=self._n_done, rate=f"{rate:,.0f}/s")
-        bar.refresh()
+    def update(self, n_done: int) -> None:
+        self._bar.update(n_done - self._bar.n)
 
     def close(self) -> None:
-        self._draw()
-        self._shown[0].stop()
-
-
-def _begin_bar(total: int, what: str) -> tuple[Progress, TaskID]:
-    from rich.console import Console  # rich is loaded when there is something to show
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    bar = Progress(
-        TextColumn(what),
-        BarColumn(),
-        TaskProgressColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(file=unfiltered(sys.stderr)),
-        auto_refresh=False,
-    )
-    task = bar.add_task(what, total=total, rate="")
-    bar.start()
-    return bar, task
+        self._bar.close()
 
 
 class ProgressLines:
     """A line every few seconds, for logs."""
 
+    every_s = _LINE_EVERY_S
+
     def __init__(self, total: int, what: str) -> None:
-        self._total, self._what = total, what
-        self._start_s = self._last_s = time.monotonic()
+        self._total, self._what, self._n_done = total, what, 0
+        self._start_s = self._said_s = time.monotonic()
 
     def update(self, n_done: int) -> None:
-        now_s = time.monotonic()
-        if now_s - self._last_s < _LINE_EVERY_S:
-            return
-        self._last_s = now_s
-        tell(progress_line(n_done, self._total, now_s - self._start_s, self._what))
+        self._n_done, now_s = n_done, time.monotonic()
+        if now_s - self._said_s >= self.every_s:
+            self._said_s = now_s
+            self._say()
 
     def close(self) -> None:
         """The summary of the job follows."""
+
+    def _say(self) -> None:
+        elapsed_s = self._said_s - self._start_s
+        tell(progress_line(self._n_done, self._total, elapsed_s, self._what))
+
+
+class MarkedLines(ProgressLines):
+    """Lines for the process that reads this one's output."""
+
+    every_s = _MARK_EVERY_S
+
+    def close(self) -> None:
+        self._say()
+
+    def _say(self) -> None:
+        state = {"what": self._what, "total": self._total, "done": self._n_done}
+        print(MARK + json.dumps(state), file=unfiltered(sys.stderr), flush=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct, convert
+from msgspec.structs import asdict
+
 from forkrun.base.durable import output_errors
 from forkrun.base.json_lines import JsonLines, read_json_lines
 from forkrun.rundir.directory import RunDirectory
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(Struct, frozen=True):
     """Jobs that were given to a batch system together. `name`: of them, there; `problem`: why they
     were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives;
     `n_merge_parts`: jobs that make parts of the outputs before the merge joins them, 0: it makes
@@ -38,9 +38,7 @@ def read_submissions(folder: RunDirectory) -> list[Submission]:
     known: dict[int, dict[str, Any]] = {}
     for line in read_json_lines(folder.submissions, []):
         known.setdefault(int(line["number"]), {}).update(line)
-    names = {field.name for field in fields(Submission)}
-    given = [{k: v for k, v in line.items() if k in names} for line in known.values()]
-    return [Submission(**{**line, "nodes": tuple(line["nodes"])}) for line in given]
+    return [convert(line, Submission) for line in known.values()]
 
 
 def accepted_submissions(folder: RunDirectory) -> list[Submission]:
@@ -74,8 +72,7 @@ def _append(place: Any, line: dict[str, Any], folder: RunDirectory) -> None:
         lines.append([line])
 
 
-@dataclass(frozen=True)
-class NodeCourse:
+class NodeCourse(Struct, frozen=True):
     """`starts`: when its parents began [s since the epoch]; `n_units`: committed by then; `codes`:
     exit codes by the place of the start, None of one that did not say how it ended; `host`, `job`:
     of the last."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import ceil
 from typing import Any
+
+from msgspec.structs import replace
 
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts

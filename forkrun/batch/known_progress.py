@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import astuple
+
 from forkrun.base.durable import read_json, write_bytes
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
@@ -33,7 +35,7 @@ class KnownProgress:
         if known and known[0] == state:
             return RunProgress(*known[1])
         progress = read_progress(node, since_s)
-        self._known[node.path.name] = [state, list(vars(progress).values())]
+        self._known[node.path.name] = [state, list(astuple(progress))]
         self._has_changed = True
         return progress
 

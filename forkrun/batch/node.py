@@ -9,8 +9,9 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import NodeCourse, note_start, read_course

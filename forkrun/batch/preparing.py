@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from forkrun.base.durable import output_errors, write_bytes
 from forkrun.batch.shipping import ship_code
 from forkrun.config import Distribution, JobConfig, validate
@@ -29,8 +30,7 @@ _UNITS_OF_NODE = 256
 _MOST_NODES = 100_000
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(Struct, frozen=True):
     """How many nodes: a number, or what follows from the events of one."""
 
     n_nodes: int | None = None
@@ -44,8 +44,7 @@ class Split:
         return n
 
 
-@dataclass(frozen=True)
-class NodesJob:
+class NodesJob(Struct, frozen=True):
     """A job that was checked and planned for nodes. `borders` : first unit of each, and the end;
     `index`: of all files of the input."""
 

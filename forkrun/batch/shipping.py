@@ -6,11 +6,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from forkrun.base.durable import read_json, write_bytes, write_json
 from forkrun.base.quantities import count

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.batch.course import (
     NodeCourse,
     Submission,
@@ -48,8 +49,7 @@ MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
 """States of nodes that nobody will bring to their end."""
 
 
-@dataclass(frozen=True)
-class NodeStatus:
+class NodeStatus(Struct, frozen=True):
     """`rate`: events per second of its present parent, 0 if it has none; `n_starts`: parents so
     far; `reason`: why it failed, or waits where it may never begin."""
 
@@ -67,8 +67,7 @@ class NodeStatus:
     reason: str
 
 
-@dataclass(frozen=True)
-class JobStatus:
+class JobStatus(Struct, frozen=True):
     """`answers`: whether all batch systems did; `is_collected`: its outputs were merged;
     `wants_merge`: a job was to do that, `merges`: it waits or runs."""
 

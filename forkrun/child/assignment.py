@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import StrEnum
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.plan import EntryRange
 
 
-@dataclass(frozen=True)
-class BadEvent:
+class BadEvent(Struct, frozen=True):
     """An event that crashes the child. `file`, `entry`: where it is; `cause`: in words."""
 
     run: int
@@ -33,8 +32,7 @@ class Purpose(StrEnum):
     PROBE = "probe"
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """WORK: the units `first`, left by others, at most `n_together` at a time and those `alone` by
     themselves, then those of the queue. PROBE: `entries` of the one unit in `first`, event by
     event, with nothing kept. `left_out`: by unit, events not to be touched."""
@@ -42,7 +40,7 @@ class Assignment:
     purpose: Purpose = Purpose.WORK
     first: tuple[int, ...] = ()
     entries: tuple[EntryRange, ...] = ()
-    left_out: dict[int, tuple[BadEvent, ...]] = field(default_factory=dict)
+    left_out: dict[int, tuple[BadEvent, ...]] = {}
     alone: frozenset[int] = frozenset()
     n_together: int = 1
 

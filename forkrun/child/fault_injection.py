@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
+from msgspec import Struct
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 
@@ -30,8 +31,7 @@ Fault = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class PlannedFault:
+class PlannedFault(Struct, frozen=True):
     """One entry of the list."""
 
     fault: Fault

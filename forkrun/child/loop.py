@@ -24,8 +24,6 @@ from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger_writer import Ledger
 
-_PROBE = Purpose.PROBE  # to look it up takes Python code, in every child
-
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
@@ -35,7 +33,7 @@ def run_child(work: Work, child: int, assignment: Assignment) -> int:
             use_ordinary_pages()
         if work.job.config.forking.cpu_affinity:
             bind(child, work.job.config.threads.per_child + work.job.schedule.reads_ahead)
-        if assignment.purpose is _PROBE:
+        if assignment.purpose is Purpose.PROBE:
             probe(work, child, assignment)
         else:
             process_units(work, child, assignment)
@@ -63,10 +61,8 @@ def process_units(
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
     before = states_of(work.job.schedule.modules)
     units = ChildUnits(work, child, assignment, processor, ledger, tick)
-    try:  # noqa: SIM105 -- a context manager is one more thing of Python that every child copies
+    with contextlib.suppress(_core.Stopped):
         processor.run(units.next, units.commit)
-    except _core.Stopped:
-        pass
     _note(work, child, before, units.pace)
     _end(work, child, processor)
     ledger.close()

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from numbers import Number
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from forkrun.base.user_code import program_names
 from forkrun.child.random_state import generator_states, states_of_process
@@ -21,11 +20,6 @@ State = dict[tuple[str, str], Any]
 digest of a generator of random numbers."""
 _ANY = ""
 """Instead of a label: any module."""
-
-_NUMBERS = (int, float, complex, np.number)
-_OF_FRACTIONS = "as_integer_ratio"
-"""Fractions and decimals have it, too. Abstract classes, as `numbers.Number`, are not asked: each
-child would run much Python for that, and copy what counts its references."""
 
 _CONTAINERS = (list, dict, set, bytearray)
 
@@ -73,10 +67,7 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
 
 
 def _has_an_end(module: Module) -> bool:
-    for end in _ENDS:  # noqa: SIM110 -- a generator is one more function that every child copies
-        if hasattr(module, end):
-            return True
-    return False
+    return any(hasattr(module, end) for end in _ENDS)
 
 
 def _globals_of(module: Module) -> Mapping[str, Any]:
@@ -91,7 +82,7 @@ def _add_countable(states: State, label: str, prefix: str, variables: Mapping[st
     for name, value in variables.items():
         if name[:1] == "_" or isinstance(value, bool):
             continue
-        if isinstance(value, _NUMBERS) or hasattr(type(value), _OF_FRACTIONS):
+        if isinstance(value, Number):
             states[label, prefix + name] = value
         elif isinstance(value, _CONTAINERS):
             states[label, prefix + name] = len(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard
@@ -15,8 +16,7 @@ from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job import Job
 
 
-@dataclass(frozen=True)
-class SharedState:
+class SharedState(Struct, frozen=True):
     """What parent and children tell each other, in shared memory."""
 
     hand_out: HandOut
@@ -31,8 +31,7 @@ class SharedState:
         return cls(hand_out, board, [FailureNote() for _ in range(len(board))])
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """Made in the parent, shared by all children."""
 
     job: Job

@@ -18,9 +18,8 @@ from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
 from forkrun.errors import ConfigError, ForkrunError, OutputError
 from forkrun.fork.command import leave_error
-from forkrun.fork.need_of_root import need_of_root
 from forkrun.fork.single_thread import limit_library_threads
-from forkrun.fork.starting import starting
+from forkrun.fork.starting import need_of_root, starting
 from forkrun.modules.program import STATE_DESCRIPTOR
 
 _WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     )
     from forkrun.studies.replay.run import run_replay
 
-    fields = ReplaySettings.__dataclass_fields__
+    fields = ReplaySettings.__struct_fields__
     given = {name: getattr(options, name, None) for name in fields}
     settings = ReplaySettings(**{name: v for name, v in given.items() if v is not None})
     if options.json is not None and not options.json.absolute().parent.is_dir():

@@ -40,7 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     for flag, field, kind, words in OPTIONS:
-        default = getattr(SampleSettings, field)
+        default = getattr(SampleSettings(), field)
         parser.add_argument(
             f"--{flag}",
             dest=field,

@@ -6,8 +6,9 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from forkrun.base.streams import unfiltered
 from forkrun.batch.status import MISSING, JobStatus, State, read_status
@@ -73,5 +74,5 @@ def to_json(status: JobStatus) -> dict[str, object]:
         "collected": status.is_collected,
         "merges": status.merges,
         "states": {state.value: status.count(state) for state in State},
-        "nodes": [asdict(node) for node in status.nodes],
+        "nodes": to_builtins(status.nodes),
     }

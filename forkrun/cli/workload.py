@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
 
     require_folder(options.output)
 
-    fields = Wishes.__dataclass_fields__
+    fields = Wishes.__struct_fields__
     wishes = Wishes(**{name: getattr(options, name) for name in fields})
     text = json.dumps(generate(_statistics(options.like), wishes)) + "\n"
     data = text.encode()

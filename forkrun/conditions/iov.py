@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.config.conditions import LAST, LumiId
 
 Keys = npt.NDArray[np.uint64]
@@ -79,8 +79,7 @@ def intervals_at(keys: Keys, iovs: Sequence[Iov]) -> npt.NDArray[np.int64]:
     return np.where(in_gap, -2 - number, number)
 
 
-@dataclass(frozen=True)
-class IovTable:
+class IovTable(Struct, frozen=True):
     """The IOVs of a plan: the stretches of its lumis, in the order of run and lumi, in which no
     condition changes. They are numbered from 0."""
 

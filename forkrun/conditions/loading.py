@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.base.refusals import refusal
 from forkrun.conditions.provider import Arrays
@@ -20,8 +20,7 @@ from forkrun.config import ArrayConfig
 from forkrun.errors import ConfigError, InputError
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(Struct, frozen=True):
     """The value of a condition in some of its intervals. `arrays`, `attributes`: what C++ modules
     see of it."""
 

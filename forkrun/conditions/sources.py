@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.user_text import parse_by_suffix
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
 from forkrun.conditions.provider import ConditionsProvider
@@ -21,8 +21,7 @@ from forkrun.config.problems import dotted, schema_problems
 from forkrun.errors import ConfigError
 
 
-@dataclass(frozen=True)
-class PayloadSource:
+class PayloadSource(Struct, frozen=True):
     """How to load a payload. `where` names it in messages; `iov`: the first that it is of."""
 
     provider: ConditionsProvider
@@ -31,8 +30,7 @@ class PayloadSource:
     where: str
 
 
-@dataclass(frozen=True)
-class ConditionSource:
+class ConditionSource(Struct, frozen=True):
     """A condition before it is loaded. `iovs`: in order, without overlap; `payload_of`: by
     interval, the number of its payload in `payloads`."""
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 _PROC = Path("/proc/self")
 _ESTABLISHED = "01"
@@ -23,8 +23,7 @@ _LOOPBACK = re.compile(r"^([0-9A-F]{6}7F|0{24}01000000|0{16}FFFF0000[0-9A-F]{6}7
 _GPU = re.compile(r"^/dev/(nvidia\w*|kfd|dri/render\w*)$")
 
 
-@dataclass(frozen=True)
-class Hazard:
+class Hazard(Struct, frozen=True):
     """`kind`: "thread", "connection" or "gpu". `id`: what distinguishes it from others of its kind:
     the number of the thread, the inode of the socket, the device."""
 

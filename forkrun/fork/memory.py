@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import size
 
 WORTH_A_WARNING_BYTES = 10_000_000
@@ -39,8 +39,7 @@ class MemorySettings(Protocol):
     def huge_pages(self) -> bool | None: ...
 
 
-@dataclass(frozen=True)
-class PreparedMemory:
+class PreparedMemory(Struct, frozen=True):
     """What was done. Of Python objects: those that conditions and modules hold, and the bytes of
     their blocks; `immortal`: whether reading them keeps them shared."""
 
@@ -89,7 +88,6 @@ def prepare_memory(
         _core.make_program_immortal()
     if settings.fill_holes:
         _core.trim_heap()
-        _core.take_free_places()
         _core.take_free_blocks()
     joined = _core.join_pages() if _wants_huge_pages(settings, n_children) else 0
     _core.use_ordinary_arenas()

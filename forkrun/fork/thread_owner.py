@@ -9,7 +9,7 @@ import time
 from bisect import bisect_right
 from pathlib import Path
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 _PROC = Path("/proc/self")
 _STACK_BYTES = 1 << 20
@@ -18,8 +18,7 @@ _PATIENCE_S = 1.0
 _COMMON = re.compile(r"/(libc|libpthread|ld-linux|libstdc\+\+|libpython|python)[^/]*$")
 
 
-@dataclass(frozen=True)
-class _Mapping:
+class _Mapping(Struct, frozen=True):
     first: int
     last: int
     executable: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 Ids = tuple[str, str, str]
 """Branches of run, lumi and number of an event."""
@@ -13,8 +13,7 @@ Identity = tuple[str, int, int]
 """UUID, bytes, and when a file was last written."""
 
 
-@dataclass(frozen=True)
-class EventSource:
+class EventSource(Struct, frozen=True):
     """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
     `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
@@ -36,8 +35,7 @@ Range = tuple[int, int, int]
 """Number of the file, first entry, and the one behind the last."""
 
 
-@dataclass(frozen=True)
-class OutputToMake:
+class OutputToMake(Struct, frozen=True):
     """An output to make. `fragments`: groups in the order of the output, each with its number in
     the order of the input and the files of fragments whose events alternate; `files`: path of each,
     and the entries whose events it has, none: all; `branches`: of the input; `products`: name and

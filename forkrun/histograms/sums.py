@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import pairwise
@@ -14,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun import _core
 
@@ -57,8 +58,7 @@ class AxisKind(StrEnum):
     CATEGORY = "category"
 
 
-@dataclass(frozen=True)
-class HistogramAxis:
+class HistogramAxis(Struct, frozen=True, dict=True):
     """`bins`: (n_bins, low, high) of a regular axis, the edges of a variable one, (start, stop) of
     integers, the categories themselves. `grows`: fills may add bins; `n_declared`: categories that
     the module declared, which come first. Raises ValueError if ROOT could not hold it."""
@@ -210,8 +210,7 @@ _CHECKS = {
 _GROWING = (AxisKind.INTEGER, AxisKind.CATEGORY)
 
 
-@dataclass
-class HistogramSums:
+class HistogramSums(Struct):
     """`exact`: (n_sums, n_cells): the first axis runs fastest, as in ROOT; flow bins as the axes
     have them. `sparse`: the file has filled bins only, as it has of more than three axes."""
 

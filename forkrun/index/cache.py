@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
@@ -20,8 +21,7 @@ from forkrun.errors import OutputError
 _VERSION = 5
 
 
-@dataclass(frozen=True)
-class IndexCache:
+class IndexCache(Struct, frozen=True):
     """`folder`: None for a cache that keeps nothing."""
 
     folder: Path | None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.config.same_files import same_file
@@ -44,8 +44,7 @@ class Again(NamedTuple):
     again: Place
 
 
-@dataclass(frozen=True)
-class Duplicates:
+class Duplicates(Struct, frozen=True):
     """`n_events`: those that are in the input before; `example`: the first of them; `parts`: where
     they are, in rising order."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from forkrun._core import EventDigest
 from forkrun.config import FriendConfig, SourceConfig

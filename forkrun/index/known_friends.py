@@ -4,17 +4,17 @@ are in them, without the files of other nodes."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from forkrun.config import SourceConfig
 from forkrun.index.friends import friend_digest, index_friend_files
 from forkrun.index.model import Branch, FileIndex, FriendPart
 
 
-@dataclass(frozen=True)
-class KnownFriend:
+class KnownFriend(Struct, frozen=True):
     """`ids`: names of its branches of event ids, or ""; `columns`: its branches, by the names of
     their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
     input, the friend's file, and the first of its entries there."""

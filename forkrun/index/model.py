@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 
 Identity = tuple[str, int, int]
@@ -118,8 +118,7 @@ class FriendPart(NamedTuple):
     columns: Mapping[str, Branch]
 
 
-@dataclass(frozen=True)
-class FileIndex:
+class FileIndex(Struct, frozen=True):
     """`clusters`: first entry of each cluster of the tree, then n_entries; `ranges`: in entry
     order, the maximal runs of entries of one lumi."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from itertools import groupby, pairwise
 from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index.model import FileIndex, RangeColumns
 
@@ -19,8 +19,7 @@ RangePart = tuple[int, int, int, str]
 """Entries of a range: its number, the first and last of them, and the digest of their events."""
 
 
-@dataclass(frozen=True, eq=False)
-class LumiRanges:
+class LumiRanges(Struct, frozen=True, eq=False):
     """Each range of an index in input order, a million in some tens of megabytes. `file`, `run`,
     `lumi`, `first`, `last` : (n_ranges,); `digest` : (n_ranges, 4) from the highest 32 bits to the
     lowest."""
@@ -50,7 +49,7 @@ class LumiRanges:
 
     def where(self, chosen: Flags) -> LumiRanges:
         """The ranges that are `chosen` : (n_ranges,)."""
-        return LumiRanges(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return LumiRanges(*(values[chosen] for values in asdict(self).values()))
 
     def without(self, parts: Sequence[RangePart]) -> LumiRanges:
         """Without these entries, which are in rising order."""

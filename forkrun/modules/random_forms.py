@@ -7,17 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun.base.awkward_array import is_awkward, with_none
-from forkrun.base.dataclass import dataclass
 from forkrun.modules.columns import jagged_array, offsets_of, values_of
 
 Array: TypeAlias = npt.NDArray[Any]
 Values: TypeAlias = Any  # npt.NDArray or, jagged, an ak.Array
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """The same number for every event: (n_events,) or, with `k`, (n_events, k)."""
 
     n_events: int
@@ -45,8 +44,7 @@ class Fixed:
         return values if self.k is None else values.reshape(self.n_events, self.k)
 
 
-@dataclass(frozen=True, eq=False)
-class Jagged:
+class Jagged(Struct, frozen=True, eq=False):
     """Any number: (n_events, n). `offsets`: (n_events + 1,) int64."""
 
     offsets: Array

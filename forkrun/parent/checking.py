@@ -6,10 +6,10 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.lasting import lasting_objects
@@ -31,13 +31,12 @@ _N_EVENTS = 2000
 """Events of the block that modules are called with: enough for most to see a selected one."""
 
 
-@dataclass
-class Findings:
+class Findings(Struct):
     """`job`: None if there are errors that keep it from being prepared; `not_called`: labels of
     modules that the block's events did not come to."""
 
-    errors: list[ForkrunError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    errors: list[ForkrunError] = []
+    warnings: list[str] = []
     job: PreparedJob | None = None
     not_called: Sequence[str] = ()
     n_events_tried: int = 0

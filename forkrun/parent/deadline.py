@@ -7,7 +7,8 @@ import subprocess
 import time
 from collections.abc import Mapping
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
@@ -18,8 +19,7 @@ _WRITTEN_BYTES_PER_S = 6e6
 """Compressed bytes that a thread of a merge copies, reads, and makes anew: on a slow machine."""
 
 
-@dataclass(frozen=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """`at_s`: on the monotonic clock; `why`: what set it."""
 
     at_s: float

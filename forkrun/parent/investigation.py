@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.child.assignment import entry_at
 from forkrun.plan import EntryRange
 
@@ -20,8 +21,7 @@ class _Step(Enum):
     OTHER = auto()
 
 
-@dataclass(frozen=True)
-class Guilty:
+class Guilty(Struct, frozen=True):
     """This event crashes the child: by itself, or after those before it have been processed."""
 
     entry: EntryRange

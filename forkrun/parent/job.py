@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import asdict
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
@@ -167,26 +169,26 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_config(folder, job.config)
     make_folders(folder)
-    write_columns(folder.input_lumis, vars(job.input_lumis))
+    write_columns(folder.input_lumis, asdict(job.input_lumis))
     write_columns(folder.plan, job.plan.described())
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
     contents = OutputContents(job.schedule.outputs, job.clusters)
-    write_json(folder.output_contents, contents.to_json(), indent=None)
+    write_json(folder.output_contents, msgspec.to_builtins(contents), indent=None)
     write_json(folder.fingerprint, job.fingerprint)
 
 
 def write_found(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what was found out of modules, for the nodes of a job."""
     schedule = job.schedule
-    found = {**schedule.found.to_json(), "histograms": schedule.histogram_forms()}
+    found = {**asdict(schedule.found), "histograms": schedule.histogram_forms()}
     write_json(folder.found_out, found, indent=None)
 
 
 def read_found(folder: RunDirectory) -> FoundOut:
     """What was found out when the job was submitted. Raises OutputError."""
     try:
-        return FoundOut.from_json(json.loads(read_regular(folder.found_out)))
+        return msgspec.json.decode(read_regular(folder.found_out), type=FoundOut)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"cannot be read: {error}; submit to another folder"
         raise OutputError(f"{folder.found_out}: {what}") from None

@@ -8,8 +8,9 @@ from enum import Enum, auto
 from functools import cache, partial
 from pathlib import Path
 
+from msgspec import Struct
+
 from forkrun.base.cgroups import CGROUPS, PROC, held_bytes, memory_limits
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import size
 from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
 
@@ -20,8 +21,7 @@ _SHARE_OF_TIME = 0.005  # of the parent's time, for checks
 _ANSWER_S = 15.0  # that a child which was asked to end has, before the next one is asked
 
 
-@dataclass(frozen=True)
-class MemoryLimit:
+class MemoryLimit(Struct, frozen=True):
     """`cgroup`: its folder; None for a limit of the job's own."""
 
     n_bytes: int
@@ -36,8 +36,7 @@ class Relief(Enum):
     KILL = auto()
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """What is to be done about which child, and why."""
 
     relief: Relief

@@ -7,8 +7,9 @@ import json
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import write_json
@@ -139,7 +140,7 @@ def _merge_here(
         )
     except Exception as error:
         raise as_forkrun_error(error) from error
-    write_json(_summary(folder, is_whole), asdict(summary))
+    write_json(_summary(folder, is_whole), to_builtins(summary))
 
 
 def _planned(folder: RunDirectory, plan: Plan, *, is_whole: bool) -> Planned:

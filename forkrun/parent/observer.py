@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from forkrun import _core
 from forkrun.base.progress import ProgressDisplay
 from forkrun.base.wait_status import describe_status
@@ -91,8 +93,6 @@ class RunObserver:
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
-        import forkrun.parent.merging  # what the end of the job needs
-        import forkrun.parent.reporting  # noqa: F401
 
     def close(self) -> None:
         """The children have ended."""
@@ -104,10 +104,9 @@ class RunObserver:
 
 
 def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
-    exact = monitoring.exact_pss
-    return SamplerSettings(
-        min_interval_s=monitoring.sampling_interval_s,
-        max_cost=monitoring.sampling_cost,
-        slice_s=math.inf if exact else SamplerSettings.slice_s,
-        max_stop_s=math.inf if exact else SamplerSettings.max_stop_s,
+    settings = SamplerSettings(
+        min_interval_s=monitoring.sampling_interval_s, max_cost=monitoring.sampling_cost
     )
+    if monitoring.exact_pss:
+        settings = replace(settings, slice_s=math.inf, max_stop_s=math.inf)
+    return settings

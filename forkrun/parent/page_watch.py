@@ -14,13 +14,13 @@ import json
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import open_new, published, write_json, write_text
 from forkrun.base.wait_status import describe_status
 from forkrun.child.work import Work
@@ -32,8 +32,7 @@ from forkrun.rundir.directory import RunDirectory
 INTERPRETER = "(Python itself)"
 
 
-@dataclass(frozen=True)
-class UnsharedFiles:
+class UnsharedFiles(Struct, frozen=True):
     """Files in RUNDIR/monitoring: pages of children, objects on pages, names, mappings of the
     parent."""
 

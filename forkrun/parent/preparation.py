@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import Duplicates, EventOrder, JobConfig
 from forkrun.errors import ConfigError, InputError
@@ -52,8 +52,7 @@ _WHOLE_LUMIS = "modules with callbacks of lumis or runs, or one_lumi"
 """Need them."""
 
 
-@dataclass(frozen=True)
-class PreparedJob(Job):
+class PreparedJob(Job, frozen=True):
     """A job that has been checked and can start. Times in seconds since the epoch."""
 
     fingerprint: Fingerprint
@@ -102,8 +101,7 @@ def prepare(
     return planned.prepared(planned.conditions(quiet), known)
 
 
-@dataclass(frozen=True)
-class PlannedJob:
+class PlannedJob(Struct, frozen=True):
     """A job whose input is known. `index`: of all files; `ranges`: of those that it reads itself.
     `start_s`, `done_s`: when this began, and was done."""
 
@@ -114,7 +112,7 @@ class PlannedJob:
     input_lumis: LumiCounts
     start_s: float
     done_s: float
-    copies: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = {}
     """By path of a file, where to read it instead."""
     is_on_nodes: bool = False
     may_reorder: bool = False
@@ -234,8 +232,7 @@ def index_input(config: JobConfig) -> list[FileIndex]:
     return with_friends(index, config.source)
 
 
-@dataclass(frozen=True)
-class JobInput:
+class JobInput(Struct, frozen=True):
     """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
     what they hold, without `n_dropped` events that are there before; `warnings`: what is hardly
     meant."""

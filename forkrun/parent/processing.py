@@ -8,9 +8,10 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.dataclass import dataclass
 from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
 from forkrun.child.fault_injection import Chaos
@@ -48,8 +49,7 @@ _FEW_CHILDREN = 2
 """The warm-up job takes as long as what three children would load and fill each on their own."""
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """What the steps of a run share. `deadline`: None if time is not limited; `tick_also`:
     done several times per second."""
 

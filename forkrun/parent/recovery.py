@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, auto
 
+from msgspec import Struct
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
@@ -23,8 +24,7 @@ _HOPELESS = 3
 """Failures of a kind that no event can be blamed for, one after the other, that end a job."""
 
 
-@dataclass(frozen=True)
-class Death:
+class Death(Struct, frozen=True):
     """How a child ended. `unit`: in flight, None if none was; `together`: others that may have been
     in flight with it; `error`: the one that it left itself; `words`: of its end. `n_events_done`:
     None if it had begun none; `event`: the last one begun; `status`: of the child when it had

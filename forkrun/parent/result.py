@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from forkrun.base.arguments import check_path
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
@@ -19,8 +20,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
 
-@dataclass(frozen=True, repr=False)
-class Result:
+class Result(Struct, frozen=True, dict=True):
     """`outputs`: by label the merged file, or the folder of files by lumi; `histogram_file`: that
     of the booked ones, None if nothing was booked; `report`: as in report.json, empty if there is
     none."""

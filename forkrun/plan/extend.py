@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from forkrun.base.lumis import Integers
 from forkrun.plan.model import Plan, Units

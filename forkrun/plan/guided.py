@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.plan.model import ANY_CHILD
 from forkrun.plan.pieces import Pieces
@@ -28,8 +28,7 @@ _SLACK = 1.25
 """Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
 
 
-@dataclass(frozen=True)
-class UnitSizes:
+class UnitSizes(Struct, frozen=True):
     """How many events a unit should have where so many are left. `n_events`: of the job; `least`:
     of a unit of a lumi that is cut; `most`: of any unit."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
 
 
-@dataclass(frozen=True, eq=False)
-class LumiCounts:
+class LumiCounts(Struct, frozen=True, eq=False):
     """Events by lumi, as columns: a million lumis in some tens of megabytes. `run`, `lumi`,
     `n_events` : (n_lumis,)."""
 
@@ -21,7 +21,7 @@ class LumiCounts:
 
     def to_json(self) -> dict[str, list[int]]:
         """Still as columns."""
-        return {name: column.tolist() for name, column in vars(self).items()}
+        return {name: column.tolist() for name, column in asdict(self).items()}
 
 
 def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:

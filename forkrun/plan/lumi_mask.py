@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.user_text import parse_json, short
 from forkrun.errors import ConfigError
 from forkrun.index import LumiRanges
@@ -22,8 +22,7 @@ _MOST_DIGITS = 20
 _MOST_PROBLEMS = 10
 
 
-@dataclass(frozen=True)
-class LumiMask:
+class LumiMask(Struct, frozen=True):
     """`ranges`: run → sorted [first lumi, last lumi], both included, with gaps between them.
     `files`: numbers of the files for which it holds; None: all."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+from msgspec import Struct, convert
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
 from forkrun.index.model import Identity
 from forkrun.index.ranges import Flags
@@ -189,8 +189,7 @@ def _pieces(is_new: Flags) -> tuple[Integers, Integers]:
     return begins, lasts
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """`units`: in merge order. `children`: of the job, also those without a unit. `digest`: of all
     event ids in the plan as the index saw them, None if it covers parts of the index's ranges only
     (skip_events, max_events)."""
@@ -286,19 +285,5 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:
-        """Inverse of `to_json`."""
-        return cls(
-            distribution=data["distribution"],
-            children=data["children"],
-            n_events=data["n_events"],
-            n_lumis=data["n_lumis"],
-            files=tuple(data["files"]),
-            units=Units.of(data["units"]),
-            digest=data["digest"],
-            identities=tuple((u, n, m) for u, n, m in data.get("identities", ())),
-            order=data["order"],
-            order_reason=data["order_reason"],
-            warnings=tuple(data.get("warnings", ())),
-            notes=tuple(data.get("notes", ())),
-            n_dropped=data.get("n_dropped", 0),
-        )
+        """Inverse of `to_json`. Raises LookupError, TypeError or ValueError."""
+        return convert({**data, "units": Units.of(data["units"])}, cls)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, lumi_keys
 from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
@@ -20,8 +20,7 @@ _NEAR = 0.1
 """Part of a node's events by which its border may move to that of a lumi."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
     paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
     `friends`: where the entries of its files are in friend trees; `copies`: by path of a file,
@@ -30,7 +29,7 @@ class Part:
     plan: Plan
     input_lumis: LumiCounts
     friends: Sequence[KnownFriend] = ()
-    copies: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = {}
 
     @property
     def own_files(self) -> list[int]:
@@ -53,7 +52,7 @@ class Part:
             "n_files": n_files,
             "plan": plan,
             "lumis": self.input_lumis.to_json(),
-            "friends": [vars(friend) for friend in self.friends],
+            "friends": [asdict(friend) for friend in self.friends],
         }
 
     @classmethod
@@ -101,7 +100,7 @@ def parts_of(
         units = _units(plan.units, first, end)
         own = np.unique(units.lumi_key)
         places = order[np.searchsorted(keys, own, sorter=order)] if len(keys) else order
-        counts = LumiCounts(*(column[np.sort(places)] for column in vars(lumis).values()))
+        counts = LumiCounts(*(column[np.sort(places)] for column in asdict(lumis).values()))
         files = np.unique(units.file).tolist()
         yield Part(_plan(plan, units), counts, known_friends(index, files))
 

@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.plan.model import Units
 from forkrun.plan.select import Selected
 
 
-@dataclass(frozen=True)
-class Pieces:
+class Pieces(Struct, frozen=True):
     """Entries [first, last) of ranges of a selection, as columns in input order. `source`: the
     place of the range. Pieces of one rank with the same `child` and `part` are one unit."""
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
 from forkrun._core import EventDigest
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What is asked for."""
 
     mask: LumiMask | None = None
@@ -20,8 +19,7 @@ class Selection:
     max_events: int | None = None
 
 
-@dataclass(frozen=True)
-class Selected:
+class Selected(Struct, frozen=True):
     """What is selected: ranges of entries in input order, each of one lumi, as columns of equal
     length. `digest`: of their events; None if the index does not know it."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.durable import json_object, read_json
 from forkrun.errors import InputError
 
@@ -33,8 +34,7 @@ _BESIDE_OUTPUTS = {".json", ".parquet", ".part"}
 """Suffixes of what is in the folder of merged files and is none."""
 
 
-@dataclass(frozen=True)
-class RunDirectory:
+class RunDirectory(Struct, frozen=True):
     """Names; `rundir.start` makes what they stand for."""
 
     path: Path

@@ -9,24 +9,25 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from forkrun.base.dataclass import dataclass, from_fields
+from msgspec import Meta, Struct, convert
+from msgspec.structs import asdict
+
 from forkrun.base.durable import open_to_append, output_errors, write_all
 from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
 from forkrun.base.regular_file import open_folder, open_regular, read_regular
 
-_AS_JSON = json.JSONEncoder(separators=(",", ":"), default=vars)
+_AS_JSON = json.JSONEncoder(separators=(",", ":"), default=asdict)
 _CHECK = ',"crc32":"{:08x}"}}'
 _N_CHECK = len(_CHECK.format(0))
 _MOST_UNITS = 100_000_000
 """Units of a commit; more than any plan has."""
 
 
-@dataclass(frozen=True)
-class OutputPart:
+class OutputPart(Struct, frozen=True, forbid_unknown_fields=True):
     """What units add to an output: a fragment. `file`: relative to the run directory; `digest`: of
     the ids of its events."""
 
@@ -37,8 +38,7 @@ class OutputPart:
     checksum: int
 
 
-@dataclass(frozen=True)
-class HistogramPart:
+class HistogramPart(Struct, frozen=True, forbid_unknown_fields=True):
     """Histograms of a unit. `file`: relative to the run directory."""
 
     file: str
@@ -46,8 +46,7 @@ class HistogramPart:
     checksum: int
 
 
-@dataclass(frozen=True)
-class AccumulatorPart:
+class AccumulatorPart(Struct, frozen=True, forbid_unknown_fields=True):
     """Accumulators of a unit. `file`: relative to the run directory."""
 
     file: str
@@ -55,8 +54,7 @@ class AccumulatorPart:
     checksum: int
 
 
-@dataclass(frozen=True)
-class SkippedEvent:
+class SkippedEvent(Struct, frozen=True, forbid_unknown_fields=True):
     """An event that was left out, because it crashes the child. `event`: its number;
     `file`, `entry`: where it is in the input."""
 
@@ -73,8 +71,7 @@ CUTFLOW_LABEL = "cutflow "
 """How labels begin of what counts for the cutflow."""
 
 
-@dataclass(frozen=True)
-class CutCount:
+class CutCount(Struct, frozen=True, forbid_unknown_fields=True):
     """Events of a path that are left behind the filter `after`; "": at its beginning. `weights`:
     exact sums of their weights and of the squares, packed; None: no weight is named."""
 
@@ -83,8 +80,7 @@ class CutCount:
     weights: list[int] | None = None
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a ledger is, seen from the run directory of a whole job: its `folder`, the units and
     the children before its own."""
 
@@ -102,8 +98,7 @@ class Place:
                 part["file"] = f"{self.folder}/{part['file']}"
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
     `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
@@ -127,7 +122,7 @@ class Commit:
     cpu_s: float
     read_calls: int
     read_bytes: int
-    n_units: int = 1
+    n_units: Annotated[int, Meta(ge=1, le=_MOST_UNITS)] = 1
     block_size: int = 0
     cutflow: dict[str, list[CutCount]] | None = None
     accumulators: AccumulatorPart | None = None
@@ -154,31 +149,17 @@ class Commit:
         ValueError."""
         data: dict[str, Any] = json.loads(line.decode())
         try:
-            check = data.pop("crc32", None)
-            if check is None:  # of an earlier version, or written by hand
-                _check_types(data)
-            elif check != f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}":
+            check = data.pop("crc32", None)  # None: of an earlier version, or written by hand
+            if check not in (None, f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}"):
                 raise ValueError("its checksum is another one")
             if at is not None:
                 at.move(data)
-            outputs = data["outputs"].items()
-            data["outputs"] = {label: OutputPart(**part) for label, part in outputs}
-            if data["histograms"]:
-                data["histograms"] = HistogramPart(**data["histograms"])
-            data["skipped"] = tuple(SkippedEvent(**event) for event in data["skipped"])
-            if data.get("accumulators"):
-                data["accumulators"] = AccumulatorPart(**data["accumulators"])
-            if data.get("cutflow"):
-                data["cutflow"] = {
-                    path: [CutCount(**count) for count in counts]
-                    for path, counts in data["cutflow"].items()
-                }
-            commit = from_fields(cls, data)
-            if type(commit.n_units) is not int or not 1 <= commit.n_units <= _MOST_UNITS:
-                raise ValueError(f"wrong: n_units = {commit.n_units}")
-            return commit
+            commit = convert(data, cls)
         except (AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
+        for digest in (commit.digest, commit.skipped_digest):
+            int(digest, 16)
+        return commit
 
     @property
     def parts(self) -> list[CommittedFile]:
@@ -190,21 +171,6 @@ class Commit:
     def duration_s(self) -> float:
         """Time from the begin of the first unit to the commit."""
         return self.end_s - self.start_s
-
-
-_INTEGERS = ("unit", "child", "pid", "run", "lumi", "n_events", "read_calls", "read_bytes")
-_TIMES = ("start_s", "end_s", "wall_s", "cpu_s")
-_DIGESTS = ("digest", "skipped_digest")
-
-
-def _check_types(data: Mapping[str, Any]) -> None:
-    wrong = [name for name in _INTEGERS if type(data[name]) is not int]
-    wrong += [name for name in _TIMES if type(data[name]) not in (int, float)]
-    wrong += [name for name in _DIGESTS if type(data[name]) is not str]
-    if wrong:
-        raise ValueError(f"wrong: {', '.join(wrong)}")
-    for digest in _DIGESTS:
-        int(data[digest], 16)
 
 
 def ledger_files(folder: Path) -> list[Path]:
@@ -224,8 +190,7 @@ def _ledgers_among(names: list[str]) -> list[str]:
     return sorted(n for n in names if n.startswith("child-") and n.endswith(".jsonl"))
 
 
-@dataclass(frozen=True)
-class StoredLedgers:
+class StoredLedgers(Struct, frozen=True):
     """What the ledgers of a folder hold. `name`: of the folder; `revoked`: (unit, end_s) of each
     commit that does not hold any more."""
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.durable import write_json
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, runs_and_lumis
 from forkrun.base.regular_file import read_regular
@@ -18,8 +18,7 @@ from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
 
 
-@dataclass(frozen=True, eq=False)
-class LumiAccounting:
+class LumiAccounting(Struct, frozen=True, eq=False):
     """Disjoint sets of lumis, together all of the input that the mask accepts. `processed`: every
     event that the input has of them; `failed`: events of them were left out, because they crash
     the child; `not_finished`: the rest."""
@@ -40,8 +39,7 @@ class EventsOfLumis(Protocol):
     def n_events(self) -> Integers: ...
 
 
-@dataclass(frozen=True, eq=False)
-class _InInput:
+class _InInput(Struct, frozen=True, eq=False):
     """Columns of lumis.json."""
 
     run: Integers

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from forkrun.base.durable import write_json
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import OutputError
@@ -29,8 +30,7 @@ _READ_AT_ONCE = 100
 take longer by a third."""
 
 
-@dataclass(frozen=True)
-class NodeRanges:
+class NodeRanges(Struct, frozen=True):
     """`first_unit` : (n_nodes + 1,) of the plan, the last is the number of units; `n_events`:
     (n_nodes,); `children`: of each node, which are counted on from node to node."""
 
@@ -51,7 +51,7 @@ class NodeRanges:
 
     def write(self, folder: RunDirectory) -> None:
         """Writes them into the run directory."""
-        write_json(folder.node_ranges, {"version": VERSION, **vars(self)}, indent=None)
+        write_json(folder.node_ranges, {"version": VERSION, **asdict(self)}, indent=None)
 
     @classmethod
     def read(cls, folder: RunDirectory) -> NodeRanges:

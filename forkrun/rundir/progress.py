@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from msgspec import Struct
+
 from forkrun._core import CommitCounter
-from forkrun.base.dataclass import dataclass
 from forkrun.base.regular_file import is_regular
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
 
 
-@dataclass(frozen=True)
-class RunProgress:
+class RunProgress(Struct, frozen=True):
     """`n_units`, `n_events`: committed; `n_skipped`: events that were left out; `n_events_since`:
     in ledgers that were begun since the given time; `last_s`: of the last commit [s since the
     epoch], 0 if there is none."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun.base.column_types import ColumnType
-from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
 from forkrun.formats import format_named
 from forkrun.formats.plain import Plain, joined
@@ -25,8 +25,7 @@ _MOST_FILES = 256
 """In which the first events are looked for: each is opened for each column."""
 
 
-@dataclass(frozen=True)
-class FirstEvents:
+class FirstEvents(Struct, frozen=True, dict=True):
     """Up to `n_most` events of one IOV, or of one lumi. `lumis`: (run, lumi, first, last) as in a
     block."""
 

@@ -4,16 +4,15 @@ with other events, which might say something else."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
 
-@dataclass(frozen=True)
-class FoundOut:
+class FoundOut(Struct, frozen=True):
     """`modules`: by label of each module that does not declare both, the columns that it reads and
     the types of those that it makes; `n_tried`: events that it took, None if nothing had to be
     tried."""
@@ -38,15 +37,3 @@ class FoundOut:
         for label, (reads, produces) in self.modules.items():
             if label in modules and not modules[label].is_declared:
                 modules[label].found_out(reads, produces)
-
-    def to_json(self) -> dict[str, Any]:
-        return vars(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FoundOut:
-        """Inverse of `to_json`. Raises LookupError, TypeError or ValueError."""
-        found = {
-            str(label): ([str(name) for name in reads], {str(n): str(t) for n, t in makes.items()})
-            for label, (reads, makes) in data["modules"].items()
-        }
-        return cls(found, data["n_tried"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.base.column_types import ColumnType
-from forkrun.base.dataclass import dataclass
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
@@ -23,16 +23,15 @@ Fill = tuple[float, str]
 """A value, and the branch that counts the values of a jagged column, or ""."""
 
 
-@dataclass(frozen=True)
-class InputBranches:
+class InputBranches(Struct, frozen=True):
     """`branches`: by name, in order of first appearance; `fills`: of those that some file lacks;
     `left_out`: names of those that are not common to all files; `friends`: by column, number of the
     friend that has it, and its branch there."""
 
     branches: dict[str, Branch]
-    fills: Mapping[str, Fill] = field(default_factory=dict)
+    fills: Mapping[str, Fill] = {}
     left_out: Sequence[str] = ()
-    friends: Mapping[str, tuple[int, Branch]] = field(default_factory=dict)
+    friends: Mapping[str, tuple[int, Branch]] = {}
 
     @classmethod
     def of(cls, index: Sequence[FileIndex], rule: FilledBranches | str = "same") -> InputBranches:

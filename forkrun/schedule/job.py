@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.config import JobConfig
 from forkrun.plan import Plan
 from forkrun.schedule.job_schedule import JobSchedule
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is asked for, which events in which units, and the modules that process them."""
 
     config: JobConfig

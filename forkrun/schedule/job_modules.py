@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lasting import lasting_objects
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
@@ -110,8 +111,7 @@ def wirings_of(
     return {entry.label: both[entry.label] for entry in config.modules if entry.label in both}
 
 
-@dataclass(frozen=True)
-class Added:
+class Added(Struct, frozen=True):
     """What was added to a schedule. `modules`: those in Python, by label, analyzers also as they
     run again for variations; `again`: producers and filters that do; `problems`: of C++ modules."""
 

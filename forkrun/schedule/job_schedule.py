@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from forkrun import _core
 from forkrun.base.cpus import usable_cpus
-from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
 
-@dataclass(frozen=True)
-class JobSchedule:
+class JobSchedule(Struct, frozen=True):
     """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
     `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
     holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun.base.column_types import ColumnType
-from forkrun.base.dataclass import dataclass
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
@@ -34,8 +34,7 @@ from forkrun.schedule.versions import Versions, plain_name
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """What is known of a module after it was called: columns that it reads, types of those that it
     makes; `error`: why it could not be called; `is_name`: because it names something that there is
     not; `refusal`: an error of the input, which is none of the module."""

@@ -7,16 +7,15 @@ again; what does not depend on the variation is made once for all."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.config.modules import NOMINAL, varied_label
 from forkrun.schedule.versions import Version, Versions, plain_name
 
 
-@dataclass(frozen=True)
-class Wiring:
+class Wiring(Struct, frozen=True):
     """A module as the schedule sees it. `kind`: producer, filter or analyzer; `reads` and `makes`:
     names of columns and other products, as the module says them."""
 
@@ -25,16 +24,15 @@ class Wiring:
     makes: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A module with the products that it sees and makes by its names, where these are others.
     `label`: of its own; `module`: that of the configuration."""
 
     label: str
     module: str
     variation: str = NOMINAL
-    sees: Mapping[str, str] = field(default_factory=dict)
-    makes: Mapping[str, str] = field(default_factory=dict)
+    sees: Mapping[str, str] = {}
+    makes: Mapping[str, str] = {}
 
 
 class Variations:

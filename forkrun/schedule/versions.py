@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 AT_INPUT = "@input"
 
@@ -23,8 +23,7 @@ def is_plain(product: str) -> bool:
     return "@" not in product
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """What a module says. `replaces`: columns; `variations`: those in which it makes other values;
     `only`: the one in which alone it runs, "" if it runs in any case."""
 
@@ -34,8 +33,7 @@ class Declared:
     only: str = ""
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """One of a column. `product`: in the nominal case; `maker`: label of the module that replaces
     the column by it, "" of the first version; `before`: what that module replaces; `only`: the
     variation in which alone it differs from that."""

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.nearest import close_to
 from forkrun.config import JobConfig, OutputConfig, OutputMode
 from forkrun.config.datasets import WEIGHT
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(Struct, frozen=True):
     """A job whose modules have been constructed. `modules`: those in Python, by label;
     `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
     `branches`: of the input; `friends`: columns of friends; `stored_friends`: by file, those that

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
 
-@dataclass(frozen=True)
-class WiredModules:
+class WiredModules(Struct, frozen=True):
     """`modules`: those in Python that could be constructed, by label; `wirings`: of these and of
     those in C++, as far as versions need them; `found`: what modules did not declare; `problems`:
     of modules."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import to_builtins
 
 from forkrun.base.durable import write_json
 from forkrun.base.regular_file import read_regular
@@ -86,7 +87,7 @@ def merge_timing(
 
 def to_json(timing: Timing) -> dict[str, Any]:
     """What `timing.json` holds (docs/timing.md)."""
-    raw = asdict(timing)
+    raw: dict[str, Any] = to_builtins(timing)
     raw["scheduler"] = {"overhead_s_per_event": raw.pop("overhead_s_per_event")}
     return raw
 

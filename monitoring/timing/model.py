@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct, convert
 
 
-@dataclass(frozen=True)
-class ModuleTiming:
+class ModuleTiming(Struct, frozen=True):
     """All calls of one module, or of the reading of one column. Times in s. `cpu_s` : of the thread
     in those calls, from a sample of them. `wait_inputs_s` : asked for, but inputs not made yet;
     `wait_queue_s` : inputs made, but not its turn. `inputs` : labels of what made its inputs."""
@@ -29,8 +28,7 @@ class ModuleTiming:
     wait_queue_s: float
 
 
-@dataclass(frozen=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """How often and how long `module` waited for inputs of which `waited_for` came last."""
 
     module: str
@@ -39,8 +37,7 @@ class Stall:
     total_s: float
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """Timing of a whole run. `overhead_s_per_event` : CPU outside of modules, per event;
     `n_not_traced` : calls that are not in the trace, for lack of space."""
 
@@ -56,16 +53,4 @@ class Timing:
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Timing:
         """Makes the timing from the content of a `timing.json`."""
-        return cls(
-            n_events=raw["n_events"],
-            cpu_s=raw["cpu_s"],
-            wall_s=raw["wall_s"],
-            overhead_s_per_event=raw["scheduler"]["overhead_s_per_event"],
-            modules=tuple(
-                ModuleTiming(**{**module, "inputs": tuple(module["inputs"])})
-                for module in raw["modules"]
-            ),
-            stalls=tuple(Stall(**stall) for stall in raw["stalls"]),
-            paths={name: tuple(labels) for name, labels in raw["paths"].items()},
-            n_not_traced=raw["n_not_traced"],
-        )
+        return convert({**raw, **raw["scheduler"]}, cls)

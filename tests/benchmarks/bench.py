@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import reading
 import skim
 from command_line import parse, report
 from compile import compile_program
+from msgspec.structs import replace
 from timing import Result, format_table
 
 from forkrun.studies.sample import SampleSettings, write_sample

@@ -360,37 +360,6 @@ def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> No
     assert given_back > 1.5 * in_use  # of both lists
 
 
-def test_free_places_of_the_c_library_are_taken() -> None:
-    """A child's small pieces of memory then lie on pages of their own."""
-    scattered, together = run_script(
-        """
-        import ctypes, os
-        from forkrun import _core
-
-        libc = ctypes.CDLL(None)
-        libc.malloc.restype = ctypes.c_void_p
-        libc.free.argtypes = [ctypes.c_void_p]
-        pieces = [libc.malloc(600) for _ in range(40_000)]
-        for piece in pieces[::7]:
-            libc.free(piece)
-        libc.malloc(1 << 16)  # sorts them, which would else be done in the first child
-
-        def measure():
-            if _core.fork(1, False) == 0:
-                before = _core.count_pages().anonymous_private
-                mine = [libc.malloc(600) for _ in range(2000)]
-                print(_core.count_pages().anonymous_private - before, flush=True)
-                os._exit(0)
-            os.wait()
-
-        measure()
-        _core.take_free_places()
-        measure()
-        """
-    )
-    assert together < scattered / 2
-
-
 @needs_immortal_objects
 def test_text_that_is_interned_before_or_after_stays_one_object() -> None:
     before = sys.intern("interned_before_" + str(os.getpid()))
@@ -481,7 +450,7 @@ def test_holes_are_filled_with_a_bound_whatever_the_allocator(name: str) -> None
 
         before = resident()
         _core.trim_heap()
-        taken = _core.take_free_places() + _core.take_free_blocks()
+        taken = _core.take_free_blocks()
         print(taken < before + 64_000_000, resident() - before < 150_000_000)
     """
     ended = subprocess.run(

@@ -94,4 +94,5 @@ def test_a_commit_of_a_senseless_number_of_units_is_damaged(tmp_path: Path, n_un
     (tmp_path / "child-000.jsonl").write_text(commit(0, n_units=n_units).to_line())
     damaged: list[str] = []
     assert read_ledgers(tmp_path, damaged) == []
-    assert "line 1 is damaged (wrong: n_units" in damaged[0]
+    assert "line 1 is damaged" in damaged[0]
+    assert "at `$.n_units`" in damaged[0]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from forkrun.base.json_lines import read_json_lines
 from forkrun.monitoring import Sampler, SamplerSettings, Timeline, sample_self
@@ -54,7 +55,7 @@ def samples(run_dir: Path) -> list[dict[str, Any]]:
 
 
 def read_samples(run_dir: Path) -> list[Sample]:
-    return [Sample.from_json(line) for line in samples(run_dir)]
+    return [convert(line, Sample) for line in samples(run_dir)]
 
 
 def test_a_recorded_process_is_read_to_the_last_digit(record_process: RecordProcess) -> None:

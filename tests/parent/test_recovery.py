@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
 from forkrun.config import OnBadEvent, RecoveryConfig
@@ -304,5 +302,5 @@ def test_a_crash_in_a_thread_of_a_library_is_no_events_fault() -> None:
     recovery.died(killed(2))
     recovery.died(killed(2))
     recovery.assignment()
-    elsewhere = dataclasses.replace(killed(2, 4, event=7), is_elsewhere=True)
+    elsewhere = replace(killed(2, 4, event=7), is_elsewhere=True)
     assert recovery.probed(2, elsewhere) == "no event of unit 2 is to blame: it is done again"

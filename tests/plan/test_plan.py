@@ -6,13 +6,13 @@ import itertools
 import json
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forkrun._core import EventDigest
 from forkrun.config import (

@@ -219,7 +219,7 @@ def test_columns_of_floats_may_be_filled_with_nan(
         writer.close()
     job = package.Job(["a.root", "b.root"], source={"branches": {"fill": values_of_nothing}})
     job.filter("(MET_x != MET_x) | (MET_x > 50)").output("all").configure(merge={"carry": False})
-    assert 'fill = { MET_x = nan, "HLT_*" = false }' in job.to_toml()
+    assert '[source.branches.fill]\nMET_x = nan\n"HLT_*" = false\n' in job.to_toml()
     result = job.run(children=children, output="run", quiet=True, plots=False)
     with uproot.open(result.outputs["all"]) as output:
         met = output["Events"]["MET_x"].array(library="np")

@@ -6,7 +6,6 @@
 #include <malloc.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -49,19 +48,6 @@ std::size_t resident_bytes() {
   return resident * page_bytes;
 }
 
-#ifdef __GLIBC__
-/// What is free in the heap, and some pages for each size to know that nothing more is.
-std::size_t free_heap_bytes() {
-  constexpr std::size_t n_pages_to_know = 2048;
-#if __GLIBC_PREREQ(2, 33)
-  const auto n_free = static_cast<std::size_t>(::mallinfo2().fordblks);
-#else
-  const auto n_free = resident_bytes();
-#endif
-  return n_free + n_pages_to_know * page_bytes;
-}
-#endif
-
 /// Python's own allocator, without guards around blocks. It has a private name in all versions.
 bool is_plain_pymalloc() {
   using Name = const char* (*)();
@@ -98,34 +84,7 @@ std::size_t take_blocks_of(std::size_t size, Bound& bound) {
   return taken;
 }
 
-constexpr std::size_t smallest_place_bytes = 32;  // of malloc, with its header of 8
-
-/// When places come one behind the other for more than a page, they are cut from a whole one.
-std::size_t take_places_of(std::size_t size, Bound& bound) {
-  std::uintptr_t next = 0;
-  std::size_t in_a_row = 0;
-  std::size_t taken = 0;
-  while (in_a_row <= page_bytes && bound.allows(size)) {
-    const auto place = reinterpret_cast<std::uintptr_t>(std::malloc(size - sizeof(std::size_t)));
-    in_a_row = place == next ? in_a_row + size : size;
-    next = place + size;
-    taken += size;
-  }
-  return taken;
-}
-
 }  // namespace
-
-std::size_t take_free_places() {
-  std::size_t taken = 0;
-#ifdef __GLIBC__
-  Bound bound{free_heap_bytes()};
-  for (auto size = page_bytes; size >= smallest_place_bytes; size -= alignment_bytes) {
-    taken += take_places_of(size, bound);
-  }
-#endif
-  return taken;
-}
 
 std::size_t take_free_blocks() {
   std::size_t taken = 0;

@@ -9,10 +9,6 @@ namespace forkrun::python_memory {
 /// of the parent's. Gives the bytes taken. Does nothing with an allocator that it does not know.
 std::size_t take_free_blocks();
 
-/// The same for the C library's heap: takes the free places that are smaller than a page, so that a
-/// child's memory comes from whole ones. Gives the bytes taken; call it after `trim_heap`.
-std::size_t take_free_places();
-
 /// Gives free pages of the C library's heap back to the operating system: a child that uses them
 /// gets empty pages instead of copies of the parent's rubbish.
 void trim_heap();

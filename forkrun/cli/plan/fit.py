@@ -7,8 +7,9 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from forkrun.base.quantities import parse_size, whole_number
 from forkrun.cli.options import naming
@@ -61,7 +62,11 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     model = JobModel(probes)
     fit = choose(model, slot.n_cores, slot.memory.value, max(n_units, 1))
     if options.json:
-        figures = {"slot": asdict(slot), "probes": [asdict(p) for p in probes], **fit.to_json()}
+        figures = {
+            "slot": to_builtins(slot),
+            "probes": to_builtins(probes),
+            **fit.to_json(),
+        }
         print(json.dumps(figures, indent=1))
     else:
         print_fit(slot, model, fit, Console(highlight=False))

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.errors import ConfigError
 
 _PER_FB = 1000.0
 """Cross sections are in pb, luminosities in 1/fb."""
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(Struct, frozen=True):
     """`cross_section` in pb; `sum_of_weights`: of all events that were generated; `luminosity`: of
     the job, in 1/fb."""
 
     name: str
     cross_section: float | None = None
     is_data: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     sum_of_weights: float | None = None
     luminosity: float | None = None
 
@@ -44,8 +43,7 @@ def _given(value: float | None, what: str) -> float:
     return value
 
 
-@dataclass(frozen=True)
-class Datasets:
+class Datasets(Struct, frozen=True):
     """All of a job. `of_file`: number of the dataset of each input file."""
 
     datasets: Sequence[Dataset]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from forkrun.config import SourceConfig
@@ -44,14 +43,13 @@ class NoSuchNameError(AttributeError):
     """An event block, or the objects of a collection, have nothing of this name."""
 
 
-@dataclass(frozen=True)
-class NamingRule:
+class NamingRule(Struct, frozen=True, dict=True):
     """`patterns`: how columns are named, "{collection}_{field}", the first that fits; the
     collection ends where what stands between the two first appears. `fields`: other names of
     fields, {"PT": "pt"}."""
 
     patterns: Sequence[str] = ("{collection}_{field}",)
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, source: SourceConfig) -> NamingRule:
@@ -76,8 +74,7 @@ def _expression(pattern: str) -> str:
     return text.replace(re.escape("{field}"), r"(?P<field>.+)")
 
 
-@dataclass(frozen=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """`columns`: by field. `is_jagged`: any number of objects per event; else one. `kind`: the name
     of the vector's behaviour, "" if it is no vector; `coordinates`: fields that make the vector.
     `links`: collections that a field of indices points into, by the name under which its objects
@@ -88,7 +85,7 @@ class Collection:
     is_jagged: bool
     kind: str
     coordinates: frozenset[str] = frozenset()
-    links: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    links: Mapping[str, tuple[str, str]] = {}
 
 
 class Columns:

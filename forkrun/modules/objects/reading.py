@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.nearest import close_to, suggestion
 from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
 
@@ -30,8 +31,7 @@ class Reader(Protocol):
         """What is said of a name that is neither a collection nor a column."""
 
 
-@dataclass(frozen=True)
-class ModuleColumns:
+class ModuleColumns(Struct, frozen=True):
     """`known`: all columns of the job; `read`: those of the module; `n_tried`: number of events
     with which these were found out, None if they are declared."""
 

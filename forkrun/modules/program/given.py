@@ -10,23 +10,22 @@ import contextlib
 import os
 import pickle
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.errors import ConfigError
 
 DESCRIPTOR = "FORKRUN_GIVEN"
 """Environment variable: the descriptor of the anonymous file."""
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """`function`: or a class, or an expression; `histograms`: what an analyzer fills; `weight`: a
     function, of a histogram."""
 
     function: Any
-    histograms: Mapping[str, Any] = field(default_factory=dict)
+    histograms: Mapping[str, Any] = {}
     weight: Any = None
 
     @property

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.streams import open_standard_descriptors
 from forkrun.errors import ConfigError
 from forkrun.modules.program import STATE_DESCRIPTOR
@@ -24,8 +25,7 @@ from forkrun.modules.program.own_modules import installed_paths
 from forkrun.modules.program.state import ProgramState
 
 
-@dataclass(frozen=True)
-class HandedOver:
+class HandedOver(Struct, frozen=True):
     """What the process is started with."""
 
     environment: Mapping[str, str]

@@ -15,14 +15,14 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from msgspec import Struct
+
 from forkrun.base import user_code
-from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.modules.program import STATE_DESCRIPTOR
 from forkrun.modules.program.encoded import Encoded, decode, encode
@@ -33,8 +33,7 @@ _WITHOUT = ("awkward", "forkrun")
 """Packages whose behaviors are there when they are imported."""
 
 
-@dataclass(frozen=True)
-class ProgramState:
+class ProgramState(Struct, frozen=True):
     """State of the running program. `names`: of modules by their file; `values`: by module;
     `behaviors`: of Awkward arrays, by the module with whose import they come: a library's, or
     Awkward."""
@@ -45,7 +44,7 @@ class ProgramState:
     float_errors: Mapping[str, Any]
     names: Mapping[str, str]
     values: Mapping[str, Values]
-    behaviors: Mapping[str, Mapping[Encoded, Encoded]] = field(default_factory=dict)
+    behaviors: Mapping[str, Mapping[Encoded, Encoded]] = {}
 
     @classmethod
     def taken(cls) -> ProgramState:

@@ -12,11 +12,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.child.assignment import Assignment
@@ -30,7 +30,6 @@ from forkrun.config import JobConfig, validate
 from forkrun.errors import OutputError
 from forkrun.index import FileIndex, IdBranches
 from forkrun.monitoring import Timeline
-from forkrun.parent.warm_up.pack import NotedCode, noting_code, pack_code
 from forkrun.plan import Plan, make_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
@@ -72,20 +71,18 @@ def run_warm_up_job(users: Sequence[PythonModule] = ()) -> None:
     and they use the libraries that are imported by now, or that the code of those names. Starts no
     thread and leaves nothing open. Where nothing can be written, nothing is run: children load and
     fill all that themselves."""
-    jobs = _jobs_like(users) if users else [[]]
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
         with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place) as folder, _locked(folder):
-            _run(Path(folder), jobs)
+            _run(Path(folder), _modules_like(users) if users else [])
 
 
-def _jobs_like(users: Sequence[PythonModule]) -> list[list[str]]:
-    """Names of the modules of each warm-up job: of what any module in Python does, and of what
-    those do that use the same libraries."""
+def _modules_like(users: Sequence[PythonModule]) -> list[str]:
+    """Names of modules that do what any module in Python does, and what those do that use the same
+    libraries."""
     used = sys.modules.keys() | {name for user in users for name in user.names()}
-    modules = [m for library, its in _OF_LIBRARY.items() if library in used for m in its]
-    return [["Plain"], modules] if modules else [["Plain"]]
+    return ["Plain", *(m for library, its in _OF_LIBRARY.items() if library in used for m in its)]
 
 
 @contextlib.contextmanager
@@ -108,41 +105,15 @@ def _remove_old(place: Path) -> None:
                     shutil.rmtree(folder)
 
 
-def _run(folder: Path, jobs: Sequence[Sequence[str]]) -> None:
+def _run(folder: Path, modules: Sequence[str]) -> None:
     file = folder / "input.root"
     _write(file)
-    if _core.HAS_IMMORTAL_OBJECTS:
-        jobs = jobs[-1:]
-    with contextlib.ExitStack() as prepared:
-        works = [
-            prepared.enter_context(_prepared(file, modules, folder / f"run-{number}"))
-            for number, modules in enumerate(jobs)
-        ]
-        if not _core.HAS_IMMORTAL_OBJECTS:
-            _pack(*works)
-        for work in reversed(works):
-            # Leaves in Python's cache of attributes those that each child uses: an entry that is
-            # replaced counts references of its name, too.
-            sys._clear_type_cache()
-            _repeat(work)
-
-
-def _process(work: Work) -> None:
-    process_units(_again(work), 0, Assignment())
-
-
-def _repeat(work: Work) -> None:
-    for _ in range(_N_REPETITIONS):
-        _process(work)
-
-
-def _pack(*works: Work) -> None:
-    """Packs what these jobs run; what each child runs first."""
-    noted: NotedCode = {}
-    with noting_code(noted):
-        for work in works:
-            _process(work)
-    pack_code(noted)
+    work = _prepare(_config(file, modules), RunDirectory(folder / "run"))
+    with contextlib.closing(work.timeline):
+        for _ in range(_N_REPETITIONS):
+            hand_out = _all_of(work.job.plan)
+            again = replace(work, shared=replace(work.shared, hand_out=hand_out))
+            process_units(again, 0, Assignment())
 
 
 def _write(file: Path) -> None:
@@ -173,15 +144,6 @@ def _config(file: Path, modules: Sequence[str]) -> JobConfig:
     return validate(job, "the warm-up job")
 
 
-@contextlib.contextmanager
-def _prepared(file: Path, modules: Sequence[str], place: Path) -> Iterator[Work]:
-    work = _prepare(_config(file, modules), RunDirectory(place))
-    try:
-        yield work
-    finally:
-        work.timeline.close()
-
-
 def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     make_folders(folder)
     (file,) = config.source.files
@@ -196,10 +158,6 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     unit_files = UnitFiles(folder, config.outputs)
     timeline, settings = Timeline(folder.path), processor_settings(config)
     return Work(job, shared, unit_files, guard, timeline, Chaos(), settings)
-
-
-def _again(work: Work) -> Work:
-    return replace(work, shared=replace(work.shared, hand_out=_all_of(work.job.plan)))
 
 
 def _all_of(plan: Plan) -> HandOut:

@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.errors import ConfigError, ForkrunError, JobError
 from forkrun.parent.preparation import PreparedJob
 from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same
@@ -15,8 +16,7 @@ from forkrun.studies.blocks.results import Results, read_results
 from forkrun.studies.measure.jobs import RunningJob
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """`event`: RUN:LUMI:EVENT of the first one that differs; `layout`: where, from large blocks."""
 
     difference: Difference
@@ -24,8 +24,7 @@ class Found:
     layout: Layout
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """`layouts` that were compared with large blocks; `found`: for each column, decision and
     histogram that differs, the first layout in which it does. `makers`: for each module the labels
     of those that make what it reads, as far as modules in Python say so, or that choose the events

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.formats.plain import inner_of
 from forkrun.histograms.sums import HistogramSums
 from forkrun.studies.blocks.results import Column, EventIds, Results
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """`module`: its label; `what`: in words, what of it differs. `place`: of the first event for
     which it does, in the row of all events; None: not known, as of a histogram, which is a sum."""
 

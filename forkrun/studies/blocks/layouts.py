@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from forkrun.base.quantities import plural
 from forkrun.config import (
     Distribution,
@@ -24,8 +25,7 @@ _SHOWN = ((1, 100, 1), (7, 2_000, 1), (1_000, None, 2))
 """Events of a block, events of the job (None: all), children. Calls of small blocks take long."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """`block_size`: events; 0: as in a job where nothing is said. More than one child: each has one
     part of the input, so modules have not seen all events that come before."""
 

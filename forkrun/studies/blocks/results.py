@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.config import SourceConfig
 from forkrun.formats.ttree import TTREE
 from forkrun.histograms.root_file import sum_histograms
@@ -21,8 +21,7 @@ Column = Any  # plain, as in forkrun.modules.columns
 EventIds = npt.NDArray[np.uint64]
 
 
-@dataclass(frozen=True, eq=False)
-class Results:
+class Results(Struct, frozen=True, eq=False):
     """`ids` : (n_events, 3) run, lumi, event of all events. `columns`: by name; `accepted`: by the
     filter's label, (n, 3) ids of the events that it accepts; `histograms`: by module and name."""
 

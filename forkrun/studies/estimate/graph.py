@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.monitoring.timing import ModuleTiming, Timing
 from forkrun.studies.replay import Kind, ReplayJob
 
 
-@dataclass(frozen=True)
-class MeasuredRun:
+class MeasuredRun(Struct, frozen=True):
     """What the times come from: blocks of events, and the wall time of units, summed over
     children."""
 
@@ -24,8 +23,7 @@ class MeasuredRun:
     wall_s: float
 
 
-@dataclass(frozen=True)
-class EstimateGraph:
+class EstimateGraph(Struct, frozen=True):
     """Modules by number. One is called when it is asked for and its `inputs` are made; asking for
     it asks for them. `first` : asked for when an event begins; `then[i]` : when i has ended;
     `last` : when all that was asked for has ended. What is not asked for is not called.

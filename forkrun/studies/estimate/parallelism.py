@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.simulate import Execution, simulate
 
 
-@dataclass(frozen=True)
-class CriticalModule:
+class CriticalModule(Struct, frozen=True):
     """`on_path_s` : its time on critical paths, per event; `share` : of their length; `n_events` :
     whose critical path it is on."""
 
@@ -24,8 +24,7 @@ class CriticalModule:
     n_events: int
 
 
-@dataclass(frozen=True, eq=False)
-class Parallelism:
+class Parallelism(Struct, frozen=True, eq=False):
     """Averages over events are ratios of sums. `n_running` : (n_bins,) modules that run, averaged
     over events, at `time_s` : (n_bins,) after the event's begin. `time_with_s[k]` : time per event
     in which k modules run. `speedup` : total / critical path, the most that one event at a time
@@ -82,7 +81,7 @@ def critical_path_speedup(graph: EstimateGraph) -> float:
 
 
 def _only(graph: EstimateGraph, event: int) -> EstimateGraph:
-    return EstimateGraph(**{**vars(graph), "times_s": graph.times_s[:, event : event + 1]})
+    return replace(graph, times_s=graph.times_s[:, event : event + 1])
 
 
 def _add_running(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+from msgspec import Struct, to_builtins
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import duration
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
@@ -22,8 +22,7 @@ _SET_BY_WIDTH = 11
 """Width of labels in tables, which then fit into 80 columns."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """Everything that the report says about a graph."""
 
     graph: EstimateGraph
@@ -33,16 +32,13 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """Times in s; arrays as lists. `unit` : what is simulated, an event or a block of a run."""
-        parallelism = asdict(self.parallelism)
-        for name in ("time_with_s", "time_s", "n_running"):
-            parallelism[name] = parallelism[name].tolist()
         return {
             "name": self.graph.name,
             "unit": self.graph.unit,
-            "run": None if self.graph.run is None else asdict(self.graph.run),
-            "parallelism": parallelism,
-            "scaling": [asdict(row) for row in self.scaling],
-            "limits": asdict(self.limits),
+            "run": to_builtins(self.graph.run),
+            "parallelism": to_builtins(self.parallelism, enc_hook=np.ndarray.tolist),
+            "scaling": to_builtins(self.scaling),
+            "limits": to_builtins(self.limits),
         }
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
 from forkrun.studies.estimate.steady_state import SteadyState, steady_state
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(Struct, frozen=True):
     """`speedup` : over one thread, in the steady state of the list-scheduling simulation, with its
     standard `error`; `efficiency` : per thread. `most` : the tightest limit of the speed-up, and
     what it is `set_by`. `simple_speedup` : of one event at a time, scaled as in the literature."""
@@ -27,8 +27,7 @@ class Scaling:
     simple_speedup: float
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Events/s that cannot be surpassed with any number of threads and events in flight: `slowest`
     module that takes one event at a time, with its label, and all `unsafe` modules together; None
     where there are none."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from forkrun.studies.estimate.graph import EstimateGraph
 
@@ -23,8 +24,7 @@ class Call(NamedTuple):
     cause: int
 
 
-@dataclass(frozen=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """All calls in the order of their ends; by event, when the last of its calls ended."""
 
     calls: tuple[Call, ...]
@@ -53,8 +53,7 @@ def simulate(
     return Execution(tuple(calls), tuple(event_end_s))
 
 
-@dataclass(slots=True)
-class _Event:
+class _Event(Struct):
     """An event in flight. By module: its time, how many of its inputs are not made, whether it was
     asked for and has ended. `n_open` : modules that were asked for and have not ended. `n_called` :
     number called, while modules are called in the serial order; else None."""

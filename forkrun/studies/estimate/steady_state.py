@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.simulate import Simulation
 
@@ -17,8 +17,7 @@ _BATCH_CALLS = 20_000
 _MOST_CALLS = 1_000_000
 
 
-@dataclass(frozen=True)
-class SteadyState:
+class SteadyState(Struct, frozen=True):
     """`n_running` : modules that run, on average. `error` : its standard error, from the batches of
     the simulation."""
 

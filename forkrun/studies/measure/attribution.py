@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 Pages = npt.NDArray[np.uint64]
 OBJECT_PAGE = 4096  # of the records of objects
@@ -21,8 +20,7 @@ ANONYMOUS = "anonymous mapping"
 PYMALLOC = "pymalloc arena"
 
 
-@dataclass(frozen=True)
-class MappedRange:
+class MappedRange(Struct, frozen=True):
     """Addresses [start, end) of the parent, and what they are."""
 
     start: int
@@ -30,8 +28,7 @@ class MappedRange:
     where: str
 
 
-@dataclass(frozen=True)
-class Unshared:
+class Unshared(Struct, frozen=True):
     """Memory of one owner, of one type, in one place. `at_fork_bytes`: in common with the parent;
     `private_bytes`: mean over the children of what became their own. `after`: parts of it by what
     it became private after, largest first. All in bytes."""
@@ -44,8 +41,7 @@ class Unshared:
     after: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Objects:
+class Objects(Struct, frozen=True):
     """Parts of pages that are Python objects: page (address / 4096), owner and type by number,
     bytes, and whether pymalloc has the page. (n,) each."""
 
@@ -127,8 +123,7 @@ def attribute(
     return sorted(rows, key=lambda row: (-row.private_bytes, -row.at_fork_bytes))
 
 
-@dataclass(frozen=True)
-class _Shares:
+class _Shares(Struct, frozen=True):
     """`page`: number in `at_fork`, and `weight` [bytes] of each share; `groups`: places of the
     shares of one (owner, type, where)."""
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
 
 # What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
 # grows later than a probe sees.
 MARGIN = 0.1
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """One child with some threads: events per second of its event loop, and memory [bytes] of its
     parent that children share, and of the child's own."""
 
@@ -24,8 +23,7 @@ class Probe:
     private_bytes: float
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Children × threads: what they need and what they may do."""
 
     n_children: int
@@ -35,8 +33,7 @@ class Choice:
     fits: bool
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """The table that was chosen from, best first among what fits; `chosen`: None if nothing
     fits."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct, to_builtins
+
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -29,8 +29,7 @@ from forkrun.studies.measure.sharing import Mix, saving
 _SAMPLING = ("monitoring.sampling_cost=0.5", "monitoring.exact_pss=true", "monitoring.timing=false")
 
 
-@dataclass(frozen=True)
-class Separate:
+class Separate(Struct, frozen=True):
     """Separate processes, of which each loaded everything itself. `start`: when a parent would have
     forked; `most`: when it had most memory of its own; means."""
 
@@ -45,8 +44,7 @@ class Separate:
         return Mix(self.start.anonymous_bytes, max(growth, 0.0), self.most.files_bytes)
 
 
-@dataclass(frozen=True)
-class MemoryMeasurement:
+class MemoryMeasurement(Struct, frozen=True):
     """The whole measurement. `reference`: the mix of the reference case as it was asked for."""
 
     name: str
@@ -89,8 +87,8 @@ class MemoryMeasurement:
         return {
             "name": self.name,
             "n_children": n,
-            "forked": asdict(self.forked),
-            "separate": {**asdict(self.separate), "mix": asdict(self.separate.mix)},
+            "forked": to_builtins(self.forked),
+            "separate": {**to_builtins(self.separate), "mix": to_builtins(self.separate.mix)},
             "total_forked_bytes": self.forked_bytes,
             "total_separate_bytes": self.separate_bytes,
             "total_ideal_bytes": self.separate.mix.forked_bytes(n),
@@ -169,5 +167,5 @@ def _separate(run_dirs: Sequence[Path]) -> Separate:
 
 
 def _mean(memories: Sequence[ProcessMemory]) -> ProcessMemory:
-    names = ProcessMemory.__dataclass_fields__
+    names = ProcessMemory.__struct_fields__
     return ProcessMemory(*(fmean(getattr(memory, name) for memory in memories) for name in names))

@@ -6,7 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.durable import write_text
 from forkrun.config import JobConfig, validate
 from forkrun.studies.sample import SampleSettings, write_sample
@@ -23,8 +24,7 @@ class Kind(StrEnum):
     OBJECTS = "objects"
 
 
-@dataclass(frozen=True)
-class ReferenceSettings:
+class ReferenceSettings(Struct, frozen=True):
     """Sizes in MB (1e6 bytes) as published for a reconstruction job of 2010: 700 MB of conditions,
     and 375 MB that each child needs for itself."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from forkrun.errors import JobError
 from forkrun.monitoring.memory import complete_samples
 from forkrun.monitoring.records import Sample, read_records
 
 
-@dataclass(frozen=True)
-class ProcessMemory:
+class ProcessMemory(Struct, frozen=True):
     """Memory of a process [bytes], or the mean over several. `private`: USS."""
 
     pss_bytes: float
@@ -31,8 +31,7 @@ class ProcessMemory:
         return self.rss_bytes - self.anonymous_bytes
 
 
-@dataclass(frozen=True)
-class Forked:
+class Forked(Struct, frozen=True):
     """A parent and all its children at one time. `children`: their mean; `anonymous_pss_bytes`: of
     all together."""
 
@@ -44,8 +43,7 @@ class Forked:
     max_private_bytes: float
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Mean memory of the processes that were there. `time_s` since the first sample."""
 
     time_s: float
@@ -61,7 +59,7 @@ def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
     """Mean over processes."""
     return ProcessMemory(
         *(fmean(getattr(sample, name) for sample in samples)
-          for name in ProcessMemory.__dataclass_fields__)
+          for name in ProcessMemory.__struct_fields__)
     )  # fmt: skip
 
 

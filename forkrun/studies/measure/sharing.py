@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Mix:
+class Mix(Struct, frozen=True):
     """Memory [bytes] of a job: what each process has that forked children can share, what it needs
     for itself, and pages of files (libraries), which separate processes share, too."""
 

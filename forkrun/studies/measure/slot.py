@@ -8,23 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 
 from forkrun.base.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
-from forkrun.base.dataclass import dataclass
 
 MB = 1 << 20  # Slurm's
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """An upper limit: cores (may be a fraction) or bytes, and whose it is."""
 
     value: float
     source: str
 
 
-@dataclass(frozen=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """The smallest limits, and all that were found."""
 
     cores: Limit

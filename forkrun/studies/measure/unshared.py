@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+from msgspec import Struct, to_builtins
 
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.errors import InputError
 from forkrun.parent.page_watch import INTERPRETER, UnsharedFiles, read_names
 from forkrun.schedule.page_watch import Border
@@ -26,8 +25,7 @@ _BORDERS: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """All memory of one condition, one module or Python itself, or without owner (""). Bytes;
     private: the mean over the children."""
 
@@ -37,8 +35,7 @@ class Owner:
     after: str
 
 
-@dataclass(frozen=True)
-class UnsharedMemory:
+class UnsharedMemory(Struct, frozen=True):
     """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over
     the children; `by_child_bytes`: of each."""
 
@@ -64,8 +61,8 @@ class UnsharedMemory:
             "at_fork_bytes": self.at_fork_bytes,
             "private_bytes_per_child": self.private_bytes,
             "private_bytes_by_child": dict(self.by_child_bytes),
-            "owners": [asdict(owner) for owner in self.owners],
-            "rows": [{**asdict(row), "why": why(row)} for row in self.rows],
+            "owners": [to_builtins(owner) for owner in self.owners],
+            "rows": [{**to_builtins(row), "why": why(row)} for row in self.rows],
         }
 
 

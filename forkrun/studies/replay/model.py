@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
 
 
 class Kind(Enum):
@@ -42,8 +41,7 @@ class Product(NamedTuple):
     product: str
 
 
-@dataclass(frozen=True, eq=False)
-class ReplayModule:
+class ReplayModule(Struct, frozen=True, eq=False):
     """A module that takes its time and does nothing else.
 
     `event_times_s` : (n,) float64 [s], n >= 1, read-only; event i takes element i modulo n.
@@ -62,8 +60,7 @@ class ReplayModule:
     produces: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ReplayOptions:
+class ReplayOptions(Struct, frozen=True):
     """`n_threads` None: as many as there are cores. `busy_wait_scale_factor`: steps of the numeric
     integration per second on the machine that the file was made for."""
 
@@ -72,24 +69,21 @@ class ReplayOptions:
     busy_wait_scale_factor: float = 2.2e7
 
 
-@dataclass(frozen=True)
-class ReplaySource:
+class ReplaySource(Struct, frozen=True):
     """Where events come from: here only their number matters."""
 
     type: str
     n_events: int
 
 
-@dataclass(frozen=True)
-class ReplayPath:
+class ReplayPath(Struct, frozen=True):
     """Labels of filters, which run one after the other."""
 
     name: str
     filters: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ReplayJob:
+class ReplayJob(Struct, frozen=True):
     """A whole file. Labels are unique, every consumed product has its producer, and no module
     depends on itself. `modules` : producers, then filters, in the file's order."""
 

@@ -7,12 +7,12 @@ import os
 import platform
 import resource
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, to_builtins
+
 from forkrun import _core
-from forkrun.base.dataclass import dataclass
 from forkrun.base.progress import make_progress
 from forkrun.errors import JobError, StoppedError
 from forkrun.fork.forking import Process
@@ -22,8 +22,7 @@ from forkrun.studies.replay.model import ReplayJob, ReplayModule
 from forkrun.studies.replay.settings import ReplaySettings, mode_of
 
 
-@dataclass(frozen=True)
-class ReplayResult:
+class ReplayResult(Struct, frozen=True):
     """What a replay took. `wall_s` : from the first child's first event to the last child's last;
     `cpu_s` : of all children in that time. `checksum` : the same for any executor, number of
     threads, children, and size of blocks. `steps_per_s` : of fixed work, measured at start-up; 0
@@ -56,7 +55,7 @@ class ReplayResult:
     def to_json(self) -> dict[str, Any]:
         """All of it, with the machine."""
         return {
-            **asdict(self),
+            **to_builtins(self),
             "events_per_s": self.events_per_s,
             "machine": {
                 "cpu": _cpu_name(),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Literal
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from forkrun.errors import ConfigError
 from forkrun.studies.replay.model import ReplayJob, Work
 
@@ -29,8 +30,7 @@ _MODES: dict[Work, Mode] = {
 }
 
 
-@dataclass(frozen=True)
-class ReplaySettings:
+class ReplaySettings(Struct, frozen=True):
     """Settings of a replay; what is None is in the file, or follows from the machine.
     `time_scale` : factor of all times. `always_tasks` : no plain calls, also where they are
     quicker."""

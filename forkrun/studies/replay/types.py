@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.studies.replay.model import Concurrency, Kind, Work
 
 PREFIX: Final = "demo::"
@@ -26,8 +27,7 @@ class Times(Enum):
     FIXED = ""
 
 
-@dataclass(frozen=True)
-class ModuleType:
+class ModuleType(Struct, frozen=True):
     """`concurrency` None: the key threadType says it. `consumes`: it has the key toGet.
     `n_steps`: of a fixed time, in steps of the busy wait's integration. `names_product`: the key
     productLabel says what it makes."""

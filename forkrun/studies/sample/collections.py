@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.studies.sample.kinematics import Momenta
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -16,8 +16,7 @@ Column: TypeAlias = "Array | tuple[npt.NDArray[np.int64], Array]"
 PRECISION_BITS = 10
 
 
-@dataclass(frozen=True)
-class Objects:
+class Objects(Struct, frozen=True):
     """Objects of a cluster of events. `offsets`: (n_events + 1,); `event`: (n,) index of each one's
     event; within an event pt falls."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.errors import ConfigError
 
 COMPRESSION = r"none|(zstd|lz4|zlib|lzma):[1-9]"
 FIRST_RUN = 362_001
 
 
-@dataclass(frozen=True)
-class SampleSettings:
+class SampleSettings(Struct, frozen=True):
     """A sample is a pure function of these.
 
     `n_events`: in all files together, dealt evenly to `n_files` and to `n_runs` x `lumis_per_run`

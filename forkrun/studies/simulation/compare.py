@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.monitoring.children import spread, utilization
@@ -20,8 +21,7 @@ MAX_TURNS = 20_000_000
 """Turns of more than this are not simulated: a plan of them would not fit in memory."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """`children`: the numbers to try; `overhead_s`: what committing a stretch costs in addition to
     its events, `call_s`: what a call of the modules does."""
 
@@ -30,8 +30,7 @@ class Settings:
     call_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class Simulated:
+class Simulated(Struct, frozen=True):
     """One distribution with one number of children. `ideal_s`: all events' costs, shared evenly,
     with no overhead. `utilization` and `relative_std`, the dispersion: of the times in which
     children are busy, overhead included, as in a report. `mean_stretch_events`: events that a child

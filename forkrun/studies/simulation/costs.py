@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.errors import ConfigError
 from forkrun.studies.simulation.layout import Layout
@@ -19,8 +19,7 @@ MAX_CELLS = 1 << 22
 """Costs of more events than this are drawn for some consecutive events together."""
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+class Costs(Struct, frozen=True, eq=False):
     """`entry` : (n_knots,) entries of all files in a row, rising; `before_s` : (n_knots,) time of
     all entries before it [s]. In between, entries cost the same. `overhead_s`: of a stretch, where
     it was measured too."""
@@ -47,8 +46,7 @@ class Shape(StrEnum):
     LOGNORMAL = "lognormal"
 
 
-@dataclass(frozen=True)
-class CostModel:
+class CostModel(Struct, frozen=True):
     """Events of mean cost `mean_s`, with a standard deviation of `spread` times that; the first
     `first_fraction` of all events cost `first_factor` times as much. `per_lumi`: relative standard
     deviation of the mean from lumi to lumi."""

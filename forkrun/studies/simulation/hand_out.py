@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.child.hand_out import HandOut
 from forkrun.child.pace import Pace
@@ -20,8 +20,7 @@ _FEW = 0.1
 """Share of units that follow one of the same child: with fewer, each is taken by itself."""
 
 
-@dataclass(frozen=True)
-class Overheads:
+class Overheads(Struct, frozen=True):
     """What is paid for a stretch (`stretch_s`: committing it) and for each call of the modules
     (`call_s`), in addition to the events. `block_size`: as in the configuration. `cpu_share`: CPU
     time over wall time; it is learnt from CPU time what calls cost."""
@@ -37,8 +36,7 @@ class Overheads:
         return Pace(n_children, None if grows else self.block_size)
 
 
-@dataclass(frozen=True)
-class HandedOut:
+class HandedOut(Struct, frozen=True):
     """`busy_s` : (children,) time that each spends on its stretches [s]; children begin together
     and wait for nothing, so the longest is the wall time. `first_unit`, `child` : (n_stretches,) of
     each stretch, in plan order."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers, Keys
 from forkrun.index import FileIndex, LumiRanges
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
+class Layout(Struct, frozen=True, eq=False):
     """Entries of all files in input order, counted from 0. `file` : (n_files + 1,) first of each
     file, then their number; `lumi_range`, `cluster` : first entry of each range of one lumi and of
     each cluster, rising; `lumi_key` : (n_ranges,) run and lumi of a range in one number."""

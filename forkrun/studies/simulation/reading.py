@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.lumis import Integers
 from forkrun.plan import Plan
 from forkrun.studies.simulation.hand_out import HandedOut, global_ranges
 from forkrun.studies.simulation.layout import Layout
 
 
-@dataclass(frozen=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """Consecutive entries that are read at a time, in entries of all files in a row: [first, last)
     : (n_reads,), with the `child` that reads them."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.dataclass import dataclass
 from forkrun.base.quantities import DASH, plural
 from forkrun.studies.simulation.compare import Simulated
 from forkrun.studies.simulation.layout import Layout
@@ -33,8 +33,7 @@ stretches: what children take at a time, with their mean number of events;
 clusters per read: length of what a stretch reads in a row"""
 
 
-@dataclass(frozen=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """Rows by distribution, then by number of children."""
 
     input: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from forkrun.base.dataclass import dataclass
+from msgspec import Struct
+
 from forkrun.base.user_text import short
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
@@ -14,8 +15,7 @@ MOST_LUMIS = 10_000_000
 """Each is in memory, as in the index of real files."""
 
 
-@dataclass(frozen=True)
-class SyntheticInput:
+class SyntheticInput(Struct, frozen=True):
     """`files` files of `lumis` lumis each, with `events` events in a lumi, and clusters of
     `cluster` events. Each lumi is in one file only."""
 

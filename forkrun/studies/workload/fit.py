@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from forkrun.studies.estimate import EstimateGraph, critical_path_speedup, graph_of_replay
 from forkrun.studies.replay import Kind, ReplayJob

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 from forkrun.errors import ConfigError
 from forkrun.studies.workload.statistics import Statistics, draw
 
@@ -20,8 +20,7 @@ _SPREAD_AT_MOST = 2.5
 _MOST_TIMES = 100_000_000
 
 
-@dataclass(frozen=True)
-class Wishes:
+class Wishes(Struct, frozen=True):
     """What a file is to have; None: as many as the statistics have. `n_events` : with times of
     their own. `concurrency` None: in the statistics' shares. `scale` : factor of all times."""
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from forkrun.base.dataclass import dataclass
 
-
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """Quantiles are at equal steps from 0 to 1, and are interpolated.
 
     `n_levels` : modules on the longest chain of dependencies. `level_quantiles` : of the place of a
