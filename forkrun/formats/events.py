@@ -13,6 +13,11 @@ Identity = tuple[str, int, int]
 """UUID, bytes, and when a file was last written."""
 
 
+Read = Callable[[str, str, Sequence[str], int, int], Mapping[str, Any]]
+"""Reads columns by path of a file, name of its table, names, first entry and the one behind the
+last."""
+
+
 class EventSource(Struct, frozen=True):
     """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;

@@ -56,7 +56,7 @@ class Format:
         """What the core reads. Opens nothing."""
         from forkrun.formats.reader import Reader
 
-        reader = Reader(self, events)
+        reader = Reader(self.read, events)
         clusters = [list(each) for each in events.clusters]
         return _core.python_source(events.columns, clusters, reader.read, reader.read_ids)
 
@@ -87,7 +87,7 @@ class Format:
 
         def counted() -> Iterator[Mapping[str, Plain]]:
             nonlocal n_events
-            for n, part in selected_columns(self, output, entries, events):
+            for n, part in selected_columns(self.read, output, entries, events):
                 n_events += n
                 yield part
                 output.progress(n_events)

@@ -9,15 +9,14 @@ from forkrun.formats.columns_index import made_up_ids
 from forkrun.formats.plain import Plain, joined
 
 if TYPE_CHECKING:
-    from forkrun.formats.events import EventSource, Range
-    from forkrun.formats.format import Format
+    from forkrun.formats.events import EventSource, Range, Read
 
 
 class Reader:
     """Reads columns and ids of entries in several ranges, one after the other."""
 
-    def __init__(self, of: Format, events: EventSource) -> None:
-        self._format, self._events = of, events
+    def __init__(self, read: Read, events: EventSource) -> None:
+        self._read_file, self._events = read, events
 
     def read(self, ranges: Sequence[Range], name: str) -> Plain:
         """A column."""
@@ -40,4 +39,4 @@ class Reader:
 
     def _read(self, r: Range, names: Sequence[str]) -> Mapping[str, Plain]:
         file, first, last = r
-        return self._format.read(self._events.files[file], self._events.tree, names, first, last)
+        return self._read_file(self._events.files[file], self._events.tree, names, first, last)

@@ -9,14 +9,13 @@ from forkrun import _core
 from forkrun.formats.plain import Plain, joined, part_of
 
 if TYPE_CHECKING:
-    from forkrun.formats.events import EventSource, OutputToMake, Range
-    from forkrun.formats.format import Format
+    from forkrun.formats.events import EventSource, OutputToMake, Range, Read
 Run = tuple["Range", Mapping[str, Plain]]
 """Entries that follow each other, with their new columns."""
 
 
 def selected_columns(
-    of: Format, output: OutputToMake, entries: Sequence[Range], events: EventSource
+    read: Read, output: OutputToMake, entries: Sequence[Range], events: EventSource
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
     """Number of events and columns of consecutive selected events, of the `entries` of a file."""
     for number, (_, fragments) in enumerate(output.fragments):
@@ -26,7 +25,7 @@ def selected_columns(
             runs.sort(key=lambda run: run[0])
         wanted = [part for run in runs for part in _within(*run, entries)]
         if wanted:
-            yield _columns(of, output, wanted, events)
+            yield _columns(read, output, wanted, events)
 
 
 def _runs(path: str) -> Iterator[Run]:
@@ -51,10 +50,10 @@ def _within(run: Range, columns: Mapping[str, Plain], entries: Sequence[Range]) 
 
 
 def _columns(
-    of: Format, output: OutputToMake, runs: Sequence[Run], events: EventSource
+    read: Read, output: OutputToMake, runs: Sequence[Run], events: EventSource
 ) -> tuple[int, Mapping[str, Plain]]:
     kept = [
-        of.read(events.files[file], events.tree, output.branches, first, last)
+        read(events.files[file], events.tree, output.branches, first, last)
         for (file, first, last), _ in runs
     ]
     columns = {name: joined([part[name] for part in kept]) for name in output.branches}
