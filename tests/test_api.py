@@ -82,7 +82,7 @@ def test_errors_of_a_job_are_the_same_classes(
     with pytest.raises(forkrun.JobError, match="the calibration has no such jet"):
         fails.run(children=children, output="run", quiet=True, plots=False)
     missing = forkrun.load(job_file, source={"files": ["none.root"]})
-    with pytest.raises(forkrun.InputError, match=r"none\.root: there is no such file"):
+    with pytest.raises(forkrun.InputError, match=r"none\.root: file not found"):
         missing.run(children=children, output="run-2", quiet=True, plots=False)
     forkrun.load(job_file).run(children=children, output="run-3", quiet=True, plots=False)
     other = forkrun.load(job_file, outputs=[])

@@ -150,8 +150,8 @@ class SourceConfig(Section):
     skip_events: Count = 0
     order: EventOrder = EventOrder.AUTO
     """Order of events in blocks and outputs: "input": as in the input; "lumi": each lumi in one
-    piece, where its first event is; "sorted": by run and lumi; "auto": "input", unless something needs whole
-    lumis."""
+    piece, where its first event is; "sorted": by run and lumi; "auto": "input", unless something
+    needs whole lumis."""
     datasets: Texts = ()
     """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()

@@ -92,12 +92,12 @@ def run_job(
         check_part_of(whole, submitted or {}, job.fingerprint)
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
-        goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
-        if goes_on:
+        is_resumed = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
+        if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
                 return _already_done(folder, job, lock, quiet, plots)
-        before = _continue(folder, job, lock) if goes_on else _begin(folder, job)
+        before = _continue(folder, job, lock) if is_resumed else _begin(folder, job)
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
         timeline = Timeline(folder.path)

@@ -186,7 +186,7 @@ def test_check_names_every_problem_of_modules_and_outputs(events: Path, tmp_path
     assert all(problem.startswith(f"  {file}: ") for problem in problems)
     for part in (
         "ManyJets has no parameter 'nn'; did you mean \"n\"?",
-        'there is no C++ module class "NoSuchClass"',
+        'unknown C++ module class "NoSuchClass"',
         'neither the input nor a module has "Jet_ptt"; did you mean "Jet_pt"?',
         'consumes "Jet_p", which no module makes; did you mean "Jet_pt"?',
         "cycle: ",
