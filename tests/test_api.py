@@ -99,7 +99,7 @@ def test_paths_in_keywords_are_relative_to_the_file_as_its_own_are(
     monkeypatch.chdir(elsewhere)
     job = forkrun.load("../job.json", source={"files": [Path("a.root")]}, outputs=[])
     assert job.config.source.files == (str(tmp_path / "a.root"),)
-    assert repr(job) == "<LoadedJob 'job' of ../job.json: 3 modules, 1 paths, 0 outputs>"
+    assert repr(job) == "<LoadedJob 'job' of ../job.json: 3 modules, 1 path, 0 outputs>"
     result = job.run(children=children, output="run", quiet=True, plots=False)
     assert result.run_directory.resolve() == elsewhere / "run"
     assert result.report["events"]["n_events_read"] == 120

@@ -87,10 +87,10 @@ def _together(errors: Sequence[ForkrunError], file: str) -> ForkrunError:
 
 def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) -> str:
     text = (
-        f"{file}: this job can run: {job.plan.n_events:,} events in"
-        f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files,"
-        f" {len(config.modules)} modules,"
-        f" {len(config.paths)} paths, {len(config.outputs)} outputs;"
+        f"{file}: this job can run: {plural(job.plan.n_events, 'event')} in"
+        f" {plural(job.plan.n_lumis, 'lumi')} of {plural(len(job.plan.files), 'file')},"
+        f" {plural(len(config.modules), 'module')}, {plural(len(config.paths), 'path')},"
+        f" {plural(len(config.outputs), 'output')};"
         f" modules read {len(job.schedule.consumed)} of the input's columns"
         + (f"; {summary(job.schedule.conditions)}" if config.conditions else "")
     )

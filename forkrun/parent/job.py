@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
+from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
@@ -230,8 +231,9 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.timeline.record("warning", pid=pid, text=text)
     plan = job.plan
     run.messages.say(
-        f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"
-        f" {len(plan.units):,} units of work for {plan.children} children ({plan.distribution})"
+        f"{plural(plan.n_events, 'event')} in {plural(plan.n_lumis, 'lumi')} of"
+        f" {plural(len(plan.files), 'file')}; {plural(len(plan.units), 'unit')} of work for"
+        f" {plan.children} {'child' if plan.children == 1 else 'children'} ({plan.distribution})"
     )
     for note in plan.notes:
         run.messages.say(note)

@@ -316,7 +316,7 @@ def test_what_a_job_read_is_in_its_configuration_as_given(file: Path) -> None:
     described = json.loads(job.config.model_dump_json())
     assert described["source"]["files"] == [str(file)]
     assert described["modules"][0]["type"] == "expression:MET_pt"
-    assert repr(job) == "Job(1 files, 1 modules, 1 paths)"
+    assert repr(job) == "Job(1 file, 1 module, 1 path)"
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path:
     ]
     whole = forkrun("run", tmp_path / "job.json", "-o", "run-2", "-v", cwd=tmp_path)
     assert (tmp_path / "run-2/report.txt").read_text() in whole.out
-    first = "120 events in 3 lumis of 1 files; 12 units of work for 2 children (guided)"
+    first = "120 events in 3 lumis of 1 file; 12 units of work for 2 children (guided)"
     assert ended.err.splitlines() == [first]
 
 
@@ -159,7 +159,7 @@ def test_check_says_what_it_checked_and_leaves_nothing(events: Path, tmp_path: P
     before = sorted(tmp_path.iterdir())
     ended = forkrun("check", job, cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
-    assert "this job can run: 120 events in 3 lumis of 1 files, 3 modules, 1 paths" in ended.out
+    assert "this job can run: 120 events in 3 lumis of 1 file, 3 modules, 1 path" in ended.out
     assert sorted(tmp_path.iterdir()) == before
 
 
