@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES = {
     "forkrun.analysis.job": ("Job",),
     "forkrun.api": ("LoadedJob", "load", "merge_files"),
     "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
@@ -54,7 +54,7 @@ _HOMES = {
     "forkrun.modules.block": ("EventBlock",),
     "forkrun.parent.result": ("Result",),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: home for home, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Analyzer",
@@ -83,6 +83,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'forkrun' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+    return getattr(importlib.import_module(_MODULE_OF[name]), name)

@@ -16,6 +16,7 @@ from forkrun.base.caller import describing, handed_over
 from forkrun.base.notebook import run_shown
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.progress import in_notebook
+from forkrun.base.quantities import plural
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
@@ -41,8 +42,8 @@ class LoadedJob(Struct, frozen=True):
 
     def __repr__(self) -> str:
         config = self.config
-        numbers = {"modules": config.modules, "paths": config.paths, "outputs": config.outputs}
-        held = ", ".join(f"{len(each)} {name}" for name, each in numbers.items())
+        numbers = {"module": config.modules, "path": config.paths, "output": config.outputs}
+        held = ", ".join(plural(len(each), name) for name, each in numbers.items())
         return f"<LoadedJob {config.job.name!r} of {self.file}: {held}>"
 
     def run(

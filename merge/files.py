@@ -49,7 +49,7 @@ def merge_files(
     `contained`: makes the join in a process that may die of a damaged file. Raises InputError if a
     file is damaged or does not fit the others, OutputError."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
-        raise ConfigError(f'merge: recluster "{recluster}" is none of auto, always and never')
+        raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
     files = listed_files(_CALL, "inputs", inputs)
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:

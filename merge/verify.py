@@ -27,7 +27,7 @@ def check_read(read: EventDigest, n_planned: int, planned: str | None) -> None:
     if read.count != n_planned or (planned is not None and read.hex != planned):
         raise VerificationError(
             f"children read {read.count} events (digest {read.hex}), the plan has {n_planned}"
-            f" (digest {planned or 'not known'}); did an input file change during the job?"
+            f" (digest {planned or 'not known'}); an input file may have changed during the job"
         )
 
 

@@ -66,7 +66,7 @@ class TimelineLine(Struct, frozen=True):
         """Raises LookupError or ValueError."""
         time_s, child = line["time_s"], line.get("child")
         if not isinstance(time_s, int | float) or not isinstance(child, int | None):
-            raise ValueError("its time or its child is no number")
+            raise ValueError("its time or its child is not a number")
         return cls(time_s, str(line["event"]), child, line)
 
 
@@ -118,7 +118,7 @@ def read_records(
 ) -> RunRecords:
     """Reads a run directory, whatever state its job is in. What is damaged is left out: `damaged`
     says so. `commits`, `plan`: if they are known; the plan's columns may be arrays. Raises
-    InputError if `run_dir` is no run directory, or cannot be read at all."""
+    InputError if `run_dir` is not a run directory, or cannot be read at all."""
     folder = RunDirectory(run_dir)
     if not folder.config.exists() and not folder.monitoring.is_dir():
         raise InputError(f"{run_dir}: not a run directory (it has no {folder.config.name})")

@@ -25,10 +25,10 @@ def write_report(
     `records`: what was read of it already.
 
     Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
-    `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is no run directory and
-    OutputError if it cannot be written. `plots`: None draws them only for jobs that took so long
-    that two seconds of drawing do not matter. matplotlib is imported here and nowhere else: call
-    it in a process that will not fork any more."""
+    `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is not a run directory
+    and OutputError if it cannot be written. `plots`: None draws them only for jobs that took so
+    long that two seconds of drawing do not matter. matplotlib is imported here and nowhere else:
+    call it in a process that will not fork any more."""
     records = records or read_records(run_dir)
     report, text = compose_report(run_dir, records)
     folder = RunDirectory(run_dir)

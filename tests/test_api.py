@@ -82,7 +82,7 @@ def test_errors_of_a_job_are_the_same_classes(
     with pytest.raises(forkrun.JobError, match="the calibration has no such jet"):
         fails.run(children=children, output="run", quiet=True, plots=False)
     missing = forkrun.load(job_file, source={"files": ["none.root"]})
-    with pytest.raises(forkrun.InputError, match=r"none\.root: there is no such file"):
+    with pytest.raises(forkrun.InputError, match=r"none\.root: file not found"):
         missing.run(children=children, output="run-2", quiet=True, plots=False)
     forkrun.load(job_file).run(children=children, output="run-3", quiet=True, plots=False)
     other = forkrun.load(job_file, outputs=[])
@@ -99,7 +99,7 @@ def test_paths_in_keywords_are_relative_to_the_file_as_its_own_are(
     monkeypatch.chdir(elsewhere)
     job = forkrun.load("../job.json", source={"files": [Path("a.root")]}, outputs=[])
     assert job.config.source.files == (str(tmp_path / "a.root"),)
-    assert repr(job) == "<LoadedJob 'job' of ../job.json: 3 modules, 1 paths, 0 outputs>"
+    assert repr(job) == "<LoadedJob 'job' of ../job.json: 3 modules, 1 path, 0 outputs>"
     result = job.run(children=children, output="run", quiet=True, plots=False)
     assert result.run_directory.resolve() == elsewhere / "run"
     assert result.report["events"]["n_events_read"] == 120

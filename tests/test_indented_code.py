@@ -25,7 +25,7 @@ OTHERS = {
 }
 """Pages whose Python, or profiles, other tests run."""
 HEAD = "import awkward as ak\nimport hist\nimport numpy as np\nimport forkrun\n\n"
-FRAGMENT = re.compile(r"there is no such key|should be|an axis has|is for|needs a|cannot")
+FRAGMENT = re.compile(r"unknown key|should be|an axis has|is for|needs a|cannot")
 
 
 def pieces(page: Path) -> list[str]:

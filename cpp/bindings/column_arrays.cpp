@@ -148,7 +148,7 @@ std::span<const std::int64_t> as_span(const py::array& offsets) {
 py::array offsets_from(const py::handle& object, const std::string& what) {
   auto offsets = converted(one_dimensional(object, what), py::dtype::of<std::int64_t>(), what);
   if (offsets.size() == 0) {
-    throw Error(what + ": there are no offsets; no events have the offsets [0]");
+    throw Error(what + ": offsets are missing; without events they are [0]");
   }
   return offsets;
 }

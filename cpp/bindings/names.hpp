@@ -20,7 +20,7 @@ Enum named(const std::vector<std::string>& names, const std::string& what,
     for (const auto& each : names) {
       known += (known.empty() ? "" : ", ") + each;
     }
-    throw Error{"there is no " + what + " \"" + name + "\"; there are " + known};
+    throw Error{"unknown " + what + " \"" + name + "\"; there are " + known};
   }
   return static_cast<Enum>(found - names.begin());
 }

@@ -50,9 +50,9 @@ class JobScheduleBuilder {
                           const auto factory = find_module_class(class_name);
                           if (factory == nullptr) {
                             const auto known = registered_module_classes();
-                            throw Error("there is no C++ module class \"" + class_name + "\"" +
+                            throw Error("unknown C++ module class \"" + class_name + "\"" +
                                         nearest_name_hint(class_name, known) +
-                                        "; is its library in job.plugins?");
+                                        "; its library may be missing in job.plugins");
                           }
                           return factory(construction);
                         });

@@ -32,7 +32,7 @@ struct ChildStatus {
 
 StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
   if (child >= board.size()) {
-    throw py::index_error("there is no child " + std::to_string(child));
+    throw py::index_error("unknown child " + std::to_string(child));
   }
   return board[child];
 }
@@ -56,7 +56,7 @@ template <class Names>
 std::uint32_t number_of(const Names& names, const std::string& name) {
   const auto place = std::ranges::find(names, name);
   if (place == names.end()) {
-    throw Error("there is no child state or order \"" + name + "\"");
+    throw Error("unknown child state or order \"" + name + "\"");
   }
   return static_cast<std::uint32_t>(place - names.begin());
 }

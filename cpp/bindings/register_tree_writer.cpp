@@ -27,7 +27,7 @@ void write(TreeWriter& writer, const py::dict& arrays) {
   std::vector<Column> cluster;
   for (const auto& [name, type] : writer.columns()) {
     if (!arrays.contains(name)) {
-      throw OutputError("there is no column \"" + name + "\" in what is to be written");
+      throw OutputError("unknown column \"" + name + "\" in what is to be written");
     }
     fill_column(cluster.emplace_back(type), arrays[py::str(name)], -1, "column \"" + name + "\"");
   }

@@ -14,6 +14,7 @@ from forkrun.analysis.path import MAIN, JobPath
 from forkrun.api import LoadedJob
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
+from forkrun.base.quantities import plural
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
@@ -182,8 +183,9 @@ class Job(JobPath):
         datasets = self._sections.get("datasets") or [self._sections["source"]]
         is_file = isinstance(datasets, str)
         n_files = 0 if is_file else sum(len(each["files"]) for each in datasets)
-        files = f"files of {datasets}" if is_file else f"{n_files} files"
-        return f"Job({files}, {len(self._steps)} modules, {len(self._paths)} paths)"
+        files = f"files of {datasets}" if is_file else plural(n_files, "file")
+        modules, paths = plural(len(self._steps), "module"), plural(len(self._paths), "path")
+        return f"Job({files}, {modules}, {paths})"
 
 
 def _without_none(value: Any) -> Any:

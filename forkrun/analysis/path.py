@@ -64,7 +64,7 @@ class JobPath:
             name, what = _name(name), name
         check_text("job.define(…)", "name", name)
         if what is None:
-            raise ConfigError(f'job.define("{name}", …): what is it? an expression or a function')
+            raise ConfigError(f'job.define("{name}", …): give an expression or a function')
         check_what(_call("define", name), what)
         return self._add(Step("producer", name, what, params))
 
@@ -78,7 +78,7 @@ class JobPath:
             name, what = _name(name), name
         check_text("job.redefine(…)", "name", name)
         if what is None:
-            raise ConfigError(f'job.redefine("{name}", …): what is it? an expression or a function')
+            raise ConfigError(f'job.redefine("{name}", …): give an expression or a function')
         check_what(_call("redefine", name), what)
         label = self._version(f"new_{name}")
         return self._add(Step("producer", label, what, {**params, "replaces": [name]}))
@@ -93,7 +93,7 @@ class JobPath:
         check_text(call, "variation", variation)
         if not directions:
             raise ConfigError(
-                f'job.vary("{columns[0]}", "{variation}", …): which? up="…", down="…"'
+                f'job.vary("{columns[0]}", "{variation}", …): give the directions, up="…", down="…"'
             )
         for direction, what in directions.items():
             check_what(call, what, direction)
@@ -143,7 +143,7 @@ class JobPath:
         check_axes(_call("hist", name), axes)
         if not axes:
             raise ConfigError(
-                f'job.hist("{name}", …): which axes? (bins, low, high): '
+                f'job.hist("{name}", …): give the axes as (bins, low, high): '
                 f'job.hist("{name}", (50, 0, 200)); or of hist.axis'
             )
         label = f"{'hist' if self.name == MAIN else self.name}_{name}"

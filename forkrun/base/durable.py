@@ -143,7 +143,7 @@ def write_columns(path: Path, value: Any) -> None:
 def require_folder(path: Path) -> None:
     """Raises OutputError if the folder of a file that the user named does not exist."""
     if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}")
+        raise OutputError(f"{path}: folder not found: {path.parent}")
 
 
 def write_named(path: Path, text: str) -> None:

@@ -79,7 +79,7 @@ def read_json_lines(path: Path, damaged: list[str] | None = None) -> list[dict[s
         if isinstance(value, dict):
             values.append(value)
         elif damaged is None:
-            raise ValueError(f"{path}: line {number} is no JSON object")
+            raise ValueError(f"{path}: line {number} is not a JSON object")
         else:
-            damaged.append(f"{path.name}: line {number} is no JSON object")
+            damaged.append(f"{path.name}: line {number} is not a JSON object")
     return values

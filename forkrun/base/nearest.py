@@ -12,7 +12,7 @@ def suggestion(wrong: str, names: Iterable[str]) -> str:
     if close := close_to(wrong, known):
         return f'; did you mean "{close}"?'
     if not known:
-        return "; there are none"
+        return "; none are defined"
     shown = ", ".join(f'"{name}"' for name in known[:12])
     return f"; there are {shown}" + (" and others" if len(known) > 12 else "")
 

@@ -13,12 +13,11 @@ _SIZE_FORM = 'write a size as "2 GB", "500 MiB" or a number of bytes'
 _TIME_FORM = 'write a time as "90 s", "1h30m", "HH:MM:SS" or a number of seconds'
 _MOST_DIGITS = 100
 _TIMES_S = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400}
-THIN_SPACE = " "
 
 
 def count(n: int | float | None) -> str:
-    """`1 234 567`; a dash for None."""
-    return DASH if n is None else f"{round(n):,}".replace(",", THIN_SPACE)
+    """`1,234,567`; a dash for None."""
+    return DASH if n is None else f"{round(n):,}"
 
 
 def plural(n: int | None, word: str) -> str:

@@ -37,7 +37,7 @@ def open_regular(path: Path | str, folder: int | None = None) -> int:
         if stat.S_ISDIR(state.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(state.st_mode):
-            raise NotRegularError(errno.EINVAL, "it is no regular file; remove it", str(path))
+            raise NotRegularError(errno.EINVAL, "it is not a regular file; remove it", str(path))
         if state.st_size > MOST_BYTES:
             what = f"it has {state.st_size:,} bytes, which none of a run's records has; remove it"
             raise NotRegularError(errno.EFBIG, what, str(path))

@@ -79,7 +79,7 @@ def check_value(value: Any, *, finite: bool = False) -> None:
         if isinstance(part, str) and (what := text_problem(part)):
             raise ValueError(f"{_dotted(location)}: {what}")
         if finite and isinstance(part, float) and not math.isfinite(part):
-            raise ValueError(f"{_dotted(location)}: {part} is no number of JSON")
+            raise ValueError(f"{_dotted(location)}: {part} is not a JSON number")
 
 
 def _is_sound(value: Any) -> bool:
@@ -115,7 +115,7 @@ def text_problem(text: str) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return f"{short(text)} holds bytes that are no UTF-8; rename the file, or link to it"
+        return f"{short(text)} holds bytes that are not valid UTF-8; rename the file, or link to it"
     return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.durable import output_errors
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.batch.shipping import words_of_new_code
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
@@ -45,7 +45,7 @@ def collect(
             if not folder.has_good_report():
                 _report_again(folder, config, lock)
         else:
-            with lasting_objects():
+            with collector_paused():
                 commits = read_commits(folder)  # once: a job may have millions
             missing = _missing(ranges, commits)
             if missing and not partial:

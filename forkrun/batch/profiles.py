@@ -47,7 +47,7 @@ def _values(name: str | None) -> dict[str, Any]:
         profiles.setdefault(name, {})
     if not isinstance(profiles.get(name), dict):
         known = suggestion(name, profiles)
-        raise ConfigError(f'{place}: there is no profile "{name}"{known}')
+        raise ConfigError(f'{place}: unknown profile "{name}"{known}')
     values: dict[str, Any] = profiles[name]
     _check(place, name, values)
     return values

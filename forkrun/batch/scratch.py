@@ -29,7 +29,9 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
     published in `shared`. Raises BatchError if there is no such folder, OutputError if its disk is
     full or fails, or if what was committed cannot be published."""
     if not scratch or not Path(scratch).is_dir():
-        what = f'"{scratch}" is no folder on this node' if scratch else "it is empty on this node"
+        what = (
+            f'"{scratch}" is not a folder on this node' if scratch else "it is empty on this node"
+        )
         raise BatchError(f"batch.scratch: {what}; name another one, or none")
     _remove_what_was_left(Path(scratch))
     try:

@@ -74,7 +74,7 @@ def _copied(
             said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             problem = f"exit code {done.returncode} of: {shown}" + "".join(f": {s}" for s in said)
         elif copy and not copy.exists():
-            problem = f"there is no {copy} after: {shown}"
+            problem = f"{copy} does not exist after: {shown}"
         elif copy and n_bytes and copy.stat().st_size != n_bytes:
             problem = f"{copy.stat().st_size} bytes were copied, not {n_bytes}, by: {shown}"
         else:

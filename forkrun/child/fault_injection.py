@@ -72,7 +72,7 @@ def parse_faults(text: str) -> list[PlannedFault]:
     for fault in faults:
         for value, choices in ((fault.fault, get_args(Fault)), (fault.at, get_args(Moment))):
             if value not in choices:
-                what = f'FORKRUN_CHAOS: there is no "{value}"'
+                what = f'FORKRUN_CHAOS: unknown value "{value}"'
                 raise ConfigError(what + suggestion(value, choices))
     return faults
 

@@ -31,7 +31,7 @@ class HandOut:
     """Units of a plan that are `to_do` : (n_units,) bool. Where the plan `is_shared` each child
     begins with some clusters of its own, so that not all of them read the first one; then it takes
     from the rest, and in the end what children have left of their own. Else each has a queue that
-    nobody else takes from. `goes_on`, `at_cluster` : (n_units,) bool, whether a unit may be
+    nobody else takes from. `joins_previous`, `at_cluster` : (n_units,) bool, whether a unit may be
     processed together with the one before, and whether it begins with a cluster of the input; None:
     none may, and not known."""
 
@@ -39,15 +39,15 @@ class HandOut:
         self,
         plan: Plan,
         to_do: Flags,
-        goes_on: Flags | None = None,
+        joins_previous: Flags | None = None,
         at_cluster: Flags | None = None,
     ) -> None:
         self._piece = np.cumsum(changes(plan.units.lumi_key))
-        self._goes_on = goes_on
+        self._goes_on = joins_previous
         children, n_events = plan.busy_children(), plan.units.n_events
 
         def queue_of(numbers: Integers) -> UnitQueue:
-            joined = None if goes_on is None else goes_on[numbers]
+            joined = None if joins_previous is None else joins_previous[numbers]
             begins = None if at_cluster is None else at_cluster[numbers]
             return UnitQueue(numbers, n_events[numbers], joined, begins)
 

@@ -20,22 +20,22 @@ Taken = tuple[int, int]
 
 class UnitQueue:
     """Units still to be done, in plan order. Make it before the fork. `n_events` : (n,) of each;
-    `goes_on` : (n,) bool, whether a unit may be processed together with the one before it in the
-    queue, None: none may; `at_cluster` : (n,) bool, whether it begins with a cluster of the input,
-    None: not known."""
+    `joins_previous` : (n,) bool, whether a unit may be processed together with the one before it
+    in the queue, None: none may; `at_cluster` : (n,) bool, whether it begins with a cluster of the
+    input, None: not known."""
 
     def __init__(
         self,
         numbers: Integers,
         n_events: Integers | None = None,
-        goes_on: Flags | None = None,
+        joins_previous: Flags | None = None,
         at_cluster: Flags | None = None,
     ) -> None:
         self._numbers = numbers
         self._counter = _core.UnitCounter(len(numbers))
         sizes = np.ones(len(numbers), dtype=np.int64) if n_events is None else n_events
         self._events_before = np.concatenate(([0], np.cumsum(sizes)))
-        self._begins = begins_of_stretches(numbers, goes_on)
+        self._begins = begins_of_stretches(numbers, joins_previous)
         self._clusters = np.flatnonzero([] if at_cluster is None else at_cluster)
 
     def take(self, child: int) -> int | None:
@@ -102,9 +102,9 @@ class UnitQueue:
         self._counter.end_at(end)
 
 
-def begins_of_stretches(numbers: Integers, goes_on: Flags | None) -> Integers:
+def begins_of_stretches(numbers: Integers, joins_previous: Flags | None) -> Integers:
     """Places at which a stretch has to begin, and the number of all."""
     begins = np.ones(len(numbers) + 1, dtype=np.bool_)
-    if goes_on is not None and len(numbers):
-        begins[1:-1] = ~goes_on[1:] | (np.diff(numbers) != 1)
+    if joins_previous is not None and len(numbers):
+        begins[1:-1] = ~joins_previous[1:] | (np.diff(numbers) != 1)
     return np.flatnonzero(begins)

@@ -54,7 +54,9 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(options: argparse.Namespace) -> int:
     """Says what was checked. Raises what is wrong, all of it at once."""
     if options.events is not None and not (options.blocks and options.events):
-        raise ConfigError("--events: must be at least 1")
+        raise ConfigError(
+            "--events is the number of events for --blocks: give both, and at least 1"
+        )
     config, file = config_of(options), file_of_job(options.config)
     found = check_job(config)
     if options.strict:
@@ -87,10 +89,10 @@ def _together(errors: Sequence[ForkrunError], file: str) -> ForkrunError:
 
 def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) -> str:
     text = (
-        f"{file}: this job can run: {job.plan.n_events:,} events in"
-        f" {job.plan.n_lumis:,} lumis of {len(job.plan.files):,} files,"
-        f" {len(config.modules)} modules,"
-        f" {len(config.paths)} paths, {len(config.outputs)} outputs;"
+        f"{file}: this job can run: {plural(job.plan.n_events, 'event')} in"
+        f" {plural(job.plan.n_lumis, 'lumi')} of {plural(len(job.plan.files), 'file')},"
+        f" {plural(len(config.modules), 'module')}, {plural(len(config.paths), 'path')},"
+        f" {plural(len(config.outputs), 'output')};"
         f" modules read {len(job.schedule.consumed)} of the input's columns"
         + (f"; {summary(job.schedule.conditions)}" if config.conditions else "")
     )

@@ -117,7 +117,7 @@ def _extend(options: argparse.Namespace, given: JobConfig, path: Path) -> int:
             with lock.kept_by_thread():
                 _submit_more(options, folder, config, given, new)
         else:
-            _say(options, f"{folder.path}: there are no new files")
+            _say(options, f"{folder.path}: no new files")
     return 0
 
 

@@ -68,7 +68,7 @@ def _size(file: str | None) -> int:
 
 def _explain(source: ConditionSource, payload: PayloadSource, error: BaseException) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"there is no file {error.filename}"
+        return f"file not found: {error.filename}"
     kind = type(error).__name__
     if source.config.type.startswith("python:"):
         from forkrun.base.user_code import in_user_code

@@ -99,7 +99,7 @@ class Conditions:
     def load_into(self, snapshot: Snapshot, label: str) -> Any:
         """The value of a condition that the snapshot does not have yet."""
         if label not in self.sources:
-            what = f'there is no condition "{label}"' + suggestion(label, self.labels)
+            what = f'unknown condition "{label}"' + suggestion(label, self.labels)
             raise ConditionNotThereError(what)
         value = snapshot[label] = self._payload(label, self._number_for(snapshot, label)).value
         return value
@@ -219,4 +219,4 @@ class ModuleConditions(Mapping[str, Any]):
         if label in self._conditions.labels:
             names = ", ".join(f'"{name}"' for name in [*(self._declared or ()), label])
             return f'the module does not declare the condition "{label}": conditions = ({names},)'
-        return f'there is no condition "{label}"' + suggestion(label, self._declared or ())
+        return f'unknown condition "{label}"' + suggestion(label, self._declared or ())

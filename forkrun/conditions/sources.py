@@ -94,7 +94,7 @@ def _validated(raw: Any, what: str) -> Sequence[IovConfig]:
     try:
         iovs = IovIndex.model_validate(raw).iovs
         found = [(("iovs", *place), text) for place, text in iov_problems(raw["iovs"])]
-        found += [] if iovs else [(("iovs",), "there is no interval in it")]
+        found += [] if iovs else [(("iovs",), "it contains no interval")]
     except ValidationError as error:
         found = list(schema_problems(error, IovIndex))
     if found:
@@ -127,7 +127,7 @@ def _file_problems(config: ConditionConfig, payload: PayloadSource) -> Iterator[
     elif is_url(payload.file):
         yield f"{payload.where}: conditions are read from local files; copy {payload.file}"
     elif not os.path.exists(payload.file):
-        yield f"{payload.where}: there is no file {payload.file}"
+        yield f"{payload.where}: file not found: {payload.file}"
 
 
 def _overlaps(where: str, payloads: Sequence[PayloadSource]) -> Iterator[str]:

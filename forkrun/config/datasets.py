@@ -97,7 +97,7 @@ def read_fileset(path: str) -> list[dict[str, Any]]:
     except ValueError as error:
         raise ConfigError(f"datasets: {path} is not valid JSON: {error}") from None
     if not isinstance(fileset, dict) or not fileset:
-        raise ConfigError(f'datasets: {path} is no fileset: {{"name": {{"files": […]}}, …}}')
+        raise ConfigError(f'datasets: {path} is not a fileset: {{"name": {{"files": […]}}, …}}')
     return [_dataset(path, name, entry) for name, entry in fileset.items()]
 
 

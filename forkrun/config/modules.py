@@ -141,7 +141,7 @@ class ModuleConfig(Section):
         if self.kind not in (None, "producer") and makes_anew:
             raise ValueError("replaces, variations and variation are for producers")
         if self.variation in (NOMINAL, "input"):
-            raise ValueError(f'"{self.variation}" is no name of a variation')
+            raise ValueError(f'"{self.variation}" is reserved and cannot name a variation')
         if self.variation and (self.variations or not self.replaces):
             raise ValueError(
                 'variation = "jes_up" goes with replaces, and without variations: in this variation'

@@ -30,7 +30,7 @@ _FORMS = {
     "modules.variation": 'letters, digits and _, such as "jes_up"',
     "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
 }
-_MOVED = {"merge.order": 'there is no such key any more; write source.order = "sorted"'}
+_MOVED = {"merge.order": 'this key has been replaced; write source.order = "sorted"'}
 _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 
 
@@ -46,9 +46,7 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
     if kind == "extra_forbidden" and ".".join(map(str, location)) in _MOVED:
         return _MOVED[".".join(map(str, location))]
     if kind == "extra_forbidden":
-        return "there is no such key" + suggestion(
-            str(location[-1]), _keys_at(location[:-1], model)
-        )
+        return "unknown key" + suggestion(str(location[-1]), _keys_at(location[:-1], model))
     if kind == "missing" and location[0] == "modules" and location[-1] == "label":
         return "this key is required: no name follows from the type, or another module has it"
     if kind == "missing":
@@ -96,7 +94,7 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:
-                what = f'there is no path "{path}"'
+                what = f'unknown path "{path}"'
                 yield ("outputs", index, "paths", number), what + suggestion(path, paths)
         if not _texts(output.get("keep", ["*"])):
             yield ("outputs", index, "keep"), 'the output keeps nothing; keep = ["*"] keeps all'

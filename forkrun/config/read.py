@@ -47,13 +47,15 @@ def _parse(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         raw = parse_by_suffix(path.suffix, text)
     except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such configuration file") from None
+        raise ConfigError(f"{path}: configuration file not found") from None
     except OSError as error:
         what = f"cannot read the configuration: {error.strerror}"
         raise ConfigError(f"{path}: {what}") from None
     except UnicodeDecodeError as error:
         place = f"byte {error.start:,}"
-        raise ConfigError(f"{path}: cannot read the configuration: {place} is no UTF-8") from None
+        raise ConfigError(
+            f"{path}: cannot read the configuration: {place} is not valid UTF-8"
+        ) from None
     except ValueError as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
         raise ConfigError(f"{path}: not valid {kind}: {error}") from None

@@ -29,7 +29,7 @@ _ENTRIES = at_most((1 << 63) - 1, "entries of files are counted in 63 bits")
 Count = Annotated[int, Field(strict=True, ge=0), _ENTRIES]
 Positive = Annotated[int, Field(strict=True, ge=1), _ENTRIES]
 _SIZE = at_most((1 << 63) - 1, "addresses have 63 bits")
-_TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out, or 0 where 0 is none")
+_TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out")
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
 Duration = Annotated[
     float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME

@@ -181,10 +181,10 @@ def ask_reader(
 def describe_death(exit_code: int) -> str:
     """How a process that was to read a file has ended, for the error that names the file."""
     if exit_code == NO_MEMORY:
-        return "more memory is needed than a helper process may have; is the file damaged?"
+        return "more memory is needed than a helper process may have; the file may be damaged"
     if exit_code == -signal.SIGXCPU:
-        return "reading it does not come to an end; is the file damaged?"
-    return f"the process that read it died: {describe_status(exit_code)}; is the file damaged?"
+        return "reading it does not come to an end; the file may be damaged"
+    return f"the process that read it died: {describe_status(exit_code)}; the file may be damaged"
 
 
 _FILES_PER_WORKER = 4  # a worker takes about a second to start; a file some milliseconds

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.base.regular_file import read_regular
 
 _WITH_ROOT = ("run", "resume", "node", "check")
@@ -37,7 +37,7 @@ def starting(needs_root: Callable[[], bool] | None) -> Iterator[None]:
         os.environ.setdefault(name, value)
     if os.path.expanduser("~") == "~":  # of a user that nobody knows; ROOT sets it, too
         os.environ["HOME"] = "/"
-    with lasting_objects():
+    with collector_paused():
         thread = None
         if needs_root:
             thread = threading.Thread(target=_load_root, args=(needs_root,), name="loading ROOT")

@@ -39,7 +39,7 @@ def describe_axis(axis: Any) -> dict[str, Any]:
         return dict(axis)
     if isinstance(axis, tuple | list):
         if len(axis) != 3 or int(axis[0]) != axis[0]:
-            raise TypeError(f"an axis is (bins, low, high), and {axis!r} is none")
+            raise TypeError(f"an axis is (bins, low, high), not {axis!r}")
         bins, low, high = axis
         return {"bins": int(bins), "low": float(low), "high": float(high)}
     words = {key: text for key in _NAMES if (text := getattr(axis, key, ""))}

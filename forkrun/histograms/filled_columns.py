@@ -40,7 +40,7 @@ def fill_events(histogram: Any, values: Any, weight: Any, n_events: int) -> None
 def returned_of(argument: str, value: Any) -> Any:
     """What a function gave. Raises ValueError for None, of which nothing could be filled."""
     if value is None:
-        raise ValueError(f"the function of {argument} returned None; is `return` missing?")
+        raise ValueError(f"the function of {argument} returned None; `return` may be missing")
     return value
 
 

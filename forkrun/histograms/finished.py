@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.base.nearest import suggestion
 from forkrun.errors import InputError
 
@@ -25,7 +25,7 @@ class Histograms(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         whole = self._whole_names().get(name)
         if whole is None:
-            raise KeyError(f'there is no histogram "{name}"' + suggestion(name, self))
+            raise KeyError(f'unknown histogram "{name}"' + suggestion(name, self))
         if whole not in self._read:
             with self._open() as file:
                 stored = file[whole]
@@ -63,7 +63,7 @@ class Histograms(Mapping[str, Any]):
         return self._names
 
     def _open(self) -> Any:
-        with lasting_objects():
+        with collector_paused():
             import uproot
         try:
             return uproot.open(self._file)

@@ -111,7 +111,7 @@ def _n_header(data: bytes) -> int:
 def _header(text: bytes) -> tuple[_Described, ...]:
     header = json.loads(text.decode("utf-8"))
     if not isinstance(header, dict) or not isinstance(header.get("histograms"), list):
-        raise ValueError("its header is no list of histograms")
+        raise ValueError("its header is not a list of histograms")
     return tuple(map(_described, header["histograms"]))
 
 

@@ -128,13 +128,13 @@ class HistogramAxis(Struct, frozen=True, dict=True):
 def check_text(text: Any, what: str) -> None:
     """Raises ValueError if ROOT could not hold it."""
     if not isinstance(text, str):
-        raise ValueError(f"{what} is no text")
+        raise ValueError(f"{what} is not a text")
     if "\0" in text:
         raise ValueError(f"{what} has a NUL character in it: {text!r}")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{what} is no valid Unicode: {text!r}") from None
+        raise ValueError(f"{what} is not valid Unicode: {text!r}") from None
 
 
 def check_name(name: Any) -> None:
@@ -161,7 +161,7 @@ def check_names(names: Iterable[str]) -> None:
 
 def _check_edges(edges: Sequence[Any]) -> None:
     if not all(type(edge) in (int, float) for edge in edges):
-        raise ValueError("the edges of an axis are no numbers")
+        raise ValueError("the edges of an axis are not numbers")
     if any(math.isnan(edge) for edge in edges) or len(edges) < 2:
         raise ValueError("an axis needs at least one bin")
     if not all(low < high for low, high in pairwise(edges)):

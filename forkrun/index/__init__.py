@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forkrun.index.ranges import LumiRanges
     from forkrun.index.read import IdBranches, index_files, try_index
 
-_HOME_OF = {
+_MODULE_OF = {
     "Branch": "model",
     "EventId": "find",
     "FileIndex": "model",
@@ -51,6 +51,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

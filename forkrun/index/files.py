@@ -73,7 +73,7 @@ def _expand(pattern: str, problems: list[str], remedy: str = _WHERE) -> list[str
 
 def _unreadable(path: str, remedy: str) -> str:
     if not os.path.exists(path):
-        return f"there is no such file; {_sibling(path)}{remedy}"
+        return f"file not found; {_sibling(path)}{remedy}"
     if os.path.isdir(path):
         return f"this is a folder; for its files write {path}/*.root"
     return "" if os.access(path, os.R_OK) else "no permission to read it"

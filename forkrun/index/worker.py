@@ -40,7 +40,7 @@ def answer(request: Request) -> Answer:
             return {"carried": check_carried(request)}
         return {"index": index_of(request)}
     except MemoryError:
-        return {"error": "more memory is needed than a helper may have; is the file damaged?"}
+        return {"error": "more memory is needed than a helper may have; the file may be damaged"}
     except Exception as error:
         return {"error": str(error) or type(error).__name__}
 
@@ -91,7 +91,7 @@ def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
         return [("", n_rows)]
     parts = [("-".join(map(str, origin)), n) for *origin, n in origins.get(tree, [])]
     if sum(n for _, n in parts) != n_rows:
-        raise InputError("its rows are not those that forkrun_origins names; was it made by hadd?")
+        raise InputError("its rows are not those that forkrun_origins names; hadd may have made it")
     return parts
 
 

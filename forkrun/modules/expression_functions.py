@@ -122,11 +122,11 @@ METHODS = (
 def field_of(value: Any, name: str) -> Any:
     """A field of objects, a property of vectors, or the objects that an index leads to."""
     if not is_awkward(value) or (name not in value.fields and name in vars(ak.Array)):
-        raise NoSuchNameError(f"there is no field {name!r} of {_form(value)}")
+        raise NoSuchNameError(f"unknown field {name!r} of {_form(value)}")
     found = value[name] if name in value.fields else getattr(value, name)
     if not is_awkward(found):
         raise NoSuchNameError(
-            f"{name!r} of {_form(value)} is no field; a method is called: x.{name}(y)"
+            f"{name!r} of {_form(value)} is not a field; a method is called: x.{name}(y)"
         )
     return found
 
@@ -134,7 +134,7 @@ def field_of(value: Any, name: str) -> Any:
 def method_of(value: Any, name: str) -> Any:
     """A method of vectors."""
     if not is_awkward(value) or not hasattr(type(value), name):
-        raise NoSuchNameError(f"there is no method {name!r} of {_form(value)}")
+        raise NoSuchNameError(f"unknown method {name!r} of {_form(value)}")
     return getattr(value, name)
 
 

@@ -42,9 +42,9 @@ _NAMES_OF_ROOT = (
 )  # fmt: skip
 _REFUSED = (
     (r"::|;", "{!r}: `::` and `;` have no place in an expression"),
-    (r"\?", "{!r} is no expression: `c ? a : b` is written where(c, a, b), or a if c else b"),
-    (r"\^", "{!r}: `^` is no power; write x ** 2"),
-    (r"\$", "{!r} is no expression: functions have no $; there are sum, min, max and num"),
+    (r"\?", "{!r} is not an expression: `c ? a : b` is written where(c, a, b), or a if c else b"),
+    (r"\^", "{!r}: `^` is not a power; write x ** 2"),
+    (r"\$", "{!r} is not an expression: functions have no $; there are sum, min, max and num"),
 )
 _AT_INPUT = "__at_input"
 """Instead of "@input", which is an operator of Python's with a precedence of its own."""
@@ -139,7 +139,7 @@ def _compile(text: str, place: tuple[str, int] | None) -> CodeType:
         python = _in_python(text).strip()
         tree = ast.parse(python, mode="eval")
     except SyntaxError as error:
-        raise ValueError(f"{text!r} is no expression: {error.msg}") from None
+        raise ValueError(f"{text!r} is not an expression: {error.msg}") from None
     for node in ast.walk(tree):
         _check(node, text)
         _check_precedence(node, python, text)
@@ -188,7 +188,7 @@ def _check_call(node: ast.Call, text: str) -> None:
         name, what, known = node.func.attr, "method of objects", (*METHODS, "size")
     if name not in known and not name.startswith("_"):
         shown = name or ast.unparse(node.func)
-        raise ValueError(f"{text!r}: {shown} is no {what}{suggestion(shown, known)}")
+        raise ValueError(f"{text!r}: {shown} is not a {what}{suggestion(shown, known)}")
     for keyword in node.keywords:
         if keyword.arg not in KEYWORDS.get(name, ()):
             raise ValueError(f"{text!r}: {name}() has no keyword {keyword.arg or '**'}")

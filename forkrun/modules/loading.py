@@ -56,7 +56,7 @@ def _declared_conditions(
     if unknown:
         raise ConfigError(
             [
-                f'{where}: there is no condition "{label}"' + suggestion(label, conditions.labels)
+                f'{where}: unknown condition "{label}"' + suggestion(label, conditions.labels)
                 for label in unknown
             ]
         )
@@ -168,5 +168,5 @@ def checked_class(kind: Any, where: str) -> type[Module]:
         return kind
     name = getattr(kind, "__name__", str(kind))
     raise ConfigError(
-        f"{where}: {name} is no forkrun.Producer, Filter or Analyzer; derive it from one"
+        f"{where}: {name} is not a forkrun.Producer, Filter or Analyzer; derive it from one"
     )

@@ -39,7 +39,7 @@ def taken(
 def mask_of(returned: Any, n_events: int) -> Values:
     """(n_events,) bool, of what filter() returned. Raises TypeError."""
     if returned is None:
-        raise TypeError("filter() returned None, not one bool per event; is `return` missing?")
+        raise TypeError("filter() returned None, not one bool per event; `return` may be missing")
     returned = with_none(returned)
     if is_awkward(returned):
         if returned.ndim != 1:

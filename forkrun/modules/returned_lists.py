@@ -72,7 +72,7 @@ def column_type(name: str, values: Any) -> str:
     kind = _type_of(name, array.type.content)
     if not kind.is_possible:
         raise TypeError(
-            f"column {name!r}: {array.type.content} is no type of a column; there are numbers,"
+            f"column {name!r}: {array.type.content} is not a column type; there are numbers,"
             " texts, arrays of fixed size, lists of them, and lists of lists of numbers"
         )
     return str(kind)

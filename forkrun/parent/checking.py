@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
@@ -90,7 +90,7 @@ def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
     """Without input no payload is known to be needed; files of conditions may be missing."""
     plan_less = [c for c in config.conditions if c.file and not Path(c.file).exists()]
     missing: list[ForkrunError] = [
-        ConfigError(f'condition "{c.label}": there is no file {c.file}')
+        ConfigError(f'condition "{c.label}": file not found: {c.file}')
         for c in plan_less
         if "://" not in str(c.file)
     ]
@@ -98,7 +98,7 @@ def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
 
 
 def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
-    with lasting_objects():
+    with collector_paused():
         from forkrun.modules.loading import check_class, find_class
     errors: list[ForkrunError] = []
     for entry in config.modules:
@@ -115,7 +115,7 @@ def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
 def _try(found: Findings, job: PreparedJob) -> None:
     """Calls the modules of a job with one block of its first events, as a job without children
     does; nothing of it is kept."""
-    hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.goes_on)
+    hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.joins_previous)
     children = job.plan.busy_children()
     taken = None
     for child in children[:1]:

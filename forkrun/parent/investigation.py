@@ -21,20 +21,20 @@ class _Step(Enum):
     OTHER = auto()
 
 
-class Guilty(Struct, frozen=True):
-    """This event crashes the child: by itself, or after those before it have been processed."""
+class CrashingEvent(Struct, frozen=True):
+    """Event that crashes the child, by itself or after those before it."""
 
     entry: EntryRange
     event: int
     cause: str
 
 
-class Nobody:
-    """No event by itself: the child crashes at each that is tried first."""
+class AnyFirstEvent:
+    """Finding that the child crashes at whichever event comes first."""
 
 
-class Innocent:
-    """These events crash no child any more: the cause of the crashes is elsewhere."""
+class OtherCause:
+    """Finding that the events do not crash a child again: the cause is elsewhere."""
 
 
 class Investigation:
@@ -44,7 +44,7 @@ class Investigation:
     def __init__(self, ranges: tuple[EntryRange, ...]) -> None:
         self._ranges = ranges
         self._step = _Step.WHOLE
-        self._suspect: Guilty | None = None
+        self._suspect: CrashingEvent | None = None
         self._is_first = False
         self._others: list[EntryRange] = []
 
@@ -62,14 +62,14 @@ class Investigation:
         """Whether the next probe is of another event than that which is suspected."""
         return self._step is _Step.OTHER
 
-    def survived(self) -> Guilty | Innocent | None:
+    def survived(self) -> CrashingEvent | OtherCause | None:
         """The probe ended well. None: another one is needed."""
         if self._step is _Step.ALONE:
             self._step = _Step.AGAIN
             return None
         if self._step is _Step.OTHER:
             return self._suspect
-        return Innocent()
+        return OtherCause()
 
     def died(
         self,
@@ -79,16 +79,16 @@ class Investigation:
         *,
         is_elsewhere: bool = False,
         has_raised: bool = False,
-    ) -> Guilty | Innocent | Nobody | None:
+    ) -> CrashingEvent | OtherCause | AnyFirstEvent | None:
         """The probe died while it processed this event, after so many others. `is_elsewhere`: in a
         thread that calls no module; `has_raised`: by an exception of a module. None: another one is
         needed."""
         if is_elsewhere:
-            return Innocent()
+            return OtherCause()
         entry = None if n_events_done is None else entry_at(self.entries, n_events_done)
         if entry is None:  # before the first event, or when all were done
-            return Innocent()
-        found = Guilty(entry, event, cause)
+            return OtherCause()
+        found = CrashingEvent(entry, event, cause)
         match self._step:
             case _Step.WHOLE:
                 self._suspect, self._step = found, _Step.ALONE
@@ -98,12 +98,12 @@ class Investigation:
                 return self._compared(found)
             case _Step.OTHER:
                 self._others.pop(0)
-                return None if self._others else Nobody()
+                return None if self._others else AnyFirstEvent()
             case _Step.AGAIN:
                 same = self._suspect is not None and self._suspect.entry == entry
-                return found if same else Innocent()
+                return found if same else OtherCause()
 
-    def _compared(self, found: Guilty) -> Guilty | None:
+    def _compared(self, found: CrashingEvent) -> CrashingEvent | None:
         """The event, unless it came first: then others may do the same, as where a module loads a
         library that does not bear this process."""
         self._suspect = found

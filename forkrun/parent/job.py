@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
+from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
@@ -92,12 +93,12 @@ def run_job(
         check_part_of(whole, submitted or {}, job.fingerprint)
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
-        goes_on = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
-        if goes_on:
+        is_resumed = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
+        if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
                 return _already_done(folder, job, lock, quiet, plots)
-        before = _continue(folder, job, lock) if goes_on else _begin(folder, job)
+        before = _continue(folder, job, lock) if is_resumed else _begin(folder, job)
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
         timeline = Timeline(folder.path)
@@ -230,8 +231,9 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.timeline.record("warning", pid=pid, text=text)
     plan = job.plan
     run.messages.say(
-        f"{plan.n_events:,} events in {plan.n_lumis:,} lumis of {len(plan.files):,} files;"
-        f" {len(plan.units):,} units of work for {plan.children} children ({plan.distribution})"
+        f"{plural(plan.n_events, 'event')} in {plural(plan.n_lumis, 'lumi')} of"
+        f" {plural(len(plan.files), 'file')}; {plural(len(plan.units), 'unit')} of work for"
+        f" {plan.children} {'child' if plan.children == 1 else 'children'} ({plan.distribution})"
     )
     for note in plan.notes:
         run.messages.say(note)

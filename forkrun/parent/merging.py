@@ -192,6 +192,6 @@ def crash_of_merge(exit_code: int, log: Path, file: str) -> ForkrunError:
     if file and -exit_code in _CRASHES:
         return InputError(
             f"{file}: the merging process ended while it read this file: {status};"
-            f" is the file damaged? Its log: {log}"
+            f" the file may be damaged; log: {log}"
         )
     return JobError(f"the merging process ended: {status}; its log: {log}")

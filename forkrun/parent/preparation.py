@@ -64,7 +64,7 @@ class PreparedJob(Job, frozen=True):
     modules_built_s: float
 
     @property
-    def goes_on(self) -> Flags:
+    def joins_previous(self) -> Flags:
         """(n_units,) whether a unit may be processed together with the one before: both in one
         dataset, in one IOV and, if modules want it, in one lumi."""
         units, iov = self.plan.units, self.schedule.conditions.table.of_unit
@@ -301,7 +301,7 @@ def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) 
     runs = np.unique(held.run)
     which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
     what = f"source.lumi_mask: {config.source.lumi_mask} accepts no event of the input"
-    return (f"{what}, which is of {which}; is it the mask of these files?",)
+    return (f"{what}, which is of {which}; it may be the mask of other files",)
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:

@@ -91,7 +91,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
-    return HandOut(job.plan, to_do, job.goes_on, job.plan.units.at_cluster(job.clusters))
+    return HandOut(job.plan, to_do, job.joins_previous, job.plan.units.at_cluster(job.clusters))
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:

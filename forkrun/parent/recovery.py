@@ -13,7 +13,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
-from forkrun.parent.investigation import Guilty, Innocent, Investigation, Nobody
+from forkrun.parent.investigation import AnyFirstEvent, CrashingEvent, Investigation, OtherCause
 from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
@@ -206,7 +206,7 @@ class Recovery:
             self._last_crash[unit] = death
         investigation = self._open[unit]
         if death is None:
-            found: Guilty | Innocent | Nobody | None = investigation.survived()
+            found: CrashingEvent | OtherCause | AnyFirstEvent | None = investigation.survived()
         else:
             found = investigation.died(
                 death.n_events_done, death.event, death.cause,
@@ -221,9 +221,9 @@ class Recovery:
             return f"alone, that event of unit {unit} crashes no child: all are tried once more"
         del self._open[unit]
         last = death or self._last_crash[unit]
-        if isinstance(found, Guilty):
+        if isinstance(found, CrashingEvent):
             return self._sentence(unit, found, last)
-        if isinstance(found, Nobody):
+        if isinstance(found, AnyFirstEvent):
             why = (
                 f"each event of unit {unit} that is tried first crashes the child: no event is to"
                 " blame, but a module, or a library that it loads"
@@ -247,7 +247,7 @@ class Recovery:
         self.requeue([unit])
         return f"no event of unit {unit} is to blame: it is done again"
 
-    def _sentence(self, unit: int, found: Guilty, death: Death) -> str:
+    def _sentence(self, unit: int, found: CrashingEvent, death: Death) -> str:
         run, lumi = self._unit(unit).run, self._unit(unit).lumi
         file, entry = found.entry.file, found.entry.first
         bad = BadEvent(run, lumi, found.event, file, entry, found.cause)

@@ -88,7 +88,7 @@ class Result(Struct, frozen=True, dict=True):
 
     @classmethod
     def read(cls, run_directory: str | Path) -> Result:
-        """Reads the result of a finished run. Raises InputError if that is no run directory."""
+        """Reads the result of a finished run. Raises InputError if that is not a run directory."""
         folder = RunDirectory(check_path("Result.read(…)", "run_directory", run_directory))
         if not folder.config.exists():
             raise InputError(f"{folder.path}: no job has run here: it has no {folder.config.name}")

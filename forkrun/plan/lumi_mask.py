@@ -85,7 +85,7 @@ def read_lumi_mask(file: str) -> LumiMask:
     except OSError as error:
         raise ConfigError(f"source.lumi_mask: cannot read {file}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        what = f"{file}: byte {error.start:,} is no UTF-8"
+        what = f"{file}: byte {error.start:,} is not valid UTF-8"
         raise ConfigError(f"source.lumi_mask: {what}") from None
     except ValueError as error:
         raise ConfigError(f"source.lumi_mask: {file} is not valid JSON: {error}") from None

@@ -28,8 +28,8 @@ class EntryRange(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One lumi, or part of one: what yields exactly one temporary file per output. `child`: the one
-    that does it; `ANY_CHILD` if it is handed out while the job runs."""
+    """One lumi, or part of one, which a child processes. `child`: its number; `ANY_CHILD` if it is
+    handed out while the job runs."""
 
     number: int
     child: int

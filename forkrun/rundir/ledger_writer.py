@@ -37,4 +37,4 @@ def _open_new(stem: str) -> int:
             return open_new_descriptor(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl")
         except FileExistsError:
             continue
-    raise AssertionError("there is no last number")
+    raise AssertionError("every number is taken")

@@ -180,7 +180,7 @@ class RunLock:
             if isinstance(holder := json.loads(data), dict) and "pid" in holder:
                 return holder
         if not self._content.startswith(data[:_N_BEGIN]) and data.strip(b"\0"):
-            raise self._no_lock("it is no lock")
+            raise self._no_lock("it is not a lock")
         return {}
 
     def _no_lock(self, why: str) -> OutputError:

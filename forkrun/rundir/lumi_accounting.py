@@ -93,8 +93,8 @@ def _committed(
 def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
     """{"run": [[first lumi, last lumi], …], …}, both included, sorted."""
     run, lumi = runs_and_lumis(distinct(lumis))
-    goes_on = (run[1:] == run[:-1]) & (lumi[1:] == lumi[:-1] + np.uint64(1))
-    begins = np.flatnonzero(np.concatenate([np.ones(min(len(run), 1), np.bool_), ~goes_on]))
+    joined = (run[1:] == run[:-1]) & (lumi[1:] == lumi[:-1] + np.uint64(1))
+    begins = np.flatnonzero(np.concatenate([np.ones(min(len(run), 1), np.bool_), ~joined]))
     ends = np.append(begins, len(run))[1:] - 1
     runs: dict[str, list[list[int]]] = {}
     columns = (run[begins].tolist(), lumi[begins].tolist(), lumi[ends].tolist())

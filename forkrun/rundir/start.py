@@ -72,7 +72,7 @@ def check_place(folder: RunDirectory) -> None:
 
 def _no_run_directory(folder: RunDirectory, why: str) -> OutputError:
     return OutputError(
-        f"{folder.path}: this folder is no run directory, or holds something else as well"
+        f"{folder.path}: this folder is not a run directory, or holds something else as well"
         f" ({why}); choose another one with {option('-o')}"
     )
 

@@ -90,4 +90,6 @@ def _make_folder(folder: str) -> None:
         os.mkdir(folder)
     except FileExistsError:
         if not stat.S_ISDIR(os.lstat(folder).st_mode):
-            raise OutputError(f"{folder}: this is no folder of ours; remove it") from None
+            raise OutputError(
+                f"{folder}: this is not a folder of temporary outputs; remove it"
+            ) from None

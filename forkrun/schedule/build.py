@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forkrun import _core
 from forkrun.base.awkward_array import load_awkward
 from forkrun.base.column_types import ColumnType
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
@@ -215,7 +215,7 @@ def _describe_columns(
         tried = n_tried if is_found else None
         columns = ModuleColumns(known, frozenset(module.consumes), tried)
         names = module.names()
-        with step("Awkward and vector were imported"), lasting_objects():
+        with step("Awkward and vector were imported"), collector_paused():
             if _has_lists(module, types) or not names.isdisjoint(OF_AWKWARD):
                 load_awkward()
             columns.load_vectors(None if is_found else names)

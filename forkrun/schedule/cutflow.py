@@ -74,7 +74,7 @@ def weight_problems(weight: str, columns: Mapping[str, str]) -> list[str]:
     if not weight:
         return []
     if weight not in columns:
-        return [f'{where}: there is no column "{weight}"{suggestion(weight, sorted(columns))}']
+        return [f'{where}: unknown column "{weight}"{suggestion(weight, sorted(columns))}']
     if not ColumnType.of(columns[weight]).is_number:
         return [f'{where}: "{weight}" is {columns[weight]}; a weight has one value per event']
     return []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
@@ -32,7 +32,7 @@ def load_modules(
     for entry in config.modules:
         if is_cpp(entry):
             continue
-        with step("Awkward Array was imported"), lasting_objects():  # slow; C++ does not need it
+        with step("Awkward Array was imported"), collector_paused():  # slow; C++ does not need it
             from forkrun.modules.entries import load_entry
 
         try:
@@ -77,7 +77,7 @@ def complete_replaced(
             if name not in types:
                 problems.append(
                     f'module "{label}": replaces "{name}", which neither the input nor another'
-                    f" module has{suggestion(name, types)}; a new column is no replacement"
+                    f" module has{suggestion(name, types)}; a new column replaces nothing"
                 )
             elif module := modules.get(label):
                 module.produces.setdefault(name, types[name])

@@ -60,7 +60,7 @@ def _decision_problems(output: OutputConfig, paths: Sequence[str]) -> Iterator[s
         yield f"{where}: the job has no paths whose decisions could be written"
     for path in paths:
         if not path.isidentifier():
-            what = "is no name of a column: use letters, digits and underscores"
+            what = "is not a valid column name: use letters, digits and underscores"
             yield f'{where}: path "{path}": "{_DECISION}{path}" {what}'
 
 

@@ -253,7 +253,7 @@ def test_what_is_declared_is_all_that_can_be_read(file: Path) -> None:
     ("build", "message"),
     [
         (lambda job: job.filter("nMuonn > 1"), 'nor a module has "nMuonn"'),
-        (lambda job: job.filter("MET_pt >"), "'MET_pt >' is no expression"),
+        (lambda job: job.filter("MET_pt >"), "'MET_pt >' is not an expression"),
         (lambda job: job.filter(lambda b: 1 / 0, label="bad"), "ZeroDivisionError: division by"),
         (lambda job: job.define("x", lambda b: b.Muon), "column 'x': these are records"),
         (lambda job: job.define("x", "max(Jet_pt)"), "column 'x' has missing values"),
@@ -316,7 +316,7 @@ def test_what_a_job_read_is_in_its_configuration_as_given(file: Path) -> None:
     described = json.loads(job.config.model_dump_json())
     assert described["source"]["files"] == [str(file)]
     assert described["modules"][0]["type"] == "expression:MET_pt"
-    assert repr(job) == "Job(1 files, 1 modules, 1 paths)"
+    assert repr(job) == "Job(1 file, 1 module, 1 path)"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ MISTAKES = [
     Mistake(
         "an expression has a wrong syntax",
         'job.define("a", "event")\njob.filter("event >= ")\n',
-        ("analysis.py, line 5): 'event >= ' is no expression",),
+        ("analysis.py, line 5): 'event >= ' is not an expression",),
     ),
     Mistake(
         "a collection has a typo",
@@ -69,7 +69,7 @@ MISTAKES = [
     Mistake(
         "`return` is missing",
         "@job.filter\ndef late(block):\n    block.event > 20\n",
-        ("late() returned None", "is `return` missing?", "line 5, in late: def late(block):"),
+        ("late() returned None", "`return` may be missing", "line 5, in late: def late(block):"),
     ),
     Mistake(
         "a column of floats has no value for some events",
@@ -98,7 +98,7 @@ MISTAKES = [
     Mistake(
         "a section is misspelt",
         'job.configure(thread={"per_child": 2}).hist("event", (9, 0, 9))\n',
-        ('thread: there is no such key; did you mean "threads"?', "line 5, in <module>"),
+        ('thread: unknown key; did you mean "threads"?', "line 5, in <module>"),
     ),
     Mistake(
         "comparisons stand beside & without parentheses",
@@ -192,7 +192,7 @@ def test_a_program_checks_its_job_without_running_it(folder: Path) -> None:
 def test_a_check_names_all_problems_with_the_programs_lines(folder: Path) -> None:
     files = "job.configure(source={'files': ['a.root', 'b.root']})\n"
     text = shown(folder, f"{HARD}{files}job.hist('Jet_pT', (50, 0, 100))\njob.check()\n")
-    assert "b.root: there is no such file" in text
+    assert "b.root: file not found" in text
     assert 'neither the input nor a module has "Jet_pT"; did you mean "Jet_pt"?' in text
     assert "analysis.py, line 10, in expression: job.hist('Jet_pT'" in text
     assert not INSIDES.search(text), text

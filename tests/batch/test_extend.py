@@ -106,7 +106,7 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     collected = forkrun("collect", run, "-q", cwd=job.folder)
     assert collected.code == 0, collected.err
     assert problem_of(run, job.truth) == ""
-    assert "there are no new files" in _extend(job, run).out
+    assert "no new files" in _extend(job, run).out
 
 
 def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path: Path) -> None:

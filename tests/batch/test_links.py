@@ -122,7 +122,7 @@ def test_what_is_no_file_is_not_read_as_a_configuration(
     place = tmp_path / "run/config.json"
     place.parent.mkdir()
     make(place, kind)
-    what = {"pipe": "it is no regular file", "link to zeros": "a symbolic link is not followed"}
+    what = {"pipe": "it is not a regular file", "link to zeros": "a symbolic link is not followed"}
     commands: Sequence[Sequence[object]] = [
         ["run", job.file, "-o", place.parent], ["resume", place.parent], ["merge", place.parent],
         ["submit", job.file, "--on", "local", "--nodes", 2, "-o", place.parent],

@@ -252,7 +252,7 @@ def test_profiles_give_what_the_job_does_not_say(
     assert (batch.partition, batch.cores) == ("p", 2)
     with pytest.raises(ConfigError, match=r'\[wrong\] core: .*did you mean "cores"'):
         with_profile(config, "wrong")
-    with pytest.raises(ConfigError, match='there is no profile "defaults"; did you mean'):
+    with pytest.raises(ConfigError, match='unknown profile "defaults"; did you mean'):
         with_profile(config, "defaults")
 
 

@@ -174,7 +174,7 @@ def test_a_file_named_lock_that_is_no_lock_is_left_alone(tmp_path: Path, job: Jo
     for command in (submission(job, tmp_path / "run"), ["collect", tmp_path / "run"]):
         ended = forkrun(*command, cwd=tmp_path)
         assert ended.code == 4
-        assert "run/lock: it is no lock" in ended.err
+        assert "run/lock: it is not a lock" in ended.err
     assert (tmp_path / "run/lock").read_text() == '{"combination": 1234}'
 
 

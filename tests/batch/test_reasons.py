@@ -170,4 +170,4 @@ def test_a_job_that_grows_keeps_the_batch_system_that_was_named(tmp_path: Path) 
     assert json.loads((run / "config.json").read_bytes())["batch"]["on"] == "slurm"
     again = forkrun("resubmit", run, cwd=tmp_path, env=environment(PATH="/nowhere"))
     assert again.code == 10
-    assert "slurm: there is no sbatch here" in again.err
+    assert "slurm: sbatch is not installed here" in again.err

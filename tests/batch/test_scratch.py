@@ -90,7 +90,9 @@ def test_a_full_disk_says_so_and_another_node_goes_on_with_what_was_published(
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.parametrize(("scratch", "problem"), [("/nowhere", "is no folder"), ("", "is empty")])
+@pytest.mark.parametrize(
+    ("scratch", "problem"), [("/nowhere", "is not a folder"), ("", "is empty")]
+)
 def test_a_scratch_folder_that_is_not_there_is_an_error(
     job: Job, scratch: str, problem: str
 ) -> None:

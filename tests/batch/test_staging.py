@@ -51,7 +51,7 @@ def test_input_is_read_from_its_copy(job: Job, tmp_path: Path) -> None:
             "100 bytes were copied, not",
             marks=pytest.mark.slow,
         ),
-        pytest.param("true {source} {target}", "there is no ", marks=pytest.mark.slow),
+        pytest.param("true {source} {target}", " does not exist after: ", marks=pytest.mark.slow),
     ],
 )
 def test_a_copy_that_is_not_whole_is_an_error(

@@ -27,7 +27,7 @@ def main() -> None:
 
 def draw_reading(rows: Rows, path: Path) -> None:
     """Private memory against passes over the same objects."""
-    subtitle = f"a child reads 1 000 000 tuples of a float and a text, Python {rows[0]['python']}"
+    subtitle = f"a child reads 1,000,000 tuples of a float and a text, Python {rows[0]['python']}"
     figure, axes = new_figure(7, 3.2, "Reading Python objects copies their pages", subtitle)
     looks = {
         (True, False): (ORANGE, "garbage collector frozen", "-"),
@@ -44,7 +44,7 @@ def draw_reading(rows: Rows, path: Path) -> None:
 
 def draw_holes(rows: Rows, path: Path) -> None:
     """Private memory against how full the parent's pages are."""
-    subtitle = "a child makes 8 MB of objects; the parent had made 1 000 000 and freed some"
+    subtitle = "a child makes 8 MB of objects; the parent had made 1,000,000 and freed some"
     figure, axes = new_figure(7, 3.2, "Objects in the holes between the parent's", subtitle)
     for fill, colour, label in ((False, ORANGE, "holes left"), (True, BLUE, "holes filled")):
         of = [row | {"kept": 100 * row["kept"]} for row in rows if row["fill_holes"] is fill]

@@ -214,18 +214,18 @@ def taken_stretches(
 
 
 def test_stretches_have_at_most_the_wanted_events_and_one_unit_at_least() -> None:
-    goes_on = np.ones(7, dtype=np.bool_)
+    joins_previous = np.ones(7, dtype=np.bool_)
     n_events = np.array([10, 10, 10, 50, 5, 5, 10])
-    queue = UnitQueue(np.arange(7), n_events, goes_on)
+    queue = UnitQueue(np.arange(7), n_events, joins_previous)
     assert taken_stretches(queue, 20) == [(0, 2), (2, 1), (3, 1), (4, 3)]
     assert queue.taken_by(0).tolist() == list(range(7))
     assert queue.n_left == 0
 
 
 def test_a_stretch_ends_where_units_may_not_be_joined_or_some_are_done() -> None:
-    goes_on = np.array([False, True, True, False, True, True])
+    joins_previous = np.array([False, True, True, False, True, True])
     numbers = np.array([2, 3, 5, 6, 7, 8])  # 4 is done
-    queue = UnitQueue(numbers, np.ones(6, dtype=np.int64), goes_on)
+    queue = UnitQueue(numbers, np.ones(6, dtype=np.int64), joins_previous)
     assert taken_stretches(queue, 100) == [(2, 2), (5, 1), (6, 3)]
     single = UnitQueue(numbers, np.ones(6, dtype=np.int64))
     assert taken_stretches(single, 100) == [(int(number), 1) for number in numbers]

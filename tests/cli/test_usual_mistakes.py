@@ -100,7 +100,7 @@ MISTAKES = [
         "filter() does not return",
         a_filter('ak.num(block["Jet_pt"]) >= 2'),
         5,
-        ("returned None", "is `return` missing?", RETURNED),
+        ("returned None", "`return` may be missing", RETURNED),
     ),
     Mistake(
         "filter() returns numbers",
@@ -220,7 +220,7 @@ MISTAKES = [
         "an input file does not exist",
         GOOD,
         3,
-        ("b.root: there is no such file", 'did you mean "a.root"?', "source.files"),
+        ("b.root: file not found", 'did you mean "a.root"?', "source.files"),
         (('"a.root"', '"b.root"'),),
     ),
     Mistake(
@@ -268,7 +268,7 @@ MISTAKES = [
         "a condition's file is missing",
         GOOD,
         2,
-        ('condition "sf": there is no file', "sf.json"),
+        ('condition "sf": file not found', "sf.json"),
         (("[paths]", '[[conditions]]\nlabel = "sf"\ntype = "json"\nfile = "sf.json"\n\n[paths]'),),
     ),
     Mistake(

@@ -112,7 +112,7 @@ def test_every_wrong_interval_is_named_at_once(tmp_path: Path) -> None:
         """
     assert problems_of(tmp_path, text) == [
         'conditions[0].iovs[4].since (label "sf"): \'run 7\' is not of the form RUN or "RUN:LUMI"',
-        'conditions[0].iovs[4].fle (label "sf"): there is no such key; did you mean "file"?',
+        'conditions[0].iovs[4].fle (label "sf"): unknown key; did you mean "file"?',
         'conditions[0].iovs[2].file (label "sf"): a condition of type npy needs a file',
         'conditions[0].iovs[4].file (label "sf"): a condition of type npy needs a file',
         'conditions[0].iovs[2].until (label "sf"): ends (4) before it begins (5)',
@@ -223,7 +223,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         'condition "b"',
     ]
     assert problems[0].endswith('no condition is called "scal"; did you mean "scale"?')
-    assert problems[1].endswith(f"there is no file {tmp_path}/none.npy")
+    assert problems[1].endswith(f"file not found: {tmp_path}/none.npy")
     assert problems[4].endswith(
         "NpyProvider has no parameter 'memorymap'; did you mean \"memory_map\"?"
     )
@@ -235,7 +235,7 @@ def test_a_wrong_index_file_is_named(tmp_path: Path) -> None:
     config = {"label": "c", "type": "npy", "index": str(index)}
     where = f'condition "c": index file {index}'
     assert said([config]) == [
-        f'{where}: iovs[0].fil: there is no such key; did you mean "file"?',
+        f'{where}: iovs[0].fil: unknown key; did you mean "file"?',
         f"{where}: iovs[1].since: 'x' is not of the form RUN or \"RUN:LUMI\"",
     ]
     index.write_text("[[iovs]]\nsince = 5\n[[iovs]]\nsince = '5:0'\n")
@@ -243,7 +243,7 @@ def test_a_wrong_index_file_is_named(tmp_path: Path) -> None:
         f"{where}: iovs[1].since: iovs[0] begins at 5, too; a lumi lies in one interval only"
     ]
     index.write_text("iovs = []")
-    assert said([config]) == [f"{where}: iovs: there is no interval in it"]
+    assert said([config]) == [f"{where}: iovs: it contains no interval"]
     index.write_text("[")
     assert said([config])[0].startswith(f"{where} is neither TOML nor (.json) JSON: ")
 
@@ -293,7 +293,7 @@ def test_outside_of_events_there_is_what_is_the_same_for_all(tmp_path: Path) -> 
     with pytest.raises(KeyError, match='"scale" is excluded from prefetching'):
         excluded.outside["scale"]
     assert excluded.snapshots[excluded.enter_unit(0)]["scale"] == [2.5]
-    with pytest.raises(KeyError, match='there is no condition "scael"; did you mean "scale"'):
+    with pytest.raises(KeyError, match='unknown condition "scael"; did you mean "scale"'):
         excluded.snapshots[0]["scael"]
 
 

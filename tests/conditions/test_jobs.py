@@ -108,7 +108,7 @@ def test_a_missing_file_stops_the_job_before_any_child_is_there(
     )
     ended = forkrun("run", write_job(tmp_path, description), "-o", "run", cwd=tmp_path)
     assert ended.code == 2
-    assert f"iovs[2] (since 3): there is no file {tmp_path}/scale-3.5.npy" in ended.err
+    assert f"iovs[2] (since 3): file not found: {tmp_path}/scale-3.5.npy" in ended.err
     assert not (tmp_path / "run").exists()
 
 
@@ -160,7 +160,7 @@ def test_a_run_can_go_on_only_with_the_payloads_of_its_index_file(
 @pytest.mark.parametrize(
     ("name", "conditions", "said"),
     [
-        ("DeclaresWrong", 3, 'there is no condition "scael"; did you mean "scale"?'),
+        ("DeclaresWrong", 3, 'unknown condition "scael"; did you mean "scale"?'),
         ("ForgetsComma", 3, "`conditions` is the text 'scale'; write ('scale',)"),
         ("ReadsEarly", 3, 'the condition "scale" has 3 different payloads for the events of this'),
     ],
@@ -187,7 +187,7 @@ def test_a_module_may_read_what_is_always_valid_when_it_is_made(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("Misspells", 'there is no condition "scael"; did you mean "scale"?'),
+        ("Misspells", 'unknown condition "scael"; did you mean "scale"?'),
         ("Undeclared", 'does not declare the condition "scale": conditions = ("other", "scale",)'),
     ],
 )

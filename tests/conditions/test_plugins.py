@@ -167,7 +167,7 @@ def test_what_a_cpp_module_asks_for_is_checked_before_the_fork(
     assert ended.code == 2
     said = f'condition "scale" ({file}): the array holds float64, not float32'
     assert f'module "wrong": {said}' in ended.err
-    assert 'module "no_table": there is no condition "sf"' in ended.err
+    assert 'module "no_table": unknown condition "sf"' in ended.err
 
 
 def test_an_excluded_condition_of_another_type_names_module_and_file(

@@ -145,7 +145,7 @@ def test_what_is_wrong_with_ones_own_is_said(
         ("npz", b"", "sf.x cannot be read as npz: EOFError"),
         ("pickle", b"", "sf.x cannot be read as pickle: EOFError"),
         ("root", b"no file of ROOT", "is not a readable ROOT file"),
-        ("json", None, "there is no file "),
+        ("json", None, "file not found: "),
     ],
 )
 def test_a_broken_file_is_named(

@@ -93,7 +93,7 @@ def test_kinds_are_merged_as_a_physicist_expects() -> None:
         ([1, [2]], "accumulator 'x' is a number, not a list"),
         ([{"a": 1}, {"a": {1}}], "accumulator 'a' is a number, not a set"),
         ([{1: 2}], "texts: str(1)"),
-        ([[math.nan]], "nan is no number of JSON"),
+        ([[math.nan]], "nan is not a JSON number"),
         ([object()], "a object cannot be accumulated"),
         ([[object()]], "its parts are numbers"),
     ],

@@ -282,7 +282,7 @@ def test_an_id_that_is_none_is_refused_with_its_place(
     tmp_path: Path, branch: str, kind: str, value: int
 ) -> None:
     file = write_ids(tmp_path / "a.root", **{branch: (kind, [1, 2, value])})
-    with pytest.raises(InputError, match=rf'^{file}: branch "{branch}", entry 2: {value} is no '):
+    with pytest.raises(InputError, match=rf'^{file}: branch "{branch}", entry 2: {value} is not '):
         index_files([str(file)], IDS, NO_CACHE)
 
 

@@ -180,7 +180,7 @@ def test_missing_files_are_all_named(tmp_path: Path) -> None:
         input_files(SourceConfig(files=tuple(files)))
     remedy = "correct source.files, source.list, or the command line"
     assert str(caught.value).splitlines() == [
-        f'{tmp_path}/none.root: there is no such file; did you mean "a.root"? {remedy}',
+        f'{tmp_path}/none.root: file not found; did you mean "a.root"? {remedy}',
         f"{tmp_path}/*.rot: no file matches this pattern; {remedy}",
         f"{tmp_path}/: this is a folder; for its files write {tmp_path}//*.root",
         f"{tmp_path}/a.root: named 2 times",

@@ -173,7 +173,7 @@ def test_the_command_says_what_became_of_baskets(tmp_path: Path) -> None:
 
 def test_another_word_is_an_error(tmp_path: Path) -> None:
     inputs = write(tmp_path, [1])
-    with pytest.raises(ConfigError, match='recluster "no" is none of auto, always and never'):
+    with pytest.raises(ConfigError, match='recluster "no" must be auto, always or never'):
         merge_files(inputs, tmp_path / "out.root", recluster="no")
     ended = forkrun("merge", tmp_path, "--recluster", "always", cwd=tmp_path)
     assert ended.code == 2

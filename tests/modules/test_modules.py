@@ -76,7 +76,7 @@ def test_a_module_gets_its_parameters_and_conditions(file: Path) -> None:
         ("Cut", {"pt_mn": 3}, "no parameter 'pt_mn'"),
         ("Cut", {"n": "many"}, "parameter 'n' of Cut"),
         ("Cutt", {}, "no class 'Cutt'"),
-        ("Stranger", {}, "Stranger is no forkrun.Producer, Filter or Analyzer"),
+        ("Stranger", {}, "Stranger is not a forkrun.Producer, Filter or Analyzer"),
         ("NoComma", {}, "write ('Jet_pt',)"),
         ("NoTypes", {}, "`produces` is a dict"),
         ("Breaks", {}, "OSError: no such correction"),
@@ -100,7 +100,7 @@ def test_an_error_in_a_user_file_is_said_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no file"):
+    with pytest.raises(ConfigError, match="file not found"):
         load(tmp_path / "nowhere.py", "Any")
 
 

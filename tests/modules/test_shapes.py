@@ -170,7 +170,7 @@ def test_what_is_of_another_shape_is_refused(values: Any, kind: str, message: st
 
 
 def test_lists_in_lists_in_lists_are_no_column() -> None:
-    with pytest.raises(TypeError, match="is no type of a column"):
+    with pytest.raises(TypeError, match="is not a column type"):
         column_type("c", [[[[1]]]])
 
 

@@ -86,4 +86,4 @@ def test_sample_in_a_folder_that_is_not_there_is_an_output_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sample", str(tmp_path / "no" / "s.root")]) == 4
-    assert "there is no folder" in capsys.readouterr().err
+    assert "folder not found" in capsys.readouterr().err

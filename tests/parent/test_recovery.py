@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, entry_at, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ModuleError, OutputError
-from forkrun.parent.investigation import Guilty, Innocent, Investigation
+from forkrun.parent.investigation import CrashingEvent, Investigation, OtherCause
 from forkrun.parent.recovery import Death, HopelessError, Recovery
 from forkrun.plan import EntryRange, Units
 
@@ -229,7 +229,9 @@ def test_an_event_that_kills_only_after_the_others_is_guilty_if_it_does_so_twice
     assert investigation.entries == (EntryRange(2, 2, 3),)
     assert investigation.survived() is None
     assert list(investigation.entries) == list(RANGES)
-    assert investigation.died(12, 99, "SIGSEGV") == Guilty(EntryRange(2, 2, 3), 99, "SIGSEGV")
+    assert investigation.died(12, 99, "SIGSEGV") == CrashingEvent(
+        EntryRange(2, 2, 3), 99, "SIGSEGV"
+    )
 
 
 @pytest.mark.parametrize("n_done", [None, 3, 15])
@@ -238,7 +240,7 @@ def test_a_death_elsewhere_proves_nothing(n_done: int | None) -> None:
     investigation = Investigation(RANGES)
     investigation.died(12, 99, "SIGSEGV")
     investigation.survived()
-    assert isinstance(investigation.died(n_done, 7, "SIGKILL"), Innocent)
+    assert isinstance(investigation.died(n_done, 7, "SIGKILL"), OtherCause)
 
 
 ranges = st.lists(

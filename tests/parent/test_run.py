@@ -45,7 +45,7 @@ def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path:
     ]
     whole = forkrun("run", tmp_path / "job.json", "-o", "run-2", "-v", cwd=tmp_path)
     assert (tmp_path / "run-2/report.txt").read_text() in whole.out
-    first = "120 events in 3 lumis of 1 files; 12 units of work for 2 children (guided)"
+    first = "120 events in 3 lumis of 1 file; 12 units of work for 2 children (guided)"
     assert ended.err.splitlines() == [first]
 
 
@@ -159,7 +159,7 @@ def test_check_says_what_it_checked_and_leaves_nothing(events: Path, tmp_path: P
     before = sorted(tmp_path.iterdir())
     ended = forkrun("check", job, cwd=tmp_path)
     assert (ended.code, ended.err) == (0, "")
-    assert "this job can run: 120 events in 3 lumis of 1 files, 3 modules, 1 paths" in ended.out
+    assert "this job can run: 120 events in 3 lumis of 1 file, 3 modules, 1 path" in ended.out
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -186,7 +186,7 @@ def test_check_names_every_problem_of_modules_and_outputs(events: Path, tmp_path
     assert all(problem.startswith(f"  {file}: ") for problem in problems)
     for part in (
         "ManyJets has no parameter 'nn'; did you mean \"n\"?",
-        'there is no C++ module class "NoSuchClass"',
+        'unknown C++ module class "NoSuchClass"',
         'neither the input nor a module has "Jet_ptt"; did you mean "Jet_pt"?',
         'consumes "Jet_p", which no module makes; did you mean "Jet_pt"?',
         "cycle: ",

@@ -143,5 +143,5 @@ def test_a_damaged_vector_is_an_error(shapes: Path, tmp_path: Path) -> None:
              "float32[][][2]", "float32[", "float32[2][2][2][2]"],
 )  # fmt: skip
 def test_names_of_no_type_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(JobError, match="is no column type"):
+    with pytest.raises(JobError, match="is not a column type"):
         _core.TreeWriter(str(tmp_path / "x.root"), "t", [("c", name)], "zstd:5")

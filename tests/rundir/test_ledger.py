@@ -235,7 +235,7 @@ def test_a_revocation_behind_a_line_cut_short_counts(tmp_path: Path) -> None:
     revoke(tmp_path, [(COMMIT, "why")])
     damaged: list[str] = []
     assert read_revoked(tmp_path, damaged) == {(4, COMMIT.end_s)}
-    assert damaged == ["revoked.jsonl: line 1 is no JSON object"]
+    assert damaged == ["revoked.jsonl: line 1 is not a JSON object"]
 
 
 @pytest.mark.parametrize("record", [{"unit": "4", "end_s": 1.0}, {"unit": 4}, {}])

@@ -173,7 +173,7 @@ VERTICES = 'process.producers[0] (label "vertices")'
         ({}, "process: this key is required (an object in braces)"),
         (
             changed("demo::EventTimesBusyProducer", "producers", 0, "@type"),
-            f'{VERTICES}.@type: there is no producer type "demo::EventTimesBusyProducer" that can'
+            f'{VERTICES}.@type: producer type "demo::EventTimesBusyProducer" cannot'
             ' be replayed; did you mean "demo::EventTimesBusyWaitProducer"?',
         ),
         (
@@ -182,8 +182,7 @@ VERTICES = 'process.producers[0] (label "vertices")'
         ),
         (
             changed("ThreadSafe", "filters", 0, "threadType"),
-            f'{OUTPUT}.threadType: there is no thread type "ThreadSafe"; did you mean'
-            ' "ThreadUnsafe"?',
+            f'{OUTPUT}.threadType: unknown thread type "ThreadSafe"; did you mean "ThreadUnsafe"?',
         ),
         (
             changed([0.1, -1e-9], "filters", 0, "eventTimes"),
@@ -255,7 +254,7 @@ VERTICES = 'process.producers[0] (label "vertices")'
         ),
         (
             changed("demo::RootSource", "source", "@type"),
-            'process.source.@type: there is no source type "demo::RootSource"; did you mean'
+            'process.source.@type: unknown source type "demo::RootSource"; did you mean'
             ' "demo::SimpleSource"?',
         ),
         (
@@ -367,7 +366,7 @@ def test_damaged_gzip_data_is_one_error(tmp_path: Path) -> None:
 
 def test_other_files_are_one_error(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    assert "there is no such replay file" in message_of(path)
+    assert "replay file not found" in message_of(path)
     assert "this is a directory" in message_of(tmp_path)
     path.write_bytes(b"root\x00\xff\xfe")
     assert "neither text nor gzip" in message_of(path)

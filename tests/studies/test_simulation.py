@@ -339,7 +339,7 @@ def test_the_command_prints_a_table_and_json_and_draws(
     plot = tmp_path / "plot.svg"
     assert main([*arguments, "--plot", str(plot)]) == 0
     text = capsys.readouterr().out
-    assert "10 000 events in 20 lumis of 2 files" in text
+    assert "10,000 events in 20 lumis of 2 files" in text
     assert [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()
             and line.split()[0] in ("guided", "lumi", "contiguous", "round-robin")] == [
         "guided", "lumi", "contiguous", "round-robin", "round-robin",

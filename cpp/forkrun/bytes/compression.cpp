@@ -25,7 +25,7 @@ Compression Compression::parse(const std::string& text) {
     }
   }
   throw Error("compression \"" + text +
-              "\" is none of zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) and none");
+              "\" is not zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) or none");
 }
 
 }  // namespace forkrun

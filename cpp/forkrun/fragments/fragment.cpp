@@ -281,7 +281,7 @@ std::size_t FragmentReader::checked_size(std::uint64_t n, std::size_t unit) cons
 }
 
 void FragmentReader::fail() const {
-  throw InputError(path_ + ": is no fragment of an output, or a damaged one");
+  throw InputError(path_ + ": not a fragment of an output, or damaged");
 }
 
 }  // namespace forkrun

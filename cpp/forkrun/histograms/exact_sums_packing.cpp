@@ -98,7 +98,7 @@ std::map<std::uint64_t, std::uint8_t> take_not_finite(Reader& reader, std::uint6
   for (std::uint64_t k = 0; k < n; ++k) {
     const auto entry = reader.take(2);
     if (entry[0] >= n_numbers || entry[1] == 0 || entry[1] > 7) {
-      throw Error{"a sum that is not finite is none of its sums"};
+      throw Error{"a sum that is not finite does not belong to it"};
     }
     kinds[entry[0]] = static_cast<std::uint8_t>(entry[1]);
   }

@@ -361,7 +361,7 @@ void HistogramWithAxes<Axes...>::check_variations(WeightMatrix weights,
            " variations need a last axis with a category for each, which does not grow");
   }
   if (weights.values.size() % weights.n_variations != 0) {
-    refuse(std::to_string(weights.values.size()) + " weights are no matrix of " +
+    refuse(std::to_string(weights.values.size()) + " weights do not form a matrix of " +
            std::to_string(weights.n_variations) + " columns");
   }
   const std::array sizes{weights.n_entries(), static_cast<std::size_t>(columns.size())...};

@@ -8,7 +8,7 @@ namespace forkrun {
 void check_integers(std::int64_t low, std::int64_t high) {
   if (low >= high) {
     throw std::invalid_argument{"integers in [" + std::to_string(low) + ", " +
-                                std::to_string(high) + "): there are none"};
+                                std::to_string(high) + ") contain no value"};
   }
 }
 
@@ -33,7 +33,7 @@ std::int64_t EventRandom::poisson(double mean) {
 }
 
 void random::fail_at_end() {
-  throw std::length_error{"one event has taken 2^33 random words: there are no more"};
+  throw std::length_error{"one event has used all of its 2^33 random words"};
 }
 
 }  // namespace forkrun

@@ -15,7 +15,7 @@ from typing import Any
 
 import pydantic
 
-from forkrun.base.lasting import lasting_objects
+from forkrun.base.lasting import collector_paused
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code.neighbours import load_file
 from forkrun.errors import ConfigError
@@ -34,11 +34,11 @@ _MOST_LINES = 6
 def import_home(home: str, where: str) -> ModuleType:
     """A file or an importable module. Raises ConfigError, which begins with `where`."""
     try:
-        with lasting_objects():
+        with collector_paused():
             is_file = home.endswith(".py")
             return _import_file(Path(home)) if is_file else importlib.import_module(home)
     except FileNotFoundError:
-        raise ConfigError(f"{where}: there is no file {home}") from None
+        raise ConfigError(f"{where}: file not found: {home}") from None
     except ConfigError as error:
         raise ConfigError([f"{where}: {problem}" for problem in error.problems]) from None
     except (Exception, SystemExit) as error:  # a script may end itself

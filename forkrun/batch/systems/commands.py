@@ -16,7 +16,7 @@ def call(system: str, command: Sequence[str], limit_s: float) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     except FileNotFoundError:
-        what = f"there is no {command[0]} here: submit from a machine that has its commands"
+        what = f"{command[0]} is not installed here: submit from a machine that has its commands"
         raise BatchError(f"{system}: {what}, or use --on local") from None
     except subprocess.TimeoutExpired:
         what = f"{command[0]} did not answer within {limit_s:.0f} s"

@@ -52,7 +52,8 @@ class HTCondor:
             )
         if batch.merge and not can_merge():
             raise ConfigError(
-                "batch.merge: there is no condor_submit_dag here, and an HTCondor job cannot wait"
+                "batch.merge: condor_submit_dag is not installed here, and an HTCondor job cannot"
+                " wait"
                 " for others; when the nodes are done: forkrun collect RUNDIR (forkrun status"
                 " RUNDIR --follow waits for that)"
             )

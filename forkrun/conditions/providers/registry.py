@@ -14,7 +14,7 @@ from forkrun.conditions.provider import ConditionsProvider
 from forkrun.conditions.providers.functions import FunctionProvider
 from forkrun.errors import ConfigError
 
-_HOMES = {
+_MODULES = {
     "npy": ("arrays", "NpyProvider"),
     "npz": ("arrays", "NpzProvider"),
     "json": ("objects", "JsonProvider"),
@@ -33,7 +33,7 @@ def find_provider(kind: str, where: str) -> type[ConditionsProvider] | Callable[
     there is none or a package that it needs is not installed."""
     if kind.startswith("python:"):
         return _find_user_code(kind, where)
-    home, name = _HOMES[kind]
+    home, name = _MODULES[kind]
     provider: type[ConditionsProvider] = getattr(
         importlib.import_module(f"forkrun.conditions.providers.{home}"), name
     )

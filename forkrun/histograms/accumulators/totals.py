@@ -198,7 +198,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        raise TypeError(f"{value} is no number of JSON; take None")
+        raise TypeError(f"{value} is not a JSON number; take None")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

@@ -65,7 +65,8 @@ def why_not(objects: ak.Array, name: str) -> str:
     )
     if missing and collection.kind:
         return (
-            f"{collection.name} has no field {name!r}, and is no Lorentz vector here, because the"
+            f"{collection.name} has no field {name!r}, and is not a Lorentz vector here, because"
+            " the"
             f" module does not read {', '.join(missing)}: name them in `consumes`"
         )
     known = [*collection.columns, *collection.links]

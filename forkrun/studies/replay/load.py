@@ -15,7 +15,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def load_json(path: Path) -> Any:
-    """Raises ConfigError if there is no such file or its contents are not whole, valid JSON."""
+    """Raises ConfigError if file not found or its contents are not whole, valid JSON."""
     text = _text(path, _bytes(path))
     try:
         return json.loads(text, object_pairs_hook=unique_keys)
@@ -39,7 +39,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such replay file") from None
+        raise ConfigError(f"{path}: replay file not found") from None
     except IsADirectoryError:
         raise ConfigError(
             f"{path}: this is a directory; give a replay file, plain JSON or compressed with gzip"

@@ -40,7 +40,7 @@ def _type(table: Table, name: str, kind: Kind) -> ModuleType:
     if spec is not None:
         table.report("@type", f'"{name}" is a {spec.kind.value}: move it to {spec.kind.value}s')
     elif name:
-        what = f'there is no {kind.value} type "{name}" that can be replayed'
+        what = f'{kind.value} type "{name}" cannot be replayed'
         table.report("@type", what + suggestion(name, known))
     return _UNKNOWN[kind]
 
@@ -48,9 +48,7 @@ def _type(table: Table, name: str, kind: Kind) -> ModuleType:
 def _concurrency(table: Table) -> Concurrency:
     name = table.text("threadType")
     if name and name not in THREAD_TYPES:
-        table.report(
-            "threadType", f'there is no thread type "{name}"{suggestion(name, THREAD_TYPES)}'
-        )
+        table.report("threadType", f'unknown thread type "{name}"{suggestion(name, THREAD_TYPES)}')
     return THREAD_TYPES.get(name, Concurrency.UNSAFE)
 
 

@@ -71,7 +71,7 @@ def _source(table: Table) -> ReplaySource:
     kind = table.text("@type")
     if kind and kind.removeprefix(PREFIX) not in SOURCE_TYPES:
         known = [PREFIX + name for name in SOURCE_TYPES]
-        table.report("@type", f'there is no source type "{kind}"{suggestion(kind, known)}')
+        table.report("@type", f'unknown source type "{kind}"{suggestion(kind, known)}')
     return ReplaySource(kind, table.count("iterations"))
 
 

@@ -78,7 +78,7 @@ def parse_cost_model(text: str, first: str | None = None, per_lumi: float = 0.0)
     most = 2 if name == Shape.LOGNORMAL.value else 1
     if name not in shapes or not 1 <= len(numbers) <= most:
         raise ConfigError(
-            f"--costs {text}: there is no such file; of costs that are drawn, write constant:MEAN,"
+            f"--costs {text}: file not found; of costs that are drawn, write constant:MEAN,"
             " exponential:MEAN or lognormal:MEAN:SPREAD, for example lognormal:0.01:0.5"
         )
     if per_lumi < 0:

@@ -59,8 +59,8 @@ def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
     wrong = {"share": "JetShare", "noise": "SequentialNoise", "late": "LateHalf", "normal": "Plot"}
     ended = check(tmp_path, {**RIGHT, **wrong}, ["two", "plot", "late", "normal"], "--events", "40")
     assert ended.code == 6
-    told = (line.strip() for line in ended.err.splitlines())
-    lines = [line for line in told if 'module "' in line and "warning: " not in line]
+    lines = [line.strip() for line in ended.err.splitlines() if 'module "' in line]
+    lines = [line for line in lines if "warning: " not in line]
     of_one = "(blocks of 1 event)"
     assert [line.removeprefix("forkrun: ") for line in lines] == [
         f'module "share": column share differs from event 1:1:1 on {of_one}',
@@ -68,7 +68,7 @@ def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
         f'module "normal": histogram events differs from event 1:1:3 on {of_one};'
         ' this may follow from "late"',
         'module "noise": column noise differs from event 1:1:21 on'
-        " (blocks of 1 000 events in 2 children)",
+        " (blocks of 1,000 events in 2 children)",
     ]
     assert "take block.random" in ended.err
 

@@ -82,7 +82,8 @@ std::string ColumnType::name() const {
 namespace {
 
 [[noreturn]] void refuse_type(std::string_view name) {
-  throw Error{"\"" + std::string{name} + "\" is no column type: use one of " + names_of_elements() +
+  throw Error{"\"" + std::string{name} + "\" is not a column type: use one of " +
+              names_of_elements() +
               ", with \"[]\" behind it for any number of values per event, \"[][]\" for lists of"
               " lists, \"[4]\" for four values"};
 }

@@ -29,7 +29,7 @@ template <typename Otherwise>
   } catch (const std::exception& error) {
     throw Otherwise{where + ": " + error.what()};
   } catch (...) {
-    throw Otherwise{where + ": an exception that is no std::exception"};
+    throw Otherwise{where + ": an exception that is not a std::exception"};
   }
 }
 

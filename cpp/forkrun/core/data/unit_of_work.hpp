@@ -36,7 +36,7 @@ using EntryRanges = std::span<const EntryRange>;
 }
 
 /// Events that are processed and committed together: of one lumi, of a part of one, or of several
-/// in one IOV. Yields exactly one temporary file per output.
+/// in one IOV.
 struct UnitOfWork {
   std::uint64_t number{};
   LumiId lumi{};  ///< the first

@@ -69,7 +69,7 @@ void Conditions::add_payload(const std::string& label, std::uint32_t number,
 Conditions::Label& Conditions::find(const std::string& label) {
   const auto found = labels_.find(label);
   if (found == labels_.end()) {
-    throw Error{"there is no condition \"" + label + "\"" +
+    throw Error{"unknown condition \"" + label + "\"" +
                 nearest_name_hint(label, names_of(labels_))};
   }
   return found->second;

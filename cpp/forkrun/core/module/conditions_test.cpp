@@ -143,7 +143,7 @@ TEST_P(ConditionsTest, wrong_labels_and_types_are_problems_of_the_module) {
   } catch (const ScheduleError& error) {
     EXPECT_EQ(error.problems(),
               (std::vector<std::string>{
-                  "module \"misspelt\": there is no condition \"scael\"; did you mean"
+                  "module \"misspelt\": unknown condition \"scael\"; did you mean"
                   " \"scale\"?",
                   "module \"floats\": condition \"scale\": the array holds float64, not"
                   " float32"}));

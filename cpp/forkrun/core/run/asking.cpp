@@ -91,8 +91,8 @@ namespace {
 
 [[noreturn]] void refuse_depth(const Graph& graph, const ModuleCall& call, std::uint32_t product) {
   throw Error{module_name(&graph, call.module) + " asks for " + product_name(&graph, product) +
-              " at the end of a chain of modules that wait for each other on the stack, of which "
-              "there is no more. Make modules of the chain coroutines (CoroutineProducer), or "
+              " at the end of a chain of modules that wait for each other on the stack, which is "
+              "full. Make modules of the chain coroutines (CoroutineProducer), or "
               "declare what they need with consumes()"};
 }
 

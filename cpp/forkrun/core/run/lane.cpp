@@ -211,7 +211,7 @@ bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
     }
     if (!coroutine.is_valid()) {
       throw Error{
-          "it returned a Coroutine that is none: produce() or filter() of a coroutine module has "
+          "it returned an empty Coroutine: produce() or filter() of a coroutine module has "
           "to be one, with co_await or co_return in it"};
     }
     coroutine.belongs_to({&fetcher, node, graph_.nodes[node].module, &block_});

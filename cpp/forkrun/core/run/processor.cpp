@@ -20,7 +20,7 @@ std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
     case ExecutorKind::thread: return make_thread_executor(config.threads);
     case ExecutorKind::dispatch: return make_dispatch_executor(config.threads);
   }
-  throw Error{"there is no such executor"};
+  throw Error{"unknown executor"};
 }
 
 void check(const ProcessorConfig& config) {

@@ -53,7 +53,7 @@ std::string check_path_label(const JobDescription& job, const KindsByLabel& kind
   }
   const auto start = "path \"" + path.name + "\" names \"" + label + "\"";
   if (found == kinds.end()) {
-    return start + ", which is no module" + nearest_name_hint(label, labels_of(job));
+    return start + ", which is not a module" + nearest_name_hint(label, labels_of(job));
   }
   if (found->second == ModuleKind::producer) {
     return start +
@@ -103,20 +103,20 @@ void check_outputs(const JobDescription& job, std::vector<std::string>& problems
 void check_products_of(const ModuleRecord& record, bool makes_products,
                        std::vector<std::string>& problems) {
   if (makes_products && record.kind != ModuleKind::producer) {
-    problems.push_back("module \"" + record.label + "\" declares products, but is no producer");
+    problems.push_back("module \"" + record.label + "\" declares products, but is not a producer");
   }
 }
 
 void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& problems) {
   if (!record.histograms.empty() && record.kind != ModuleKind::analyzer) {
-    problems.push_back("module \"" + record.label + "\" books histograms, but is no analyzer");
+    problems.push_back("module \"" + record.label + "\" books histograms, but is not an analyzer");
   }
 }
 
 /// Blocks come to other modules in any order, and again after a failure.
 void check_accumulators_of(const ModuleRecord& record, std::vector<std::string>& problems) {
   if (!record.accumulators.empty() && record.kind != ModuleKind::analyzer) {
-    problems.push_back("module \"" + record.label + "\" accumulates, but is no analyzer");
+    problems.push_back("module \"" + record.label + "\" accumulates, but is not an analyzer");
   }
   const auto concurrency = record.concurrency();
   const bool has_several =

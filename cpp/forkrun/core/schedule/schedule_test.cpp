@@ -155,7 +155,7 @@ TEST_F(ScheduleTest, only_analyzers_book_histograms) {
     construction.book("h", "", RegularAxis{1, 0, 1});
     return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
   });
-  EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is no analyzer"}));
+  EXPECT_EQ(problems(), (Strings{"module \"f\" books histograms, but is not an analyzer"}));
 }
 
 TEST_F(ScheduleTest, histograms_that_cannot_be_booked_are_named_with_their_module) {
@@ -178,7 +178,7 @@ TEST_F(ScheduleTest, filter_that_declares_a_product_is_a_problem) {
     construction.produces_scalar<float>("x");
     return std::make_unique<FunctionFilter>([](const EventBlock&, std::span<std::uint8_t>) {});
   });
-  EXPECT_EQ(problems(), (Strings{"module \"f\" declares products, but is no producer"}));
+  EXPECT_EQ(problems(), (Strings{"module \"f\" declares products, but is not a producer"}));
 }
 
 TEST_F(ScheduleTest, an_output_that_may_consume_is_a_problem_among_the_others) {

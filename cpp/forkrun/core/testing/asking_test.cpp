@@ -201,7 +201,7 @@ TEST_P(AskingTest, a_coroutine_that_is_none_is_an_error) {
         [](const CoroutineBlock&) { return Coroutine{}; });
   });
   needs("tracks");
-  EXPECT_NE(error().find("it returned a Coroutine that is none"), std::string::npos);
+  EXPECT_NE(error().find("it returned an empty Coroutine"), std::string::npos);
 }
 
 /// Keeps its Construction, and uses it for its blocks.

@@ -39,7 +39,7 @@ class WrittenFile {
     while (place < header.end) {
       const auto record = parse_record(read(place, bytes));
       if (record.n_bytes == 0 || (record.n_bytes > 0 && record.place != place)) {
-        fail("there is no record at byte " + std::to_string(place));
+        fail("no record at byte " + std::to_string(place));
       }
       if (record.n_bytes > 0) {
         records_.insert(record);

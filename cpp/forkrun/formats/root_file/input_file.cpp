@@ -78,9 +78,9 @@ void rethrow_with_file(const std::string& path) {
   } catch (const Error& error) {
     throw InputError(path + ": " + error.what());
   } catch (const std::bad_alloc&) {
-    throw InputError(path + ": more memory is needed than there is; is the file damaged?");
+    throw InputError(path + ": more memory is needed than there is; the file may be damaged");
   } catch (const std::exception& error) {
-    throw InputError(path + ": cannot be read: " + error.what() + "; is the file damaged?");
+    throw InputError(path + ": cannot be read: " + error.what() + "; the file may be damaged");
   }
 }
 

@@ -22,7 +22,7 @@ std::string there_are(const std::string& name, TFile& file) {
     }
   });
   if (names.empty()) {
-    return "; there is none in it";
+    return "; it contains no histogram";
   }
   auto hint = nearest_name_hint(name, names);
   if (!hint.empty()) {
@@ -67,7 +67,7 @@ StoredHistogram read_histogram(const std::string& path, const std::string& name)
   auto* key = find_object(input.file(), name);
   const std::unique_ptr<TH1> histogram{key == nullptr ? nullptr : key->ReadObject<TH1>()};
   if (!histogram) {
-    throw InputError("there is no histogram \"" + name + "\"" + there_are(name, input.file()));
+    throw InputError("unknown histogram \"" + name + "\"" + there_are(name, input.file()));
   }
   histogram->SetDirectory(nullptr);
   StoredHistogram stored;

@@ -175,7 +175,7 @@ void BasketCheck::check_place(const BasketPlace& place, bool is_in_tree) const {
 
 BasketHeader BasketCheck::check(const BasketPlace& place, std::span<const std::byte> record) const {
   if (!is_basket(record)) {
-    fail(place, "there is no basket where the tree says that it is");
+    fail(place, "no basket at the place that the tree names");
   }
   BasketHeader header;
   try {

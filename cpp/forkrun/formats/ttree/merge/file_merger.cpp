@@ -143,7 +143,7 @@ std::map<std::string, std::int64_t> merge_with_root(const MergeRequest& request)
 
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   if (request.inputs.empty()) {
-    throw InputError("there is no file to merge");
+    throw InputError("no files to merge");
   }
   auto entries = merge_without_root(request);
   return entries ? std::move(*entries) : merge_with_root(request);

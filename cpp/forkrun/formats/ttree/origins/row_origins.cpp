@@ -19,7 +19,7 @@ Origin Origin::of(const std::string& uuid, std::int64_t n_bytes) {
   };
   if (digits.size() != n_digits || !parse(0, origin.uuid_high) ||
       !parse(n_digits / 2, origin.uuid_low)) {
-    throw InputError("its UUID is \"" + uuid + "\", which is none; is the file damaged?");
+    throw InputError("its UUID \"" + uuid + "\" is not valid; the file may be damaged");
   }
   return origin;
 }

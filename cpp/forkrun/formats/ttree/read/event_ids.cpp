@@ -72,8 +72,8 @@ void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
     if (const auto misfit = widen_any(column, values)) {
       throw InputError(path + ": branch \"" + reader->layout().name + "\", entry " +
                        std::to_string(first + static_cast<std::int64_t>(misfit->place)) + ": " +
-                       misfit->value + " is no number of a " + number_of + ", which is from 0 to " +
-                       std::to_string(std::numeric_limits<T>::max()));
+                       misfit->value + " is not a valid number of a " + number_of +
+                       "; these are from 0 to " + std::to_string(std::numeric_limits<T>::max()));
     }
   }
 }

@@ -31,7 +31,7 @@ std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::i
     const auto n_entries = tree_.n_entries();
     const auto end = last < 0 ? n_entries : last;
     if (first < 0 || first > end || end > n_entries) {
-      throw InputError(file_.path() + ": there are no entries " + std::to_string(first) + " to " +
+      throw InputError(file_.path() + ": no entries " + std::to_string(first) + " to " +
                        std::to_string(end) + "; the tree has " + std::to_string(n_entries));
     }
     std::vector<Column> columns;

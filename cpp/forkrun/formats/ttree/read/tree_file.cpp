@@ -27,11 +27,11 @@ std::int64_t most_entries(TObjArray& branches, const std::string& where, int dep
   for (TObject* object : branches) {
     auto* branch = dynamic_cast<TBranch*>(object);
     if (branch == nullptr || depth == deepest) {
-      throw InputError(where + " is damaged: what should be a branch is none");
+      throw InputError(where + " is damaged: an entry of its list of branches is not a branch");
     }
     if (!is_text(branch->GetName())) {
       throw InputError(where + " is damaged: the name of branch " +
-                       std::to_string(branches.IndexOf(branch)) + " is no text");
+                       std::to_string(branches.IndexOf(branch)) + " is not a text");
     }
     if (*branch->GetFileName() != '\0') {
       throw InputError(where + ": the baskets of branch \"" + branch->GetName() +
@@ -103,7 +103,7 @@ std::string tree_names(TFile& file) {
   if (names.contains("ROOT::RNTuple")) {
     return "it holds RNTuples (" + joined(names["ROOT::RNTuple"]) + "), which cannot be read yet";
   }
-  return "there is no tree in it";
+  return "it contains no tree";
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+"""Help, docstrings and messages are plain English: what comes first says what it is about."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forkrun.cli.parser import COMMANDS, make_whole_parser
+
+ROOT = Path(__file__).parents[1]
+PYTHON = [
+    path
+    for top in ("forkrun", "merge", "monitoring")
+    for path in sorted((ROOT / top).rglob("*.py"))
+    if not path.is_relative_to(ROOT / "forkrun/merge")
+    and not path.is_relative_to(ROOT / "forkrun/monitoring")
+]
+CPP = sorted(p for p in (ROOT / "cpp").rglob("*.[ch]pp") if not p.stem.endswith("_test"))
+NOT_FIRST = {
+    "a", "all", "an", "any", "are", "as", "at", "by", "does", "every", "for", "from", "how", "if",
+    "in", "is", "it", "no", "not", "of", "only", "so", "that", "these", "this", "those", "to",
+    "until", "what", "when", "where", "which", "who", "with",
+}  # fmt: skip
+"""Words that help does not begin with: it begins with a verb or a noun."""
+RIDDLE = re.compile(r"\b(is|are|was|were) (no|none)\b(?! (longer|more)\b)")
+QUESTION = re.compile(r"\w\?(\s|$)")
+
+
+def helps(parser: argparse.ArgumentParser, command: str) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, child in action.choices.items():
+                yield from helps(child, f"{command} {name}")
+                yield f"{command} {name}", child.description or ""
+            for choice in action._choices_actions:
+                yield f"{command} {choice.dest}", choice.help or ""
+        elif action.help and action.help != argparse.SUPPRESS:
+            yield f"{command} {'/'.join(action.option_strings) or action.dest}", action.help
+
+
+@pytest.mark.parametrize("command", [*COMMANDS])
+def test_help_begins_with_a_verb_or_a_noun(command: str) -> None:
+    begins = [
+        f"{place}: {text}"
+        for place, text in helps(make_whole_parser(), "forkrun")
+        if place.split()[1] == command
+        and (not text or "?" in text or text.split()[0].rstrip(":,").lower() in NOT_FIRST)
+    ]
+    assert begins == []
+
+
+def strings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
+    """Line, text, and whether it is a docstring, of all texts of a program."""
+    docs = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    parts = {id(p) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for p in n.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.lineno, node.value, id(node) in docs
+        elif isinstance(node, ast.JoinedStr):
+            texts = (str(p.value) if isinstance(p, ast.Constant) else "x" for p in node.values)
+            yield node.lineno, "".join(texts), False
+
+
+def python_texts(*, docstrings: bool) -> Iterator[tuple[str, str]]:
+    for path in PYTHON:
+        for line, text, is_doc in strings(ast.parse(path.read_text(encoding="utf-8"))):
+            if is_doc == docstrings:
+                yield f"{path.relative_to(ROOT)}:{line}", text
+
+
+def cpp_messages() -> Iterator[tuple[str, str]]:
+    for path in CPP:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            code = line.partition("//")[0]
+            for text in re.findall(r'"((?:[^"\\]|\\.)*)"', code):
+                yield f"{path.relative_to(ROOT)}:{number}", text
+
+
+def test_no_docstring_begins_with_of() -> None:
+    assert [f"{p}: {t}" for p, t in python_texts(docstrings=True) if re.match(r"\s*Of\b", t)] == []
+
+
+def test_messages_say_what_something_is_instead_of_what_it_is_none_of() -> None:
+    messages = [*python_texts(docstrings=False), *cpp_messages()]
+    assert [f"{place}: {text}" for place, text in messages if RIDDLE.search(text)] == []
+
+
+def test_errors_are_no_questions() -> None:
+    messages = [*python_texts(docstrings=False), *cpp_messages()]
+    questions = [f"{p}: {t}" for p, t in messages if QUESTION.search(t) and "did you mean" not in t]
+    assert questions == []
