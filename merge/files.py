@@ -85,7 +85,7 @@ def merge_files(
 def _copies(inputs: Sequence[str]) -> list[str]:
     """Lines about inputs that are the same file as one before, or a copy of it."""
     return [
-        f"{again} is {_relation(first, again)} {first}: what they hold is there twice"
+        f"{again} is {_relation(first, again)} {first}: their content is merged twice"
         for first, again in repeated(inputs)
     ]
 

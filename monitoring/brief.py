@@ -57,7 +57,7 @@ def _left_out(events: Mapping[str, Any]) -> Iterator[str]:
     place = f"{first['event']} (entry {first['entry']} of {first['file']})"
     yield _row("LEFT OUT", f"{n} that crash the child, the first {place}")
     again = f"forkrun run RUNDIR/config.json --only {first['event']} --children 0"
-    yield _row("", f"try it alone: {again}")
+    yield _row("", f"process it alone: {again}")
 
 
 def _not_finite(events: Mapping[str, Any]) -> Iterator[str]:

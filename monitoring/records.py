@@ -159,7 +159,7 @@ def _read_lines(
         try:
             values.append(parse(line))
         except (LookupError, TypeError, ValueError) as error:
-            damaged.append(f"{path.name}: a line is not of its form ({error})")
+            damaged.append(f"{path.name}: a line has an unexpected form ({error})")
     return values
 
 
@@ -178,5 +178,5 @@ def _read_object(
         value = error
     if isinstance(value, dict) and keys <= value.keys():
         return value
-    damaged.append(f"{path.name}: not of its form")
+    damaged.append(f"{path.name}: unexpected form")
     return None

@@ -49,7 +49,7 @@ def compose_report(run_dir: Path, records: RunRecords) -> tuple[dict[str, Any], 
         summary = summarize(records)
         return summary.to_json(), format_text(summary)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise InputError(f"{run_dir}: its records are not of their form: {error!r}") from error
+        raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
 
 
 def _as_text(report: Mapping[str, Any]) -> str:

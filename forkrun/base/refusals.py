@@ -10,11 +10,11 @@ from forkrun.errors import ForkrunError, InputError, JobError, OutputError
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _NO_DISK = (errno.EIO, errno.ESTALE, errno.EINTR)
 _NO_MORE = {
-    errno.ENOMEM: "no memory is left; take fewer children, or free memory",
-    errno.EAGAIN: "no further thread or process may be started (ulimit -u, or pids.max of the"
-    " container); take fewer children or threads (forking.children, threads.per_child)",
-    errno.EMFILE: "no further file may be opened by this process (ulimit -n)",
-    errno.ENFILE: "no further file may be opened on this machine",
+    errno.ENOMEM: "out of memory; use fewer children, or free memory",
+    errno.EAGAIN: "no more threads or processes may be started (ulimit -u, or pids.max of the"
+    " container); use fewer children or threads (forking.children, threads.per_child)",
+    errno.EMFILE: "this process may not open more files (ulimit -n)",
+    errno.ENFILE: "this machine cannot open more files",
 }
 _NO_THREAD = "can't start new thread"
 """What Python says."""

@@ -39,7 +39,7 @@ def open_regular(path: Path | str, folder: int | None = None) -> int:
         if not stat.S_ISREG(state.st_mode):
             raise NotRegularError(errno.EINVAL, "it is not a regular file; remove it", str(path))
         if state.st_size > MOST_BYTES:
-            what = f"it has {state.st_size:,} bytes, which none of a run's records has; remove it"
+            what = f"it has {state.st_size:,} bytes, more than any record of a run; remove it"
             raise NotRegularError(errno.EFBIG, what, str(path))
     except OSError:
         os.close(descriptor)

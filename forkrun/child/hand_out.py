@@ -107,8 +107,8 @@ class HandOut:
     def parts(
         self, units: Sequence[int], alone: Container[int], n_together: int
     ) -> Iterator[Taken]:
-        """Units that are done again, in the order given, as first unit and number of units to do
-        together, at most `n_together`. `alone`: units that are not joined to others."""
+        """Units that are processed again, in the order given, as first unit and number of units to
+        do together, at most `n_together`. `alone`: units that are not joined to others."""
         if not units:
             return
         numbers = np.array(units, dtype=np.int64)

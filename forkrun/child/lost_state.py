@@ -57,12 +57,12 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
                 yield (
                     f"{who} is a generator of random numbers: each child has a copy that begins"
                     " alike, so different events get the same numbers, and others with other"
-                    " children; take block.random, whose numbers belong to events"
+                    " children; use block.random, whose numbers belong to events"
                 )
                 continue
             yield (
-                f'module "{label}": {name} changed in children, each of which has its own: the job'
-                " gets nothing of it; an analyzer's self.accumulate(…) adds up over children"
+                f'module "{label}": {name} changed in children, each in its own copy, and'
+                " these changes are lost; an analyzer's self.accumulate(…) adds up over children"
             )
 
 

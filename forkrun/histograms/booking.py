@@ -93,7 +93,8 @@ def _storage(histogram: bh.Histogram[Any]) -> Storage:
             return storage
     known = ", ".join(kind.__name__ for kind, _ in _STORAGES)
     raise ValueError(
-        f"ROOT has nothing like the storage {histogram.storage_type.__name__}; use one of {known}"
+        f"ROOT has no equivalent of the storage {histogram.storage_type.__name__}; use one of"
+        f" {known}"
     )
 
 
@@ -129,4 +130,4 @@ def _bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
             return AxisKind.REGULAR, (len(axis), float(edges[0]), float(edges[-1]))
         case bh.axis.Regular() | bh.axis.Variable():
             return AxisKind.VARIABLE, tuple(axis.edges.tolist())
-    raise ValueError(f"ROOT has nothing like the axis {axis!r}")
+    raise ValueError(f"ROOT has no equivalent of the axis {axis!r}")

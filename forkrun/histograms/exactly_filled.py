@@ -82,7 +82,7 @@ def _refuse_masked(values: Any) -> None:
     if n := int(np.ma.getmaskarray(values).sum()):
         raise ValueError(
             f"fill() got None for {n} of {values.size} (masked), as ak.firsts of an empty list is;"
-            " take ak.drop_none, or values.compressed()"
+            " use ak.drop_none, or values.compressed()"
         )
 
 

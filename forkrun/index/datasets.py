@@ -19,7 +19,7 @@ def dataset_numbers(config: JobConfig, files: Sequence[str]) -> list[int]:
     }
     strange = [file for file in files if file and file not in of]
     if strange:
-        raise ConfigError([f"datasets: {file} is of none of them" for file in strange[:10]])
+        raise ConfigError([f"datasets: {file} belongs to no dataset" for file in strange[:10]])
     return [of[file] if file else 0 for file in files]
 
 

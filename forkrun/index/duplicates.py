@@ -78,7 +78,7 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
             continue
         problems.append(
             f"{file.path}: is the same file as {before.path} ({file.n_bytes:,} bytes, UUID"
-            f" {file.uuid}), so that its events would be there twice; name one of them, or set"
+            f" {file.uuid}), so its events would be read twice; name only one of them, or set"
             ' source.duplicates = "keep"'
         )
     if problems:

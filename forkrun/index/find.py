@@ -34,7 +34,7 @@ class EventId(NamedTuple):
         run, lumi, event = map(int, parts)
         if run >= 1 << 32 or lumi >= 1 << 32 or event >= 1 << 64:
             what = "runs and lumis have 32 bits, events 64"
-            raise ConfigError(f"source.only: {text} can be no event: {what}")
+            raise ConfigError(f"source.only: {text} cannot be an event: {what}")
         return cls(run, lumi, event)
 
 

@@ -125,7 +125,7 @@ class EventBlock:
     def _check_one_lumi(self, name: str) -> None:
         if self._core.n_lumis > 1:
             raise ConfigError(
-                f"block.{name}: this block has events of {self._core.n_lumis} lumis; take"
+                f"block.{name}: this block has events of {self._core.n_lumis} lumis; use"
                 f" block.{name}s, which has a value per event, or give the module one_lumi = True"
             )
 

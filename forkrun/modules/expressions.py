@@ -41,7 +41,7 @@ _NAMES_OF_ROOT = (
     (r"\bTMath::(\w+)", lambda found: found[1].lower()),
 )  # fmt: skip
 _REFUSED = (
-    (r"::|;", "{!r}: `::` and `;` have no place in an expression"),
+    (r"::|;", "{!r}: `::` and `;` cannot be used in an expression"),
     (r"\?", "{!r} is not an expression: `c ? a : b` is written where(c, a, b), or a if c else b"),
     (r"\^", "{!r}: `^` is not a power; write x ** 2"),
     (r"\$", "{!r} is not an expression: functions have no $; there are sum, min, max and num"),
@@ -168,10 +168,10 @@ def _in_python(text: str) -> str:
 
 def _check(node: ast.AST, text: str) -> None:
     if not isinstance(node, _NODES):
-        raise ValueError(f"{text!r}: {type(node).__name__} has no place in an expression")
+        raise ValueError(f"{text!r}: {type(node).__name__} cannot be used in an expression")
     name = getattr(node, "id", getattr(node, "attr", ""))
     if name.startswith("_"):
-        raise ValueError(f"{text!r}: {name!r} has no place in an expression")
+        raise ValueError(f"{text!r}: {name!r} cannot be used in an expression")
     if isinstance(node, ast.MatMult):
         raise ValueError(f"{text!r}: `@` stands for a column before it was replaced: Jet_pt@input")
     if isinstance(node, ast.Call):

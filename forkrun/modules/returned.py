@@ -30,7 +30,7 @@ def taken(
     except TypeError as error:
         what = str(error)
     except Exception as error:  # of a library, about a value that is of no form we know
-        what = f"what {method.__name__}() returned cannot be taken: {error}"
+        what = f"what {method.__name__}() returned cannot be used: {error}"
     name = getattr(unpartial(author), "__name__", "")
     own = f"{name}()" if name.isidentifier() else "the expression" if not name else "the function"
     raise TypeError(what.replace(f"{method.__name__}()", own) + place_of(author))
@@ -44,7 +44,7 @@ def mask_of(returned: Any, n_events: int) -> Values:
     if is_awkward(returned):
         if returned.ndim != 1:
             raise TypeError(
-                f"filter() returned lists ({returned.type}), not one bool per event; take"
+                f"filter() returned lists ({returned.type}), not one bool per event; use"
                 " ak.any(mask, axis=1) or ak.all(mask, axis=1)"
             )
         _refuse_none(returned, "filter() returned", "ak.fill_none(mask, False)")
@@ -56,7 +56,7 @@ def mask_of(returned: Any, n_events: int) -> Values:
     if mask.dtype.kind != "b":
         remedy = ".astype(bool)" if mask.dtype.kind in "iu" else "a comparison such as values > 30"
         raise TypeError(
-            f"filter() returned {mask.dtype} numbers, not one bool per event; take {remedy}"
+            f"filter() returned {mask.dtype} numbers, not one bool per event; use {remedy}"
         )
     if len(mask) != n_events:
         raise TypeError(

@@ -50,7 +50,7 @@ def _without_none(where: str, layout: Any) -> Any:
     array = ak.Array(layout)
     if n := int(ak.sum(ak.is_none(array))):
         raise TypeError(
-            f"{where} has None for {n} of {len(array)}; take ak.fill_none or ak.drop_none"
+            f"{where} has None for {n} of {len(array)}; use ak.fill_none or ak.drop_none"
         )
     return ak.to_packed(ak.drop_none(array, axis=0)).layout
 

@@ -59,7 +59,7 @@ from forkrun.rundir.start import (
 from forkrun.schedule.found_out import FoundOut
 
 _ROUNDS = 3
-"""Times that units whose files turn out damaged are done again."""
+"""Times that units whose files turn out damaged are processed again."""
 _PROBLEMS_SHOWN = 10
 
 
@@ -147,7 +147,7 @@ def _already_done(
         write_lumi_accounting(folder, job.plan.units)
         _report(folder, job, lock, messages, plots)
     remove_left_over(folder, temporary_outputs=not keeps)
-    messages.say(f"{folder.path}: done already; {option('--force')} does it again")
+    messages.say(f"{folder.path}: already done; {option('--force')} does it again")
     return Result.read(folder.path)
 
 
@@ -196,9 +196,9 @@ def read_found(folder: RunDirectory) -> FoundOut:
 
 
 def _report_redone(messages: Messages, problems: Sequence[str]) -> None:
-    lines = [f"{problem}; it is done again" for problem in problems[:_PROBLEMS_SHOWN]]
+    lines = [f"{problem}; it is processed again" for problem in problems[:_PROBLEMS_SHOWN]]
     if len(problems) > _PROBLEMS_SHOWN:
-        lines.append(f"and {len(problems) - _PROBLEMS_SHOWN:,} more are done again")
+        lines.append(f"and {len(problems) - _PROBLEMS_SHOWN:,} more are processed again")
     if lines:
         messages.say("\n".join(lines))
 
@@ -325,7 +325,7 @@ def _process(run: Run, commits: Sequence[Commit]) -> None:
     except (MemoryError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.ENOMEM:
             raise
-        what = "no memory for what parent and children share; take fewer children, or free memory"
+        what = "no memory for what parent and children share; use fewer children, or free memory"
         raise JobError(what) from error
 
 

@@ -62,13 +62,13 @@ def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: i
     logs = folder.logs_of(death.child)
     lines += [f"the whole traceback: {logs[-1]}"] if logs else []
     if death.unit is not None:
-        lines.append(f"stop at the very event, in one process: {_repeating(death, folder, job)}")
+        lines.append(f"repeat this event in one process: {_repeating(death, folder, job)}")
     lines.append(
-        f"{n_committed} units are committed in {folder.units}; a module that is mended makes"
+        f"{n_committed} units are committed in {folder.units}; a changed module makes"
         f" another job: choose another run directory with {option('-o')}, or do all again with"
         f" {option('--force')}"
         if n_committed
-        else "nothing is committed yet: mend the module, and run the same command again"
+        else "nothing is committed yet: fix the module, and run the same command again"
     )
     return ModuleError("\n".join(lines))
 
@@ -97,15 +97,15 @@ def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
     if is_built_in_python():
         return [
             where,
-            f"try it alone: job.configure(source={{'only': ['{event.id}']}}).run(children=0,"
+            f"process it alone: job.configure(source={{'only': ['{event.id}']}}).run(children=0,"
             " output='one-event')",
-            "go on without it: job.configure(recovery={'on_bad_event': 'skip'}), and run again",
+            "leave it out: job.configure(recovery={'on_bad_event': 'skip'}), and run again",
         ]
     config = shlex.quote(str(folder.config))
     return [
         where,
-        f"try it alone: forkrun run {config} --only {event.id} --children 0 -o ELSEWHERE",
-        f'go on without it: forkrun resume {folder.quoted} --set recovery.on_bad_event="skip"',
+        f"process it alone: forkrun run {config} --only {event.id} --children 0 -o ELSEWHERE",
+        f'leave it out: forkrun resume {folder.quoted} --set recovery.on_bad_event="skip"',
     ]
 
 
@@ -123,7 +123,7 @@ def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
 def last_events(status: _core.ChildStatus) -> str:
     """Where a child was when it last updated the status board."""
     if not status.heartbeat_ns:
-        return f"it had begun no event (state: {status.state})"
+        return f"it had not begun an event (state: {status.state})"
     return (
         f"last events begun: {status.run}:{status.lumi}:{status.first_event}"
         f" to {status.run}:{status.lumi}:{status.last_event}"

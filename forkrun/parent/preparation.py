@@ -264,7 +264,7 @@ class JobInput(Struct, frozen=True):
         if rule is Duplicates.ERROR:
             raise InputError(f"source.duplicates: {found.text()}")
         if rule is Duplicates.DROP:
-            text = f"source.duplicates: {found.text()}; the later ones are left out"
+            text = f"source.duplicates: {found.text()}; repeated ones are left out"
             left = counted.without(found.parts)
             return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
         text = (

@@ -19,7 +19,7 @@ from forkrun.plan import EntryRange, Unit, Units
 _SUSPICIOUS = 2
 """Crashes of one unit after which it is investigated."""
 _PARTS = 64
-"""In how many parts units are done again that were in flight together when a child crashed."""
+"""In how many parts units are processed again that were in flight together when a child crashed."""
 _HOPELESS = 3
 """Failures of a kind that no event can be blamed for, one after the other, that end a job."""
 
@@ -148,17 +148,17 @@ class Recovery:
         if death.raised or self._suspicion[death.unit] >= _SUSPICIOUS:
             return self._investigate(death.unit)
         self.requeue([death.unit])
-        return f"unit {death.unit} is done again"
+        return f"unit {death.unit} is processed again"
 
     def _divide(self, units: tuple[int, ...], death: Death) -> str:
-        """Units that crashed a child together are done again in parts; those of a part that does so
-        as well, each alone."""
+        """Units that crashed a child together are processed again in parts; those of a part that
+        does so as well, each alone."""
         self.requeue(units)
         if len(units) <= _PARTS:
             self._alone.update(units)
             for unit in units:
                 self._note_crash(unit, death)
-        return f"{len(units)} units from {units[0]} on are done again, fewer at a time"
+        return f"{len(units)} units from {units[0]} on are processed again, fewer at a time"
 
     def _note_crash(self, unit: int, death: Death) -> None:
         self._suspicion[unit] += 1
@@ -180,7 +180,7 @@ class Recovery:
         if death.unit is None:
             return "a new child takes its place"
         self.requeue([death.unit])
-        return f"unit {death.unit} is done again"
+        return f"unit {death.unit} is processed again"
 
     def _investigate(self, unit: int) -> str:
         self._open[unit] = Investigation(self._ranges(unit))
@@ -245,7 +245,7 @@ class Recovery:
             raise HopelessError(why, self._last_crash[unit])
         self._suspicion[unit] = 0
         self.requeue([unit])
-        return f"no event of unit {unit} is to blame: it is done again"
+        return f"no event of unit {unit} is to blame: it is processed again"
 
     def _sentence(self, unit: int, found: CrashingEvent, death: Death) -> str:
         run, lumi = self._unit(unit).run, self._unit(unit).lumi

@@ -151,7 +151,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
         try:
             check = data.pop("crc32", None)  # None: of an earlier version, or written by hand
             if check not in (None, f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}"):
-                raise ValueError("its checksum is another one")
+                raise ValueError("its checksum differs")
             if at is not None:
                 at.move(data)
             commit = convert(data, cls)

@@ -37,7 +37,7 @@ def check_same_job(
     before = read_json(folder.fingerprint)
     if not before:
         raise OutputError(
-            f"{folder.fingerprint}: cannot be read: whether this is the same job is not known;"
+            f"{folder.fingerprint}: cannot be read, so it cannot be compared with this job;"
             f" choose another run directory with {option('-o')}, or replace it with"
             f" {option('--force')}"
         )

@@ -62,8 +62,7 @@ def check_place(folder: RunDirectory) -> None:
     if is_on_nodes(folder):
         raise OutputError(
             f"{path}: this job was submitted to many nodes; forkrun status {folder.quoted}"
-            " says how it is, resubmit and collect bring it to its end. Choose another folder with"
-            " -o"
+            " shows its progress, resubmit and collect finish it. Choose another folder with -o"
         )
     with output_errors(path):
         if not _is_ours(folder):

@@ -172,7 +172,7 @@ def compare_undisturbed(before: Run, after: Run) -> dict[str, Any]:
 def compare_killed(run: Run, undisturbed: dict[str, Any], children: int) -> dict[str, Any]:
     """`extra`: of the event loop, beyond lost work, over the undisturbed one. `accounted`: the same
     from the times of the deaths alone: from a last event to the next child's first one, and what
-    a unit takes longer when it is done again."""
+    a unit takes longer when it is processed again."""
     deaths, loop_s = run.deaths(), undisturbed["event_loop_s"]
     lost_s = sum(death["lost"] for death in deaths)
     accounted_s = sum(d["first_event"] + d["redone"] - d["lost"] for d in deaths)

@@ -346,7 +346,7 @@ def test_a_job_says_the_same(folder: Path, mistake: Mistake) -> None:
         if "200" not in part:
             assert part in ended.err
     assert not INSIDES.search(ended.err), ended.err
-    assert "nothing is committed yet: mend the module, and run the same command again" in ended.err
+    assert "nothing is committed yet: fix the module, and run the same command again" in ended.err
 
 
 def test_a_job_that_committed_nothing_begins_anew_when_its_module_is_mended(folder: Path) -> None:

@@ -286,7 +286,7 @@ def test_merge_names_inputs_that_are_there_twice(tmp_path: Path) -> None:
         (copy, "a copy of"),
         (file, "the same file as"),
     ):
-        assert f"{again} is {what} {file}: what they hold is there twice" in ended.out
+        assert f"{again} is {what} {file}: their content is merged twice" in ended.out
 
 
 def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_run_with_files_by_lumi_is_done_until_one_is_gone(tmp_path: Path, even
     file = write_job(tmp_path, job)
     first = forkrun("run", file, "-o", tmp_path / "run", cwd=tmp_path)
     assert first.code == 0, first.err
-    assert "done already" in forkrun("run", file, "-o", tmp_path / "run", cwd=tmp_path).err
+    assert "already done" in forkrun("run", file, "-o", tmp_path / "run", cwd=tmp_path).err
     gone = tmp_path / "run" / "output" / "lumis" / "run000001_lumi00002.root"
     content = gone.read_bytes()
     gone.unlink()

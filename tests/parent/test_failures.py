@@ -197,7 +197,7 @@ def test_an_existing_run_directory_is_replaced_only_by_force(events: Path, tmp_p
     before = (tmp_path / "run/report.json").read_text()
     again = forkrun("run", job, "-o", "run", cwd=tmp_path)
     assert again.code == 0
-    assert "done already; --force does it again" in again.err
+    assert "already done; --force does it again" in again.err
     other = [job, "-o", "run", "-q", "--set", "modules.jets.params.n=3"]
     ended = forkrun("run", *other, cwd=tmp_path)
     assert ended.code == 4

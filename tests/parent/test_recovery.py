@@ -36,7 +36,7 @@ def killed(unit: int | None, n_done: int | None = None, event: int = 0) -> Death
 def test_a_unit_that_killed_once_is_done_again_by_the_next_child() -> None:
     recovery = Recovery(SKIP, units(5))
     assert not recovery.is_busy
-    assert recovery.died(killed(3)) == "unit 3 is done again"
+    assert recovery.died(killed(3)) == "unit 3 is processed again"
     recovery.requeue([1])
     assert recovery.is_busy
     assert recovery.assignment() == Assignment(Purpose.WORK, (1, 3))
@@ -47,7 +47,7 @@ def test_units_that_crashed_a_child_together_are_done_again_in_parts_then_alone(
     recovery = Recovery(SKIP, units(300))
     stretch = tuple(range(300))
     words = recovery.died(replace(killed(0), together=stretch[1:]))
-    assert words == "300 units from 0 on are done again, fewer at a time"
+    assert words == "300 units from 0 on are processed again, fewer at a time"
     parts = recovery.assignment()
     assert parts == Assignment(Purpose.WORK, stretch, n_together=5)
     recovery.requeue(stretch[15:])
@@ -143,7 +143,7 @@ def test_a_unit_whose_events_kill_nobody_is_done_again_but_not_for_ever() -> Non
         return recovery.probed(2, None)
 
     for _ in range(2):
-        assert kill_twice_and_probe() == "no event of unit 2 is to blame: it is done again"
+        assert kill_twice_and_probe() == "no event of unit 2 is to blame: it is processed again"
         assert recovery.assignment() == Assignment(Purpose.WORK, (2,))
     with pytest.raises(HopelessError, match="unit 2 has crashed its child 6 times") as caught:
         kill_twice_and_probe()
@@ -166,8 +166,8 @@ def test_more_bad_events_than_allowed_end_the_job() -> None:
 def test_a_full_disk_is_nobodys_event() -> None:
     recovery = Recovery(SKIP, units(5))
     full = Death(0, 2, "exit code 4", OutputError("no space left"), exit_code=4)
-    assert recovery.died(full) == "unit 2 is done again"
-    assert recovery.died(full) == "unit 2 is done again"
+    assert recovery.died(full) == "unit 2 is processed again"
+    assert recovery.died(full) == "unit 2 is processed again"
     with pytest.raises(HopelessError, match="3 times for the same reason"):
         recovery.died(full)
 
@@ -176,8 +176,8 @@ def test_crashes_and_failures_of_the_disk_are_counted_apart() -> None:
     recovery = Recovery(SKIP, units(5))
     full = Death(0, 2, "exit code 4", OutputError("no space left"), exit_code=4)
     recovery.died(full)
-    assert recovery.died(killed(2)) == "unit 2 is done again"
-    assert recovery.died(full) == "unit 2 is done again"
+    assert recovery.died(killed(2)) == "unit 2 is processed again"
+    assert recovery.died(full) == "unit 2 is processed again"
     assert "has crashed its child 2 times" in recovery.died(killed(2))
 
 
@@ -188,7 +188,7 @@ def test_a_disk_that_is_full_while_events_are_tried_blames_none_of_them() -> Non
         recovery.died(killed(2))
     for _ in range(2):
         assert recovery.assignment().purpose is Purpose.PROBE
-        assert recovery.probed(2, full) == "unit 2 is done again"
+        assert recovery.probed(2, full) == "unit 2 is processed again"
         assert recovery.assignment() == Assignment(Purpose.WORK, (2,))
         recovery.died(killed(2))
     assert recovery.bad_events == []
@@ -305,4 +305,4 @@ def test_a_crash_in_a_thread_of_a_library_is_no_events_fault() -> None:
     recovery.died(killed(2))
     recovery.assignment()
     elsewhere = replace(killed(2, 4, event=7), is_elsewhere=True)
-    assert recovery.probed(2, elsewhere) == "no event of unit 2 is to blame: it is done again"
+    assert recovery.probed(2, elsewhere) == "no event of unit 2 is to blame: it is processed again"

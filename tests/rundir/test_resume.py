@@ -152,7 +152,7 @@ def test_damaged_temporary_outputs_are_made_again(
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
     assert f"unit {commit.unit}: units/{commit.unit:06d}/{name}" in ended.err
-    assert "it is done again" in ended.err
+    assert "it is processed again" in ended.err
     assert before(len(done) - commit.n_units) in ended.err
     assert ledger_units_that_hold(tmp_path / "run") == list(range(N_UNITS))
     assert output_digests(tmp_path / "run") == whole
@@ -327,5 +327,5 @@ def test_a_file_that_this_process_may_not_open_is_not_damaged(
         raise InputError(f"{file}: {os.strerror(number)}")
 
     monkeypatch.setattr(_core, "file_checksum", refuse)
-    with pytest.raises(JobError, match="no further file may be opened"):
+    with pytest.raises(JobError, match="this process may not open more files"):
         parts.is_as_written(tmp_path, HistogramPart("a", 4, 0))

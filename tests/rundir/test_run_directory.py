@@ -276,11 +276,11 @@ def test_done_already_is_said_of_outputs_that_are_there_alone(
             (folder / "output/histograms.root").unlink()
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
-    assert "done already" not in ended.err
+    assert "already done" not in ended.err
     assert "the run is merged again" in ended.err
     assert output_digests(folder) == whole
     ended = run(tmp_path, job)
-    assert "done already" in ended.err
+    assert "already done" in ended.err
     assert output_digests(folder) == whole
 
 
@@ -294,7 +294,7 @@ def test_temporary_outputs_go_if_the_parent_was_killed_while_it_removed_them(
     half = tmp_path / "run/notFinishedLumis.json.0123abcd.part"
     half.write_text("{")
     ended = run(tmp_path, job)
-    assert "done already" in ended.err
+    assert "already done" in ended.err
     assert not (tmp_path / "run/units").exists()
     assert not half.exists()
 

@@ -122,7 +122,7 @@ def test_a_finished_run_is_known_again(tmp_path: Path) -> None:
     for again in (["run", file, "-o", "run"], ["resume", "run"]):
         ended = forkrun(*again, cwd=tmp_path)
         assert ended.code == 0, ended.err
-        assert "done already" in ended.out + ended.err
+        assert "already done" in ended.out + ended.err
     assert output_digests(tmp_path / "run") == before
 
 

@@ -28,7 +28,7 @@ class SharedArray {
         ::mmap(nullptr, n * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
       throw Error{"no shared memory for " + what + ": " + std::strerror(errno) +
-                  "; take fewer children, or free memory"};
+                  "; use fewer children, or free memory"};
     }
     items_ = {static_cast<T*>(memory), n};
     std::uninitialized_value_construct(items_.begin(), items_.end());
