@@ -8,7 +8,7 @@
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
-#include "python_modules.hpp"
+#include "python/python_modules.hpp"
 
 namespace py = pybind11;
 

@@ -15,7 +15,7 @@
 #include "bindings.hpp"
 #include "descriptions.hpp"
 #include "names.hpp"
-#include "python_source.hpp"
+#include "python/python_source.hpp"
 #include "timing.hpp"
 
 namespace py = pybind11;

@@ -12,7 +12,7 @@
 #include "bindings.hpp"
 #include "descriptions.hpp"
 #include "names.hpp"
-#include "python_modules.hpp"
+#include "python/python_modules.hpp"
 
 namespace py = pybind11;
 

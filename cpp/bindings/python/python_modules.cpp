@@ -7,7 +7,7 @@
 #include <forkrun/process/fork.hpp>
 #include <forkrun/process/forked_copy.hpp>
 
-#include "column_arrays.hpp"
+#include "../column_arrays.hpp"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include "column_arrays.hpp"
+#include "../column_arrays.hpp"
 
 #include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
