@@ -160,7 +160,8 @@ class JobPath:
         if step.label in self._steps:
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
-                f'"{step.label}" is there twice: {self._steps[step.label].place} and {step.place};'
+                f'"{step.label}" is defined twice: {self._steps[step.label].place} and'
+                f" {step.place};"
                 f' give one another name: {key}="…"'
             )
         self._steps[step.label] = _with_plain_params(step)

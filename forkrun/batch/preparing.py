@@ -138,8 +138,8 @@ def check_not_begun(folder: RunDirectory) -> None:
     if is_on_nodes(folder):
         raise OutputError(
             f"{folder.path}: this job has been submitted already; forkrun status"
-            f" {folder.quoted} says how it is, forkrun resubmit submits what is"
-            " missing"
+            f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished"
+            " nodes"
         )
     check_place(folder)
     if folder.fingerprint.exists():

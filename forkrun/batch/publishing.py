@@ -107,7 +107,7 @@ class Publisher:
                 with published(self._shared.path / name) as temporary:
                     shutil.copy(self._local.path / name, temporary)
                     if part and _core.file_checksum(str(temporary)) != part.checksum:
-                        raise OutputError(f"{name}: its copy from scratch has another checksum")
+                        raise OutputError(f"{name}: the checksum of its copy from scratch differs")
                 return
             except OutputError:
                 if is_last:

@@ -109,8 +109,8 @@ def _check_outputs(folder: RunDirectory, job: PreparedJob) -> None:
                 if forms[0].get(n) != forms[1].get(n)]  # fmt: skip
     if changed:
         raise ConfigError(
-            f"resubmit --new-code: with the code as it is now these are others than what nodes have"
-            f" made: {', '.join(changed[:5])}; submit the job to another folder"
+            f"resubmit --new-code: the present code changes what nodes have made already:"
+            f" {', '.join(changed[:5])}; submit the job to another folder"
         )
 
 

@@ -186,7 +186,7 @@ def _reason(
         return "it was asked to end before it began"
     is_lost = state is State.LOST
     said = last_words(folder, number, submission, errors_alone=is_lost)
-    return said or ("its job is gone and has not said why: killed, perhaps" if is_lost else "")
+    return said or ("its job ended without a reason; it may have been killed" if is_lost else "")
 
 
 def _state(

@@ -33,7 +33,7 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     yield from missing_words(status)
     yield from _waits(status)
     if not status.answers:
-        yield "the batch system does not answer: who waits and who has ended is not known"
+        yield "the batch system does not answer: it is unknown which nodes wait or have ended"
     yield from _failures(folder, status)
     yield from _what_next(folder, status)
 
@@ -84,7 +84,7 @@ def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
         yield f"the merge {what}; its log: {folder.merge_log}"
     elif status.count(State.DONE) == len(status.nodes):
         if status.wants_merge or folder.merge_log.exists():
-            said = error_of_merge(folder) or "its job is gone and has not said why"
+            said = error_of_merge(folder) or "its job ended without a reason"
             yield f"the merge failed: {printable(said)}"
         yield f"all nodes are done: forkrun collect {folder.quoted}"
     elif status.count(*MISSING):

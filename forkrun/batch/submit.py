@@ -50,7 +50,7 @@ def submit_nodes(
             note_refusal(folder, submission, str(error))
             raise BatchError(
                 f"{error}\nthe job is prepared; forkrun resubmit {folder.quoted} submits it, with"
-                " --set batch.KEY=VALUE where [batch] has to be another one"
+                " --set batch.KEY=VALUE to change [batch]"
             ) from None
     if submission and config.batch.merge:
         alive = [s for s in accepted_submissions(folder) if s.on == on]
@@ -116,7 +116,7 @@ def missing_needs(
     that have had all their retries, "" if there are none. Raises BatchError if it is not known."""
     if status.count(State.UNKNOWN):
         raise BatchError(
-            f"{folder.path}: the batch system does not answer, so which nodes live is not known;"
+            f"{folder.path}: the batch system does not answer, so it is unknown which nodes run;"
             " try again later, or name nodes with --nodes"
         )
     missing = [node for node in status.nodes if node.state in MISSING]
@@ -132,7 +132,7 @@ def missing_needs(
     return needs, (
         f"nodes {', '.join(str(node.number) for node in tired)} have had all their retries"
         f" (batch.retries = {config.batch.retries}): {tired[0].reason or 'no reason is known'};"
-        f" forkrun logs {folder.quoted} shows more; --nodes submits them all the same"
+        f" forkrun logs {folder.quoted} shows more; --nodes submits them anyway"
     )
 
 

@@ -31,7 +31,7 @@ def format_named(name: str) -> Format:
         return TTREE
     if name not in _added():
         known = ", ".join([TTREE.name, *_added()])
-        raise ConfigError(f'there is no format "{name}"; the formats are {known}')
+        raise ConfigError(f'unknown format "{name}"; the formats are {known}')
     return _loaded(name)
 
 

@@ -65,7 +65,7 @@ def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: i
         lines.append(f"repeat this event in one process: {_repeating(death, folder, job)}")
     lines.append(
         f"{n_committed} units are committed in {folder.units}; a changed module makes"
-        f" another job: choose another run directory with {option('-o')}, or do all again with"
+        f" another job: choose another run directory with {option('-o')}, or replace it with"
         f" {option('--force')}"
         if n_committed
         else "nothing is committed yet: fix the module, and run the same command again"

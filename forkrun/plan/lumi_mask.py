@@ -115,7 +115,7 @@ def _named_twice(runs: Iterable[str]) -> Iterator[str]:
     for run in filter(_is_number, runs):
         before = first.setdefault(int(run), run)
         if before != run:
-            yield f'run {int(run)} is there twice, as "{before}" and "{run}"; join their ranges'
+            yield f'run {int(run)} is listed twice, as "{before}" and "{run}"; join their ranges'
 
 
 def _is_number(run: str) -> bool:

@@ -103,8 +103,8 @@ def _try(
         if failed[0].is_name:
             raise ConfigError(f'module "{label}": {error}')
         raise ModuleError(
-            f'module "{label}" failed with the first {len(events):,} events of the job, with which'
-            f" it is found out what it reads: {error}"
+            f'module "{label}" failed with the first {len(events):,} events of the job, which show'
+            f" what it reads: {error}"
         )
     return {each.label: each for each in findings}, died
 
@@ -170,7 +170,9 @@ def _complete(
         if label in found:
             module.found_out(found[label].reads, found[label].produces)
         elif module.kind == "producer" and not module.produces:
-            what = "it could not be found out" + (f" with the first events: {died}" if died else "")
+            what = "they could not be determined" + (
+                f" with the first events: {died}" if died else ""
+            )
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
             module.found_out(_named_in(module.names(), known, rule), None)

@@ -69,7 +69,7 @@ def _parquet_problems(output: OutputConfig) -> Iterator[str]:
     if output.parquet and output.per_lumi:
         yield f"{where}: there is one file for all lumis; leave per_lumi out"
     if output.parquet and importlib.util.find_spec("pyarrow") is None:
-        yield f'{where}: this needs the Python package pyarrow: pip install "forkrun[parquet]"'
+        yield f'{where}: the Python package pyarrow is needed: pip install "forkrun[parquet]"'
 
 
 def output_format_problems(config: JobConfig, index: Sequence[FileIndex]) -> list[str]:

@@ -73,7 +73,9 @@ def _problems(output: OutputConfig, variations: Variations) -> Iterator[str]:
             what = "no module has it" + suggestion(name, variations.names)
             yield f'{where}: variations: "{name}": {what}'
     if output.variations and output.variation:
-        yield f"{where}: variation: this is one of a variation already; leave variations out"
+        yield (
+            f"{where}: variation: this output belongs to a variation already; leave out variations"
+        )
     if output.decisions and (output.variations or output.variation):
         yield (
             f"{where}: decisions are those of the nominal case; give them an output without"

@@ -64,7 +64,8 @@ def _idle_producers(job: Described) -> Iterator[str]:
     for label, names in job.columns_of.items():
         if names and label != WEIGHT and not wanted.intersection(names):
             yield (
-                f'module "{label}": nobody asks for its columns ({", ".join(names)}), so it does'
+                f'module "{label}": no module or output uses its columns ({", ".join(names)}), so'
+                " it does"
                 " not run; name them in `keep` of an output, or in `consumes` of a module"
             )
 

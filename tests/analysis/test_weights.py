@@ -144,7 +144,9 @@ def test_a_function_without_return_is_an_error(file: Path, given: dict[str, Any]
     arguments = {"what": "MET_pt", "weight": None} | given
     job = forkrun.Job(file)
     job.hist(arguments["what"], (5, 0, 100), name="met", weight=arguments["weight"])
-    with pytest.raises(forkrun.ForkrunError, match=r"hist_met.*returned None; is `return` missing"):
+    with pytest.raises(
+        forkrun.ForkrunError, match=r"hist_met.*returned None; `return` may be missing"
+    ):
         job.run(children=0, **QUIET)
 
 

@@ -94,7 +94,7 @@ def test_why_a_job_waits_that_will_never_begin_is_said(folder: RunDirectory) -> 
     status = read_status(folder, NodeRanges.read(folder))
     states = [(node.state, node.reason) for node in status.nodes]
     assert states[:2] == [(State.WAITING, "slurm: PartitionTimeLimit"), (State.WAITING, "")]
-    assert states[2] == (State.LOST, "its job is gone and has not said why: killed, perhaps")
+    assert states[2] == (State.LOST, "its job ended without a reason; it may have been killed")
     lines = list(status_lines(folder, status))
     assert "1 node may never begin: slurm: PartitionTimeLimit" in lines
 

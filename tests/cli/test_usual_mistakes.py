@@ -418,7 +418,7 @@ drop = ["HLT_*"]
     for name in ("Mine", "Highest", "Idle", "Cut")
 )
 WARNINGS = (
-    'module "idle": nobody asks for its columns (Jet_idle), so it does not run',
+    'module "idle": no module or output uses its columns (Jet_idle), so it does not run',
     'module "cut": a filter on no path does not run',
     'outputs "events": keep: "Jte_*" matches nothing; did you mean "Jet"?',
     'outputs "events": drop: "HLT_*" matches nothing',

@@ -58,5 +58,5 @@ def test_a_producer_that_crashes_with_the_first_events_is_said_to(tmp_path: Path
     job = {"source": {"files": [str(file)]}, "modules": [{"type": "python:mine.py:Crashes"}]}
     ended = forkrun("check", write_job(tmp_path, job), cwd=tmp_path)
     assert ended.code == 2, ended.out
-    assert 'module "Crashes": declare `produces`: it could not be found out' in ended.err
+    assert 'module "Crashes": declare `produces`: they could not be determined' in ended.err
     assert "with the first events: killed by signal 11 (SIGSEGV)" in ended.err

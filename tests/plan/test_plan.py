@@ -328,7 +328,7 @@ def test_bytes_of_a_file_are_the_same_if_its_ranges_are(one: Sizes, other: Sizes
         ('{"1": 3}', "run 1: 3 is not a range"),
         ('{"1": {"2": 3}}', "run 1: {'2': 3} is not a range"),
         ('{"1": [[1, 1]], "1": [[3, 3]]}', 'the key "1" occurs twice in one object'),
-        ('{"001": [[1, 1]], "1": [[3, 3]]}', 'run 1 is there twice, as "001" and "1"; join'),
+        ('{"001": [[1, 1]], "1": [[3, 3]]}', 'run 1 is listed twice, as "001" and "1"; join'),
         ('{"a": [], "1": [[1]]}', r"(?s)'a' is not a run number.*run 1: \[1\] is not a range"),
     ],
 )

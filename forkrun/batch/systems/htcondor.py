@@ -47,7 +47,7 @@ class HTCondor:
         """HTCondor chooses machines by what a job asks for."""
         if batch.partition:
             raise ConfigError(
-                f'batch.partition: HTCondor has none; "{batch.partition}" may be a line of'
+                f'batch.partition: HTCondor has no partitions; "{batch.partition}" may be a line of'
                 ' batch.directives, such as "+JobFlavour = \\"workday\\"" or "requirements = …"'
             )
         if batch.merge and not can_merge():

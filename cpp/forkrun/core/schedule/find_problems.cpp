@@ -94,7 +94,7 @@ void check_outputs(const JobDescription& job, std::vector<std::string>& problems
     for (const auto& path : output.paths) {
       if (!known.contains(path)) {
         problems.push_back("output \"" + output.label + "\" writes path \"" + path +
-                           "\", which there is not" + nearest_name_hint(path, paths));
+                           "\", which does not exist" + nearest_name_hint(path, paths));
       }
     }
   }

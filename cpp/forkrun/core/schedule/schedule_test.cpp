@@ -89,10 +89,10 @@ TEST_F(ScheduleTest, all_problems_are_reported_together) {
                      "\"MET_pt\"?",
                      "module \"b\" consumes \"Muon_pt\" as float32, but the input makes it as "
                      "float32[]",
-                     "path \"skim\" names \"ff\", which is no module; did you mean \"f\"?",
+                     "path \"skim\" names \"ff\", which is not a module; did you mean \"f\"?",
                      "path \"skim\" names \"a\", a producer: a path has filters and analyzers, and "
                      "what they consume is made on demand",
-                     "output \"out\" writes path \"skin\", which there is not; did you mean "
+                     "output \"out\" writes path \"skin\", which does not exist; did you mean "
                      "\"skim\"?"}));
 }
 
