@@ -90,7 +90,7 @@ class PythonSource::Lane final : public SourceLane {
                            std::to_string(runs.data()[i]) + ":" +
                            std::to_string(numbers.data()[i]) + ", not of " +
                            std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi) +
-                           " as it was indexed; did the file change during the job?");
+                           " as it was indexed; the file may have changed during the job");
         }
       }
     });
