@@ -54,7 +54,7 @@ MISTAKES = [
         "@job.filter\ndef hard(block):\n    return block.Jet.pt > 20\n",
         (
             "hard() returned lists",
-            "take ak.any(mask, axis=1)",
+            "use ak.any(mask, axis=1)",
             "analysis.py, line 5, in hard: def hard(block):",
         ),
     ),

@@ -43,7 +43,7 @@ def test_htcondor_understands_the_description() -> None:
 
 
 def test_htcondor_has_no_partitions() -> None:
-    with pytest.raises(ConfigError, match="HTCondor has none"):
+    with pytest.raises(ConfigError, match="HTCondor has no partitions"):
         HTCondor().check(BatchConfig(partition="short"))
 
 

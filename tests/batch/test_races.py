@@ -163,7 +163,7 @@ def test_what_a_killed_submission_has_left_is_replaced_and_files_of_somebody_are
     precious.write_text("precious")
     ended = forkrun(*submission(job, tmp_path / "mine"), cwd=tmp_path)
     assert ended.code == 4
-    assert "no run directory" in ended.err
+    assert "not a run directory" in ended.err
     assert precious.read_text() == "precious"
 
 

@@ -131,7 +131,7 @@ def test_a_line_of_the_ledger_follows_the_files_and_a_wrong_copy_is_none(
     assert (shared.path / "units/000000/all.fragment").read_bytes() == b"abc"
     lines.append(_committed(local, 1, b"abc", 7).to_line())
     ledger.write_text("".join(lines))
-    with pytest.raises(OutputError, match="its copy from scratch has another checksum"):
+    with pytest.raises(OutputError, match="the checksum of its copy from scratch differs"):
         publisher.publish()
     assert [c.unit for c in read_ledgers(shared.ledger)] == [0]
     assert not (shared.path / "units/000001/all.fragment").exists()

@@ -404,15 +404,15 @@ def axis_with(number: int = 1, **values: Any) -> Callable[[dict[str, Any]], None
 
 HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda h: h.update(name="../../x"), "cannot be called '../../x'"),
-    (lambda h: h.update(module=7), "no text"),
-    (lambda h: h.update(module="\ud800"), "no valid Unicode"),
+    (lambda h: h.update(module=7), "not a text"),
+    (lambda h: h.update(module="\ud800"), "not valid Unicode"),
     (lambda h: h.update(title="\0"), "NUL"),
     (lambda h: h.update(storage="object"), "'object' is not a valid Storage"),
     (lambda h: h.update(code="print()"), "other keys than it should"),
     (lambda h: h.update(axes=[]), "0 axes"),
     (lambda h: h.update(axes=h["axes"] * 2), "of another number of bins"),
     (lambda h: h.update(axes={"kind": "regular"}), "other keys than it should"),
-    (lambda h: [], "no list of histograms"),
+    (lambda h: [], "not a list of histograms"),
     (lambda h: {"histograms": [[[[]]]]}, "other keys than it should"),
     (lambda h: {"histograms": []}, "bytes follow the last histogram"),
     (axis_with(kind="spiral"), "'spiral' is not a valid AxisKind"),

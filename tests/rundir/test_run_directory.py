@@ -352,7 +352,7 @@ def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, job: dict
     precious.write_text("precious")
     ended = run(tmp_path, job, "--force")
     assert ended.code == 4
-    assert "no run directory" in ended.err
+    assert "not a run directory" in ended.err
     assert precious.read_text() == "precious"
 
 

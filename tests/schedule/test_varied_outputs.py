@@ -131,7 +131,10 @@ def test_a_finished_run_is_known_again(tmp_path: Path) -> None:
     [
         ({"variations": ["jes_upp"]}, '"jes_upp": no module has it; did you mean "jes_up"'),
         ({"variation": "nothing"}, '"nothing": no module has it'),
-        ({"variations": "all", "variation": "jes_up"}, "this is one of a variation already"),
+        (
+            {"variations": "all", "variation": "jes_up"},
+            "this output belongs to a variation already",
+        ),
         ({"variations": "all", "decisions": True}, "decisions are those of the nominal case"),
     ],
 )
