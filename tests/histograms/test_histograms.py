@@ -424,7 +424,7 @@ HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (axis_with(bins=[True, 0.0, 1.0]), "at least one bin"),
     (axis_with(bins=[2, math.nan, 1.0]), "at least one bin"),
     (axis_with(bins=[2, 0.0, math.inf]), "do not increase"),
-    (axis_with(bins=[2, "0", 1.0]), "no numbers"),
+    (axis_with(bins=[2, "0", 1.0]), "not numbers"),
     (axis_with(bins="abc"), "not of the expected form"),
     (axis_with(kind="variable", bins=[0.0, 2.0, 1.0]), "do not increase"),
     (axis_with(kind="integer", bins=[0, 2.0]), "no integers"),
