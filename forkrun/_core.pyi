@@ -224,11 +224,6 @@ class Histogram:
     axes: list[tuple[str, str, tuple[Any, ...], bool, bool, bool, int]]
     sums: ExactSums
 
-FillAxis = tuple[Any, ...]
-"""An axis of a fill: n_bins, whether it has underflow, and overflow; then bins, (n,) or (1,) int32
-from -1 to n_bins, or, of a regular axis, coordinates, (n,) or (1,) float64, low edge and width of
-all bins together."""
-
 class ExactSums:
     """Sums of doubles without rounding, n_sums for each of n_cells. They depend neither on the
     order nor on the grouping of what was added. Memory is taken when something is added."""
@@ -263,12 +258,13 @@ class ExactSums:
         """Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
         if it is no result of it."""
 
-class NumberAxes:
-    """Regular and variable axes of a histogram: what does not change from fill to fill."""
+class FillAxes:
+    """Axes of a histogram: what does not change from fill to fill."""
 
     def __init__(self, axes: Sequence[tuple[Any, ...]]) -> None:
-        """`axes`: number of bins, whether there are underflow and overflow; low and width of all
-        bins, or (n_bins + 1,) edges. Raises ValueError if these are not as many."""
+        """`axes`: number of bins, whether there are underflow and overflow; of those that are
+        filled with coordinates also low and width of all bins, or (n_bins + 1,) edges. Raises
+        ValueError if these are not as many."""
 
 class CellTable:
     """What a histogram was filled with, exactly: entries without weight or sample are counted,
@@ -284,27 +280,26 @@ class CellTable:
         """Nothing was filled."""
     def fill(
         self,
-        axes: Sequence[FillAxis],
+        axes: FillAxes,
+        columns: Sequence[npt.NDArray[Any]],
         weights: npt.NDArray[np.float64] | None = None,
         samples: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
-        that an axis does not have are left out. Weights and samples: (n,), or (1,) for all. Raises
-        ValueError if lengths differ. Releases the GIL."""
+        that an axis does not have are left out. Columns: coordinates, or bins from -1 to n_bins;
+        all are (n,), or (1,) for all entries. Raises ValueError if lengths differ. Releases the
+        GIL."""
     def fill_columns(
         self,
-        axes: NumberAxes,
+        axes: FillAxes,
         columns: tuple[object, ...],
         weights: object,
         samples: object = None,
     ) -> bool:
-        """The same for an array for each axis, and one of weights and one of samples, or None.
+        """The same for coordinates on each axis, and one of weights and one of samples, or None.
         False, and nothing is filled, unless all are (n,) of float64 or float32, contiguous, and
         there are samples for a storage of means and none for others."""
     def total(self) -> ExactSums: ...
-    def clear_cells(self, cells: npt.ArrayLike) -> None: ...
-    def move_cells(self, places: npt.ArrayLike, n_cells: int) -> None:
-        """Moves each cell to its place, (n_cells,), in another table; no two to the same."""
 
 class Block:
     """What a Python module sees of an event block. Arrays are read-only views of the core's memory

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import boost_histogram as bh
+import hist
 
 from forkrun.errors import JobError
-from forkrun.histograms.exactly_filled import exactly_filled
-from forkrun.histograms.sums import (
-    AxisKind,
-    HistogramAxis,
-    HistogramSums,
-    Storage,
-    check_sparse,
-    check_text,
-    shape_of,
-)
+from forkrun.histograms.axes import check_text
+from forkrun.histograms.booked_class import exactly_filled
+from forkrun.histograms.exact_fills import ExactFills
+from forkrun.histograms.hist_axes import described
+from forkrun.histograms.sums import HistogramSums, Storage, check_sparse, shape_of
 
 _STORAGES: tuple[tuple[type[bh.storage.Storage], Storage], ...] = (
     (bh.storage.Double, Storage.COUNTS),
@@ -30,8 +27,9 @@ _STORAGES: tuple[tuple[type[bh.storage.Storage], Storage], ...] = (
 
 
 class BookedHistogram:
-    """A hist.Hist or boost_histogram.Histogram, which its module fills. Raises ValueError or
-    TypeError, which say why, if it cannot be written to a ROOT file or be summed over units."""
+    """A hist.Hist or boost_histogram.Histogram. `histogram`: what its module fills, of a class that
+    is derived from that of what was given. Raises ValueError or TypeError, which say why, if it
+    cannot be written to a ROOT file or be summed over units."""
 
     def __init__(self, name: str, histogram: Any, sparse: bool = False) -> None:
         if not isinstance(histogram, bh.Histogram):
@@ -39,46 +37,43 @@ class BookedHistogram:
             raise TypeError(
                 f"histogram {name!r} is a {kind}; book a hist.Hist or boost_histogram.Histogram"
             )
-        self.histogram = histogram
         self._name = name
         self._sparse = sparse
         try:
             self._title = _title(histogram)
             self._storage = _storage(histogram)
-            self._declared = tuple(_axis(axis) for axis in histogram.axes)
-            shape_of(self._storage, self._declared)
+            shape_of(self._storage, [described(axis) for axis in histogram.axes])
             check_sparse(self._storage, sparse)
         except ValueError as error:
             raise ValueError(f"histogram {name!r}: {error}") from None
-        grows = any(axis.grows for axis in self._declared)
-        self._as_declared = histogram.copy().reset() if grows else None
-        self._fills = exactly_filled(histogram, self._storage)
+        self.histogram = exactly_filled(histogram, self._storage)
+        self._given: Any = None
+        if isinstance(histogram, hist.BaseHist) and histogram.empty(flow=True):
+            self._given = weakref.ref(histogram)
+
+    @property
+    def fills(self) -> ExactFills:
+        fills: ExactFills = self.histogram._forkrun_fills
+        return fills
 
     def take(self, module: str) -> HistogramSums:
         """What it holds, as a copy. Raises JobError, with the label of the module, if it cannot be
-        written any more: what has grown is seen here for the first time."""
-        try:
-            return HistogramSums(
-                self._title, self._axes(), self._storage, self._fills.total(), self._sparse
+        written any more, or if what was given was filled in its place."""
+        given = self._given and self._given()
+        if given is not None and not given.empty(flow=True):
+            raise JobError(
+                f"histogram {module}/{self._name}: its module fills the histogram that it has given"
+                f' to book(), which is not that of the job: h = self.book("{self._name}", h)'
             )
+        total = self.fills.total()
+        try:
+            return HistogramSums(self._title, self.fills.axes, self._storage, total, self._sparse)
         except ValueError as error:
             raise JobError(f"histogram {module}/{self._name}: {error}") from None
 
     def clear(self) -> None:
         """Empties it. Categories that fills have added go as well: the next unit's are its own."""
-        if self._as_declared is None or self.histogram.shape == self._as_declared.shape:
-            self.histogram.reset()
-            return
-        # The only way to put a histogram back in place: other references to it see it empty.
-        self.histogram.__setstate__((0, {"_hist": self._as_declared.copy()._hist}))
-
-    def _axes(self) -> tuple[HistogramAxis, ...]:
-        if self._as_declared is None:
-            return self._declared
-        return tuple(
-            _axis(axis, declared) if declared.grows else declared
-            for axis, declared in zip(self.histogram.axes, self._declared, strict=True)
-        )
+        self.fills.clear_axes()
 
 
 def _title(histogram: bh.Histogram[Any]) -> str:
@@ -96,38 +91,3 @@ def _storage(histogram: bh.Histogram[Any]) -> Storage:
         f"ROOT has no equivalent of the storage {histogram.storage_type.__name__}; use one of"
         f" {known}"
     )
-
-
-def _axis(axis: Any, declared: HistogramAxis | None = None) -> HistogramAxis:
-    """`declared`: as it was when it was booked, None if that is now."""
-    kind, bins = _bins(axis)
-    title, traits = str(getattr(axis, "label", "") or ""), axis.traits
-    if traits.growth and kind in (AxisKind.REGULAR, AxisKind.VARIABLE):
-        raise ValueError(
-            f"the axis {title or axis!r} grows: where its new edges are depends on the order of"
-            " fills, so those of several units cannot be added; only Integer, StrCategory and"
-            " IntCategory may grow"
-        )
-    n_declared = 0
-    if kind is AxisKind.CATEGORY:
-        n_declared = declared.n_declared if declared else len(bins)
-    return HistogramAxis(
-        kind, title, bins, traits.underflow, traits.overflow, traits.growth, n_declared
-    )
-
-
-def _bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
-    match axis:
-        case bh.axis.StrCategory() | bh.axis.IntCategory():
-            return AxisKind.CATEGORY, tuple(axis)
-        case bh.axis.Boolean():
-            return AxisKind.INTEGER, (0, 2)
-        case bh.axis.Integer():
-            start = int(axis.edges[0])
-            return AxisKind.INTEGER, (start, start + len(axis))
-        case bh.axis.Regular() if axis.transform is None:
-            edges = axis.edges
-            return AxisKind.REGULAR, (len(axis), float(edges[0]), float(edges[-1]))
-        case bh.axis.Regular() | bh.axis.Variable():
-            return AxisKind.VARIABLE, tuple(axis.edges.tolist())
-    raise ValueError(f"ROOT has no equivalent of the axis {axis!r}")

@@ -1,47 +1,54 @@
-"""Weighted fills of a booked histogram, summed exactly, whatever their order and grouping.
+"""Fills of a booked histogram, summed exactly, whatever their order and grouping.
 
-Fills with weights or samples go to a `CellTable`, and so do those of plain columns on regular axes,
-in one call. Others without weights only count, and go to boost-histogram. The rounded sums are put
-into the content (`show`) for all that reads or writes it, to be taken out again before the next
-fill (`hide`). What was written to cells meanwhile stays, instead of their sums."""
+All fills go to a `CellTable`; those of plain columns of numbers on regular and variable axes in one
+call of the core and nothing else, so that small columns cost little, too. The content of the
+histogram itself is only a display: the rounded sums are put into it for all that reads or writes it
+(`content`). Before the next fill, what was written to cells replaces their sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import copy
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import boost_histogram as bh
+import hist
 import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.histograms.bins_of_fills import Column, column_of_axis, is_unseen
-from forkrun.histograms.plain_fills import PlainFills
+from forkrun.histograms.axes import AxisKind, HistogramAxis
+from forkrun.histograms.hist_axes import column_finder, core_axes, described, grown, has_coordinates
 from forkrun.histograms.storage_sums import sums_of, write_sums
-from forkrun.histograms.sums import Storage, flat_places
-from forkrun.histograms.varied_fills import (
-    axis_of_variations,
-    columns_by_variation,
-    first_of,
-    with_names,
-)
+from forkrun.histograms.sums import HistogramSums, Storage
 
 _CONTENT: Any = bh.Histogram._hist  # the slot itself
 _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)
-Cells = npt.NDArray[Any]
 
 
 class ExactFills:
-    """The exact sums of a histogram. In the content of the histogram itself are its other fills,
-    and what was written to it without any."""
+    """The exact sums of a histogram. `axes`: those that it has now."""
 
     def __init__(self, histogram: Any, storage: Storage) -> None:
+        """`histogram`: without content and axes so far; `begin` is called when it has them."""
         self._histogram = histogram
         self._storage = storage
-        self._shown: tuple[Cells, Cells] | None = None  # content without and with the sums
-        self._fill_target: Any = None  # what a fill in progress sees as the content
-        self._start_anew()
+        self._shown: npt.NDArray[np.uint64] | None = None  # cells with the sums
+        self._is_open = True  # whether the histogram itself works on its content
+
+    def begin(self) -> None:
+        axes = self._histogram.axes
+        self._by_name = isinstance(self._histogram, hist.NamedHist)
+        self._names = tuple(getattr(axis, "name", "") for axis in axes)
+        self._declared = [copy.copy(axis) for axis in axes]
+        self.axes = self._as_booked = tuple(map(described, axes))
+        self._take_content()
+
+    @property
+    def counts(self) -> bool:
+        """Whether no squares of weights are kept."""
+        return self._storage is Storage.COUNTS
 
     @property
     def _content(self) -> Any:
@@ -49,207 +56,211 @@ class ExactFills:
 
     def content(self) -> Any:
         """The content, with all that was filled."""
-        if self._fill_target is not None:
-            return self._fill_target
-        self._show()
+        if not self._is_open and self._shown is None:
+            write_sums(self._content, self._storage, self._table.total().rounded())
+            self._shown = self._cells().copy()
         return self._content
 
     def replace(self, content: Any) -> None:
         """Replaces the content, and all that was filled."""
         _CONTENT.__set__(self._histogram, content)
-        if self._fill_target is None:
-            self._start_anew()
+        if not self._is_open:
+            self._take_content()
 
     def clear(self) -> None:
-        self._content.reset()
-        self._start_anew()
+        self._shown = None
+        self._table = _core.CellTable(str(self._storage), self._n_cells)
+
+    def clear_axes(self) -> None:
+        """Empties it, and takes from its axes what fills have added."""
+        if self.axes != self._as_booked:
+            self._set_axes(self._declared)
+            self._meet(self._as_booked)
+        self.clear()
 
     def total(self) -> _core.ExactSums:
         """Sums of all that was filled or written: (n_sums, n_cells), the first axis fastest."""
-        self._hide()
-        total = self._table.total()
-        sums = sums_of(self._content, self._storage).reshape(total.n_sums, -1)
-        filled = np.flatnonzero((sums != 0).any(axis=0))  # true for NaN
-        if len(filled):
-            total.add(filled, sums[:, filled])
-        return total
+        self._take_written()
+        return self._table.total()
+
+    def let(self, operation: Callable[..., Any], *args: Any, **options: Any) -> None:
+        """Has the class do it with an empty content, and adds what is in that afterwards."""
+        self._take_written()
+        self._content.reset()
+        self._is_open = True
+        try:
+            operation(*args, **options)
+        finally:
+            self._is_open = False
+            self._follow_axes()
+            self._add_content(self._table.total(), np.arange(self._n_cells))
 
     def fill_plainly(
-        self, args: tuple[Any, ...], weight: Any, sample: Any, axes: dict[str, Any]
+        self, args: tuple[Any, ...], weight: Any, sample: Any, named: dict[str, Any]
     ) -> bool:
-        """Fills plain columns without a detour; False, and nothing is filled, if they are not."""
-        if self._plain is None or self._fill_target is not None:
+        """False, and nothing is filled, unless all are columns of floats of one length."""
+        if not self._is_plain:
+            return False
+        if named:
+            if args or len(named) != len(self._names):
+                return False
+            args = tuple(named.get(name) for name in self._names)
+        elif self._by_name:
             return False
         if self._shown is not None:
-            self._hide()
-        return self._plain is not None and self._plain.fill(self._table, args, weight, sample, axes)
+            self._take_written()
+        columns = tuple(a if type(a) is np.ndarray else _as_array(a) for a in args)
+        if weight is not None and type(weight) is not np.ndarray:
+            weight = _as_array(weight)
+            if weight is None:
+                return False
+        if sample is not None and type(sample) is not np.ndarray:
+            sample = _as_array(sample)
+            if sample is None:
+                return False
+        return self._table.fill_columns(self._core_axes, columns, weight, sample)
 
-    def fill(
-        self,
-        fill: Callable[..., Any],
-        args: tuple[Any, ...],
-        options: dict[str, Any],
-        axes: dict[str, Any],
-    ) -> None:
-        """`fill`: that of the class; it finds out which values are for which axis."""
-        self._hide()
-        has_weights = options["weight"] is not None and not self._has_integers
-        is_exact = has_weights or options["sample"] is not None
-        target = _FillTarget(self._content, self._add) if is_exact else self._content
-        if is_exact:
-            options["threads"] = None
-        with self._filling(target):
-            fill(*args, **options, **axes)
-        self._follow_axes()
-
-    def combine(self, operation: Callable[[Any], Any], other: Any) -> None:
-        """Adds or subtracts another histogram exactly."""
-        self._keep(self.total())
-        self._content.reset()
-        with self._filling(self._content):
-            operation(other)
-        self._follow_axes()
-        self._keep(self.total())
-        self._content.reset()
-
-    def _keep(self, sums: _core.ExactSums) -> None:
-        self._table = _core.CellTable.of_sums(str(self._storage), sums)
-
-    @property
-    def _has_integers(self) -> bool:
-        return issubclass(self._content._storage_type, tuple(s.__bases__[0] for s in _INTEGERS))
-
-    @contextmanager
-    def _filling(self, target: Any) -> Iterator[None]:
-        self._fill_target = target
-        try:
-            yield
-        finally:
-            self._fill_target = None
-
-    def _start_anew(self) -> None:
-        self._shown = None
-        self._table = _core.CellTable(str(self._storage), self._content.size())
-        self._layout = self._present_layout()
-        self._plain = None if self._has_integers else PlainFills.of(self._histogram, self._axes())
-
-    def _add(self, args: tuple[Any, ...], weight: Any, sample: Any) -> None:
-        if np.ndim(weight) == 2:
-            self._add_varied(args, np.asarray(weight, dtype=np.float64), sample)
-            return
-        columns = self._columns(args)
-        if any(map(is_unseen, self._axes(), columns)):
-            self._grow(args)
-            columns = self._columns(args)
-        weights = None if weight is None else _numbers(weight)
+    def fill(self, args: tuple[Any, ...], weight: Any, sample: Any, named: dict[str, Any]) -> bool:
+        """False, and nothing is filled, if the class has to say what is wrong, or has weights of
+        its own form."""
+        values = self._in_order(args, named)
+        if values is None or self._storage.is_profile == (sample is None):
+            return False
+        if weight is not None and self._has_integers:
+            return False
+        self._take_written()
         samples = None if sample is None else _numbers(sample)
-        self._table.fill(columns, weights, samples)
+        if np.ndim(weight) == 2:
+            self._fill_varied(values, np.asarray(weight, dtype=np.float64), samples)
+            return True
+        columns = self._columns(values)
+        if samples is not None and len(samples) > 1:  # one value is that of all samples
+            columns = [np.repeat(c, len(samples)) if len(c) == 1 else c for c in columns]
+        weights = None if weight is None else _numbers(weight)
+        self._table.fill(self._core_axes, columns, weights, samples)
+        return True
 
-    def _add_varied(
-        self, args: tuple[Any, ...], weights: npt.NDArray[np.float64], sample: Any
+    def _fill_varied(
+        self, values: Sequence[Any], weights: npt.NDArray[np.float64], samples: Any
     ) -> None:
         """`weights`: (n_entries, n_variations)"""
-        number = axis_of_variations(self._axes(), args, weights.shape[1])
+        number = self._axis_of_variations(values, weights.shape[1])
         if weights.size == 0:
             return
-        is_new = list(map(is_unseen, self._axes(), self._columns(args)))
-        if is_new.pop(number):
-            self._grow(with_names(args, number))
-        if any(is_new):
-            name = first_of(args[number], len(weights))
-            self._grow((*args[:number], name, *args[number + 1 :]))
-        columns = columns_by_variation(self._axes(), self._columns(args), number)
-        samples = None if sample is None else _numbers(sample)
-        for column, weight in zip(columns, weights.T, strict=True):
-            self._table.fill([column], weight, samples)
+        columns = self._columns(values)
+        for place, of_variation in zip(columns[number], weights.T, strict=True):
+            columns[number] = np.array([place])
+            self._table.fill(self._core_axes, columns, of_variation, samples)
 
-    def _axes(self) -> list[Any]:
-        return [self._content.axis(n) for n in range(self._content.rank())]
+    def _axis_of_variations(self, values: Sequence[Any], n_variations: int) -> int:
+        """Number of the axis that was given a name for each variation. Raises ValueError unless it
+        is clear which that is."""
+        found = [
+            number
+            for number, (axis, given) in enumerate(zip(self.axes, values, strict=True))
+            if axis.kind is AxisKind.CATEGORY and np.shape(given) == (n_variations,)
+        ]
+        if len(found) == 1:
+            return found[0]
+        problem = "several have" if found else "none has"
+        raise ValueError(
+            f"weights of shape (n, {n_variations}) need one category axis with {n_variations} names"
+            f" of variations, and {problem}: fill(x, variation=[…], weight=weights)"
+        )
 
-    def _columns(self, args: tuple[Any, ...]) -> list[Column]:
-        return [column_of_axis(axis, arg) for axis, arg in zip(self._axes(), args, strict=True)]
+    def _in_order(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
+        """A value for each axis; None if what was given is not that."""
+        rest = self._names[len(args) :]
+        if len(args) + len(named) != len(self._names) or (args and self._by_name):
+            return None
+        return (*args, *(named[name] for name in rest)) if set(rest) == set(named) else None
 
-    def _grow(self, args: tuple[Any, ...]) -> None:
-        """Has the content meet all categories of a fill, without a change of its cells."""
-        is_profile = self._storage in (Storage.MEANS, Storage.WEIGHTED_MEANS)
-        before, layout = self._cells().copy(), self._present_layout()
-        self._content.fill(*args, weight=0.0, sample=0.0 if is_profile else None)
-        if is_profile:  # a mean of nothing is NaN
-            self._content.reset()
-            self._cells()[_places(layout, self._present_layout())] = before
-        self._follow_axes()
+    def _columns(self, values: Sequence[Any]) -> list[npt.NDArray[Any]]:
+        columns = [find(value) for find, value in zip(self._finders, values, strict=True)]
+        pairs = zip(self.axes, columns, strict=True)
+        if any(a.grows and ((bins < 0) | (bins >= a.n_bins)).any() for a, bins in pairs):
+            axes = zip(self._histogram.axes, values, strict=True)
+            self._set_axes([grown(*pair) for pair in axes])
+            self._follow_axes()
+            return [find(value) for find, value in zip(self._finders, values, strict=True)]
+        return columns
+
+    # --- axes ---------------------------------------------------------------------------------
+    def _described(self) -> tuple[HistogramAxis, ...]:
+        pairs = zip(self._histogram.axes, self.axes, strict=True)
+        return tuple(described(axis, old.n_declared) if old.grows else old for axis, old in pairs)
+
+    def _meet(self, axes: tuple[HistogramAxis, ...]) -> None:
+        """`axes`: as described, those that the histogram has now."""
+        self.axes = axes
+        self._n_cells = math.prod(axis.extent for axis in axes)
+        self._core_axes = core_axes(self._histogram.axes)
+        self._finders = [column_finder(axis) for axis in self._histogram.axes]
+        self._is_plain = not self._has_integers and all(map(has_coordinates, self._histogram.axes))
+
+    def _set_axes(self, axes: Sequence[Any]) -> None:
+        """Gives the histogram these axes, and an empty content."""
+        self._is_open = True
+        made = bh.Histogram(*axes, storage=self._histogram.storage_type())
+        _CONTENT.__set__(self._histogram, made._hist)
+        self._histogram.axes = self._histogram._generate_axes_()
+        self._is_open, self._shown = False, None
 
     def _follow_axes(self) -> None:
-        layout = self._present_layout()
-        if layout != self._layout:
-            self._table.move_cells(_places(self._layout, layout), self._content.size())
-            self._layout = layout
+        """Moves the sums to the bins of axes that have grown."""
+        axes = self._described()
+        if axes != self.axes:
+            sums = HistogramSums("", self.axes, self._storage, self._table.total())
+            sums.spread_to(axes)
+            self._table = _core.CellTable.of_sums(str(self._storage), sums.exact)
+            self._meet(axes)
 
-    def _present_layout(self) -> list[tuple[int, int]]:
-        """Number of bins, flow included, and first bin of each axis."""
-        return [(axis.extent, _first_bin(axis)) for axis in self._axes()]
-
-    def _cells(self) -> Cells:
+    # --- the display --------------------------------------------------------------------------
+    def _cells(self) -> npt.NDArray[np.uint64]:
         """(n_cells, n_words of 8 bytes): the content's own memory."""
         cells = np.asarray(self._content.view(True)).T
         assert cells.flags.c_contiguous
         n_words = cells.dtype.itemsize // 8
-        words: Cells = cells.reshape(-1).view(np.uint64).reshape(cells.size, n_words)
-        return words
+        words: npt.NDArray[np.uint64] = cells.reshape(-1).view(np.uint64)
+        return words.reshape(cells.size, n_words)
 
-    def _show(self) -> None:
-        if self._shown is not None or self._table.empty:
+    def _take_written(self) -> None:
+        """Replaces sums of cells that were written since they are shown."""
+        shown, self._shown = self._shown, None
+        if shown is None:
             return
-        rounded = self.total().rounded()
-        before = self._cells().copy()
-        write_sums(self._content, self._storage, rounded)
-        self._shown = before, self._cells().copy()
+        written = np.flatnonzero((self._cells() != shown).any(axis=1))
+        if len(written):
+            total = self._table.total()
+            total.clear_cells(written)
+            self._add_content(total, written)
 
-    def _hide(self) -> None:
-        if self._shown is None:
-            return
-        before, shown = self._shown
-        cells = self._cells()
-        if cells.shape != shown.shape:  # it has grown while shown, so all of it is in the content
-            self._start_anew()
-            return
-        written = (cells != shown).any(axis=1)
-        cells[~written] = before[~written]
-        self._table.clear_cells(np.flatnonzero(written))
-        self._shown = None
+    def _take_content(self) -> None:
+        """Replaces all sums, and the axes, by those of the content."""
+        self._is_open, self._shown = True, None
+        self._histogram.axes = self._histogram._generate_axes_()
+        self._has_integers = issubclass(self._histogram.storage_type, _INTEGERS)
+        self._is_open = False
+        self._meet(self._described())
+        nothing = _core.ExactSums(len(self._storage.sums), self._n_cells)
+        self._add_content(nothing, np.arange(self._n_cells))
 
-
-class _FillTarget:
-    """The content of a histogram, for a fill that is to be exact."""
-
-    def __init__(self, content: Any, add: Callable[[tuple[Any, ...], Any, Any], None]) -> None:
-        self._content = content
-        self._add = add
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._content, name)
-
-    def fill(self, *args: Any, weight: Any = None, sample: Any = None) -> None:
-        takes_samples = self._content._storage_type in _PROFILES
-        if len(args) != self._content.rank() or takes_samples != (sample is not None):
-            self._content.fill(*args, weight=weight, sample=sample)  # raises
-        self._add(args, weight, sample)
+    def _add_content(self, total: _core.ExactSums, cells: npt.NDArray[np.intp]) -> None:
+        """Adds these cells of the content to the sums, which are then those of the table."""
+        sums = sums_of(self._content, self._storage).reshape(total.n_sums, -1)[:, cells]
+        filled = (sums != 0).any(axis=0)  # true for NaN
+        total.add(cells[filled], sums[:, filled])
+        self._table = _core.CellTable.of_sums(str(self._storage), total)
 
 
-_PROFILES = (bh.storage.Mean.__bases__[0], bh.storage.WeightedMean.__bases__[0])
-
-
-def _first_bin(axis: Any) -> int:
-    return int(axis.value(0)) if isinstance(axis, bh._core.axis.integer_growth) else 0
-
-
-def _places(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> npt.NDArray[np.uint32]:
-    """(cells of `old`,) the place of each in `new`, where new categories follow the others."""
-    bins = [
-        np.arange(first - new_first, first - new_first + extent)
-        for (extent, first), (_, new_first) in zip(old, new, strict=True)
-    ]
-    return flat_places(bins, [extent for extent, _ in new])
+def _as_array(values: Any) -> Any:
+    """Of what is an array of another library, else None."""
+    if not hasattr(values, "__array__"):
+        return None
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):  # passed over: the fill of the class says what is wrong
+        return None
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64]:

@@ -25,14 +25,8 @@ import numpy as np
 from forkrun import _core
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
-from forkrun.histograms.sums import (
-    HistogramAxis,
-    HistogramSums,
-    Storage,
-    check_name,
-    check_text,
-    shape_of,
-)
+from forkrun.histograms.axes import HistogramAxis, check_text
+from forkrun.histograms.sums import HistogramSums, Storage, check_name, shape_of
 
 Named = tuple[str, str, HistogramSums]
 """Module, name, histogram."""

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.errors import JobError
+from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.parts import Named, read_parts
-from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums, Storage
+from forkrun.histograms.sums import HistogramSums, Storage
 
 __all__ = ["Named", "histograms_of_core", "sum_histograms", "sums_of_core", "write_histograms"]
 

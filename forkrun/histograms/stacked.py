@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums
+from forkrun.histograms.axes import AxisKind, HistogramAxis
+from forkrun.histograms.sums import HistogramSums
 
 MOST_AXES = 3
 """With the axis that is added: those of more are sparse in a ROOT file."""

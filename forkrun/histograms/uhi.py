@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.parts import Named
-from forkrun.histograms.sums import AxisKind, HistogramAxis, HistogramSums, Storage, Sums
+from forkrun.histograms.sums import HistogramSums, Storage, Sums
 
 _VERSION = 1  # of the schema
 

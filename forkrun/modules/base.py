@@ -74,8 +74,9 @@ class Analyzer(Module):
 
     def book(self, name: str, histogram: H, *, sparse: bool = False) -> H:
         """A histogram of the job: written with every unit of work, which empties it, and summed in
-        the merge. Returns it. `sparse`: only its filled bins are in the file (a THnSparse, as of
-        more than three axes). Raises ValueError if it cannot be written to a ROOT file."""
+        the merge. Returns what is to be filled. `sparse`: only its filled bins are in the file (a
+        THnSparse, as of more than three axes). Raises ValueError if a ROOT file
+        cannot hold it."""
         from forkrun.histograms.booking import BookedHistogram
 
         check_text("self.book(…)", "name", name)
@@ -85,7 +86,8 @@ class Analyzer(Module):
             raise ValueError(f"a histogram {name!r} is booked already")
         check_names([*booked, name])
         booked[name] = BookedHistogram(name, histogram, sparse)
-        return histogram
+        filled: H = booked[name].histogram
+        return filled
 
     def accumulate(self, name: str, value: Any) -> None:
         """Adds to what the job has under this name: numbers, and all elements of arrays, are summed

@@ -112,7 +112,7 @@ def _not_booked(label: str, module: PythonModule) -> Iterator[str]:
         found = [h for h in _values(value) if isinstance(h, bh.Histogram)]
         if any(not any(h is other for other in booked) for h in found):
             remedy = (
-                f'self.book("{name}", …) makes it one of the job'
+                f'self.{name} = self.book("{name}", …) makes it one of the job'
                 if module.kind == "analyzer"
                 else "a forkrun.Analyzer can book and fill it"
             )

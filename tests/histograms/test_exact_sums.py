@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forkrun import _core
+from forkrun.errors import JobError
 from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.parts import encode, read_parts
 from forkrun.histograms.root_file import sum_histograms
@@ -30,7 +31,8 @@ INF = float("inf")
 
 
 def booked(histogram: Any) -> tuple[Any, BookedHistogram]:
-    return histogram, BookedHistogram("h", histogram)
+    made = BookedHistogram("h", histogram)
+    return made.histogram, made
 
 
 def exact(values: Any) -> float:
@@ -192,6 +194,27 @@ def test_a_booked_histogram_is_of_its_class() -> None:
     assert isinstance(named, hist.NamedHist)
     named.fill(x=[0.1, 0.2], weight=0.5)
     assert named.values().tolist() == [1, 0, 0, 0]
+
+
+def test_the_histogram_that_was_given_stays_as_it_is() -> None:
+    given = hist.Hist.new.Reg(4, 0, 1, name="x", label="x [GeV]").Weight()
+    h, b = booked(given)
+    h.fill(0.1, weight=3)
+    assert type(given) is hist.Hist
+    assert given.empty(flow=True)
+    assert h.axes[0].label == "x [GeV]"
+    b.clear()
+    given.fill(0.1)
+    with pytest.raises(JobError, match="m/h: its module fills the histogram that it has given"):
+        b.take("m")
+
+
+def test_counts_that_have_weights_have_no_variances() -> None:
+    h, _ = booked(hist.Hist.new.Reg(2, 0, 2, name="x").Double())
+    h.fill(np.array([0.5, 1.5]))
+    assert h.variances().tolist() == [1, 1]
+    h.fill(np.array([0.5]), weight=np.array([2.0]))
+    assert h.variances() is None
 
 
 def test_arguments_of_every_form() -> None:
@@ -356,7 +379,7 @@ def test_categories_that_units_meet_in_any_order_add_up_to_the_same(seed: int) -
                 .Reg(3, 0, 1)
                 .Weight()
             )
-            _, b = booked(h)
+            h, b = booked(h)
             for some in np.array_split(part, 3):
                 h.fill(names[some], ids[some], x[some], weight=w[some])
             unit = b.take("m")

@@ -31,7 +31,7 @@ MODULES = Path(__file__).with_name("histogram_modules.py")
 
 def taken(histogram: Any, fills: dict[str, Any], sparse: bool = False) -> Named:
     booked = BookedHistogram("h", histogram, sparse)
-    histogram.fill(**fills)
+    booked.histogram.fill(**fills)
     return "m", "h", booked.take("m")
 
 
@@ -178,6 +178,7 @@ def test_what_hist_reads_of_the_json_is_what_was_filled(tmp_path: Path, storage:
         fills["weight"] = None
     histogram = hist.Hist(*axes, storage=storage())
     write_uhi(tmp_path / "h.json", [taken(histogram, fills)])
+    histogram.fill(**fills)
     back = from_uhi(json.loads((tmp_path / "h.json").read_text())["m/h"])
     assert hist.Hist(back).axes[0].label == "x [GeV]"
     assert isinstance(back.axes[1], bh.axis.Integer)

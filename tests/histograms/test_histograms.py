@@ -275,6 +275,7 @@ def test_integers_that_grow_to_both_sides_add_up(tmp_path: Path) -> None:
 def test_a_unit_has_only_the_categories_that_were_filled_in_it() -> None:
     histogram = hist.Hist.new.StrCat(["nominal"], growth=True, name="v").Double()
     booked = BookedHistogram("h", histogram)
+    histogram = booked.histogram
     histogram.fill(["up", "up"])
     first = booked.take("m")
     booked.clear()

@@ -31,7 +31,7 @@ NUMBERS = st.floats(-2, 12, width=32) | st.sampled_from([0.1, 5.0, 9.9, 10.0, IN
 
 def plainly(booked: BookedHistogram, *args: Any, weight: Any = None, **named: Any) -> bool:
     """Whether the fill took the way of plain columns."""
-    return booked._fills.fill_plainly(args, weight, None, named)
+    return booked.fills.fill_plainly(args, weight, None, named)
 
 
 @pytest.mark.parametrize("make", AXES)
@@ -43,12 +43,12 @@ def test_plain_columns_are_in_the_bins_of_boost_histogram(
 ) -> None:
     x = np.array(values, dtype=kind)
     theirs = hist.Hist(make("x"), make("y"), storage=hist.storage.Weight())
-    counted, weighted = theirs.copy(), theirs.copy()
-    assert plainly(BookedHistogram("h", counted), x, x[::-1].copy())
-    assert plainly(BookedHistogram("h", weighted), x, x[::-1].copy(), weight=np.ones_like(x))
+    counted, weighted = BookedHistogram("h", theirs), BookedHistogram("h", theirs)
+    assert plainly(counted, x, x[::-1].copy())
+    assert plainly(weighted, x, x[::-1].copy(), weight=np.ones_like(x))
     theirs.fill(x, x[::-1])
-    assert np.array_equal(counted.view(flow=True), theirs.view(flow=True))
-    assert np.array_equal(weighted.view(flow=True), theirs.view(flow=True))
+    assert np.array_equal(counted.histogram.view(flow=True), theirs.view(flow=True))
+    assert np.array_equal(weighted.histogram.view(flow=True), theirs.view(flow=True))
 
 
 @pytest.mark.parametrize("n_bins", [7, 1000])
@@ -57,8 +57,9 @@ def test_weights_of_plain_columns_are_summed_as_fsum_does(n_bins: int, kind: Any
     random = np.random.default_rng(1)
     x = random.random(10_000)
     w = (random.normal(size=len(x)) * 10.0 ** random.integers(-3, 3, len(x))).astype(kind)
-    h = hist.Hist.new.Reg(n_bins, 0, 1, name="x").Weight()
-    assert plainly(BookedHistogram("h", h), weight=w, x=x)
+    booked = BookedHistogram("h", hist.Hist.new.Reg(n_bins, 0, 1, name="x").Weight())
+    assert plainly(booked, weight=w, x=x)
+    h = booked.histogram
     bins = (x * n_bins).astype(int)
     w = w.astype(np.float64)
     for n in range(7):
@@ -67,7 +68,8 @@ def test_weights_of_plain_columns_are_summed_as_fsum_does(n_bins: int, kind: Any
 
 
 def test_fills_of_both_ways_add_up() -> None:
-    booked = BookedHistogram("h", h := hist.Hist.new.Reg(2, 0, 2, name="x").Double())
+    booked = BookedHistogram("h", hist.Hist.new.Reg(2, 0, 2, name="x").Double())
+    h = booked.histogram
     x = np.array([0.5, 1.5, 1.5])
     h.fill(x)
     h.fill(ak.Array([0.5]), weight=ak.Array([4.0]))
@@ -87,6 +89,7 @@ def test_other_fills_take_the_way_of_the_class() -> None:
     x = np.array([0.5])
     regular = hist.Hist.new.Reg(2, 0, 2, name="x").Reg(2, 0, 2, name="y").Weight()
     booked = BookedHistogram("h", regular)
+    regular = booked.histogram
     others = [(x,), (x, [0.5]), (x, np.array([1])), (x, np.array([0.5, 0.5])), (x, np.array(0.5))]
     assert [plainly(booked, *args) for args in others] == [False] * 5
     assert not plainly(booked, x, x, weight=2)

@@ -26,7 +26,8 @@ CASES: dict[str, Callable[[list[str]], Any]] = {
 
 
 def booked(histogram: Any) -> tuple[Any, BookedHistogram]:
-    return histogram, BookedHistogram("h", histogram)
+    made = BookedHistogram("h", histogram)
+    return made.histogram, made
 
 
 @pytest.mark.parametrize("case", CASES)

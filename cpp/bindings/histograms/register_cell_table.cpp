@@ -26,55 +26,45 @@ const double* checked_edges(const Array<double>& edges, std::uint32_t n_bins) {
   return edges.data();
 }
 
-/// One axis of a fill: (n_bins, underflow, overflow, bins), (…, coordinates, low, width) or
-/// (…, coordinates, edges).
-class AxisOfFill {
+/// Axes of a histogram: what does not change from fill to fill. Each is (n_bins, underflow,
+/// overflow), with (…, low, width) or (…, edges) behind these if it is filled with coordinates.
+class FillAxes {
  public:
-  explicit AxisOfFill(const py::tuple& axis) {
-    axis_.n_bins = axis[0].cast<std::uint32_t>();
-    axis_.has_underflow = axis[1].cast<bool>();
-    axis_.has_overflow = axis[2].cast<bool>();
-    if (axis.size() == 4) {
-      bins_ = axis[3].cast<Array<std::int32_t>>();
-      axis_.bins = bins_.data();
-    } else {
-      coordinates_ = axis[3].cast<Array<double>>();
-      axis_.coordinates = coordinates_.data();
-      if (axis.size() == 5) {
-        edges_ = axis[4].cast<Array<double>>();
-        axis_.edges = checked_edges(edges_, axis_.n_bins);
-      } else {
-        axis_.low = axis[4].cast<double>();
-        axis_.width = axis[5].cast<double>();
+  explicit FillAxes(const std::vector<py::tuple>& axes) {
+    for (const auto& axis : axes) {
+      FillAxis made{.n_bins = axis[0].cast<std::uint32_t>(),
+                    .has_underflow = axis[1].cast<bool>(),
+                    .has_overflow = axis[2].cast<bool>()};
+      if (axis.size() == 4) {
+        made.edges = checked_edges(edges_.emplace_back(axis[3].cast<Array<double>>()), made.n_bins);
+      } else if (axis.size() == 5) {
+        made.low = axis[3].cast<double>();
+        made.width = axis[4].cast<double>();
       }
+      axes_.push_back(made);
     }
-    axis_.is_one = n_entries() == 1;
   }
-
-  [[nodiscard]] std::size_t n_entries() const {
-    return static_cast<std::size_t>(axis_.bins != nullptr ? bins_.size() : coordinates_.size());
-  }
-  [[nodiscard]] const FillAxis& axis() const { return axis_; }
+  [[nodiscard]] const std::vector<FillAxis>& axes() const { return axes_; }
 
  private:
-  FillAxis axis_;
-  Array<std::int32_t> bins_;
-  Array<double> coordinates_;
-  Array<double> edges_;
+  std::vector<FillAxis> axes_;
+  std::vector<Array<double>> edges_;  ///< what axes point to
 };
+
+bool has_coordinates(const FillAxis& axis) { return axis.edges != nullptr || axis.width != 0; }
 
 FillColumn column_of(const Array<double>& values) { return {values.data(), values.size() == 1}; }
 
-/// Entries: of the axes, of which some may have one value for all. Weights and samples have as
-/// many.
-std::size_t n_entries_of(const std::vector<AxisOfFill>& axes, std::size_t n_weights,
+/// Entries: of columns, of which some may have one value for all. Weights and samples have as many.
+std::size_t n_entries_of(const std::vector<py::array>& columns, std::size_t n_weights,
                          std::size_t n_samples) {
   std::size_t n_entries = 1;
-  for (const auto& axis : axes) {
-    if (axis.n_entries() != 1 && n_entries != 1 && axis.n_entries() != n_entries) {
+  for (const auto& column : columns) {
+    const auto n = static_cast<std::size_t>(column.size());
+    if (n != 1 && n_entries != 1 && n != n_entries) {
       throw py::value_error("spans must have compatible lengths");  // as boost-histogram says it
     }
-    n_entries = axis.n_entries() == 1 ? n_entries : axis.n_entries();
+    n_entries = n == 1 ? n_entries : n;
   }
   for (const std::size_t n : {n_weights, n_samples}) {
     if (n != 1 && n != n_entries) {
@@ -95,48 +85,34 @@ void check_cells(std::span<const FillAxis> axes, std::size_t n_expected) {
   }
 }
 
-/// `weights`, `samples`: none, one, or one for each entry.
-void fill(CellTable& table, const std::vector<py::tuple>& axes,
+/// `columns`: (n,) or (1,) coordinates, or bins, of each axis; `weights`, `samples`: none, one, or
+/// one for each entry.
+void fill(CellTable& table, const FillAxes& of_histogram, const std::vector<py::array>& columns,
           const std::optional<Array<double>>& weights,
           const std::optional<Array<double>>& samples) {
-  std::vector<AxisOfFill> of_fill(axes.begin(), axes.end());
-  std::vector<FillAxis> plain;
-  for (const auto& each : of_fill) {
-    plain.push_back(each.axis());
+  auto axes = of_histogram.axes();
+  check_cells(axes, table.n_cells());
+  if (columns.size() != axes.size()) {
+    throw py::value_error("wanted a column for each axis");
   }
-  check_cells(plain, table.n_cells());
+  std::vector<py::array> kept;  // what axes point to
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    axes[i].is_one = columns[i].size() == 1;
+    if (has_coordinates(axes[i])) {
+      axes[i].coordinates =
+          static_cast<const double*>(kept.emplace_back(Array<double>(columns[i])).data());
+    } else {
+      axes[i].bins = static_cast<const std::int32_t*>(
+          kept.emplace_back(Array<std::int32_t>(columns[i])).data());
+    }
+  }
   const auto size = [](const auto& column) { return column ? span_of(*column).size() : 1; };
-  const std::size_t n_entries = n_entries_of(of_fill, size(weights), size(samples));
+  const std::size_t n_entries = n_entries_of(columns, size(weights), size(samples));
   const FillColumn w = weights ? column_of(*weights) : FillColumn{};
   const FillColumn y = samples ? column_of(*samples) : FillColumn{};
   const py::gil_scoped_release release;
-  table.fill(plain, w, y, n_entries);
+  table.fill(axes, w, y, n_entries);
 }
-
-/// Axes of numbers, each (n_bins, underflow, overflow, low, width) of a regular one or (n_bins,
-/// underflow, overflow, edges) of a variable one: what does not change from fill to fill.
-class NumberAxes {
- public:
-  explicit NumberAxes(const std::vector<py::tuple>& axes) {
-    for (const auto& axis : axes) {
-      FillAxis made{.n_bins = axis[0].cast<std::uint32_t>(),
-                    .has_underflow = axis[1].cast<bool>(),
-                    .has_overflow = axis[2].cast<bool>()};
-      if (axis.size() == 4) {
-        made.edges = checked_edges(edges_.emplace_back(axis[3].cast<Array<double>>()), made.n_bins);
-      } else {
-        made.low = axis[3].cast<double>();
-        made.width = axis[4].cast<double>();
-      }
-      axes_.push_back(made);
-    }
-  }
-  [[nodiscard]] const std::vector<FillAxis>& axes() const { return axes_; }
-
- private:
-  std::vector<FillAxis> axes_;
-  std::vector<Array<double>> edges_;  ///< what axes point to
-};
 
 /// A column of float64 or float32 whose elements lie next to each other: its own memory.
 struct PlainColumn {
@@ -174,11 +150,12 @@ std::optional<FillColumn> fill_column(const py::object& values, std::size_t n_en
              : std::nullopt;
 }
 
+/// \pre axes that are filled with coordinates
 /// \returns false, and nothing is filled, unless all are plain columns of one length, with samples
 /// for a profile and none for others.
-bool fill_columns(CellTable& table, const NumberAxes& numbers, const py::tuple& columns,
+bool fill_columns(CellTable& table, const FillAxes& of_histogram, const py::tuple& columns,
                   const py::object& weights, const py::object& samples) {
-  auto axes = numbers.axes();
+  auto axes = of_histogram.axes();
   check_cells(axes, table.n_cells());
   if (columns.size() != axes.size() || has_samples(table.moments()) == samples.is_none()) {
     return false;
@@ -211,25 +188,10 @@ CellTable table_of_sums(const std::string& storage, const ExactSums& sums) {
   return {moments, sums};
 }
 
-void clear_cells(CellTable& table, const Array<std::uint32_t>& cells) {
-  check_numbers(span_of(cells), table.n_cells());
-  for (const auto cell : span_of(cells)) {
-    table.clear_cell(cell);
-  }
-}
-
-void move_cells(CellTable& table, const Array<std::uint32_t>& places, std::size_t n_cells) {
-  if (static_cast<std::size_t>(places.size()) != table.n_cells()) {
-    throw py::value_error("wanted a place per cell");
-  }
-  check_numbers(span_of(places), n_cells);
-  table.move_cells(span_of(places), n_cells);
-}
-
 }  // namespace
 
 void register_cell_table(py::module_& module) {
-  py::class_<NumberAxes>(module, "NumberAxes")
+  py::class_<FillAxes>(module, "FillAxes")
       .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"));
   py::class_<CellTable>(module, "CellTable")
       .def(py::init([](const std::string& storage, std::size_t n_cells) {
@@ -239,13 +201,11 @@ void register_cell_table(py::module_& module) {
       .def_static("of_sums", &table_of_sums, py::arg("storage"), py::arg("sums"))
       .def_property_readonly("n_cells", &CellTable::n_cells)
       .def_property_readonly("empty", &CellTable::empty)
-      .def("fill", &fill, py::arg("axes"), py::arg("weights") = py::none(),
+      .def("fill", &fill, py::arg("axes"), py::arg("columns"), py::arg("weights") = py::none(),
            py::arg("samples") = py::none())
       .def("fill_columns", &fill_columns, py::arg("axes"), py::arg("columns"), py::arg("weights"),
            py::arg("samples") = py::none())
-      .def("total", &CellTable::total)
-      .def("clear_cells", &clear_cells, py::arg("cells"))
-      .def("move_cells", &move_cells, py::arg("places"), py::arg("n_cells"));
+      .def("total", &CellTable::total);
 }
 
 }  // namespace forkrun::bindings

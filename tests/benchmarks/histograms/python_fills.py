@@ -41,8 +41,7 @@ def fill(histogram: Any, args: list[Any], options: dict[str, Any], n_block: int)
 
 def compare(title: str, make: Callable[[], Any], args: list[Any], options: dict[str, Any]) -> None:
     for n_block in BLOCKS:
-        pair = make(), make()
-        BookedHistogram("h", pair[1])
+        pair = make(), BookedHistogram("h", make()).histogram
         times = [[fill(h, args, options, n_block) for h in pair] for _ in range(TURNS)]
         theirs, ours = (min(t[n] for t in times) / N_ENTRIES * 1e9 for n in (0, 1))
         what = f"{title}, blocks of {n_block}"

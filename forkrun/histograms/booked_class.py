@@ -1,10 +1,11 @@
-"""The class of a booked histogram, derived from the one that it had: its weighted fills are summed
-exactly. All that reads or writes a histogram gets at its content as `_hist`, so here."""
+"""The class of a booked histogram, derived from that of the histogram that was given: its fills are
+summed exactly. All that reads or writes a histogram gets at its content as `_hist`, so here."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import boost_histogram as bh
@@ -14,12 +15,12 @@ from forkrun.histograms.exact_fills import ExactFills
 from forkrun.histograms.sums import Storage
 
 
-class _ExactlyFilled:
-    """What a booked histogram does in another way than the class that it is of."""
+class _Booked:
+    """What a booked histogram does in another way than the class that it is derived from."""
 
     __slots__ = ()
     _forkrun_fills: ExactFills
-    _forkrun_class: Any
+    _forkrun_plain: Any
 
     @property
     def _hist(self) -> Any:
@@ -32,14 +33,17 @@ class _ExactlyFilled:
     def fill(
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
-        fills = self._forkrun_fills
         for each in (*args, weight, sample, *axes.values()):
             if isinstance(each, np.ma.MaskedArray):
                 _refuse_masked(each)
+        fills = self._forkrun_fills
+        if weight is not None and fills.counts:
+            self.__dict__["_variance_known"] = False  # as the class does
         if fills.fill_plainly(args, weight, sample, axes):
             return self
-        options = {"weight": weight, "sample": sample, "threads": threads}
-        fills.fill(super().fill, args, options, axes)  # type: ignore[misc]
+        if not fills.fill(args, weight, sample, axes):
+            options = {"weight": weight, "sample": sample, "threads": threads}
+            fills.let(super().fill, *args, **options, **axes)  # type: ignore[misc]
         return self
 
     def reset(self) -> Any:
@@ -56,7 +60,7 @@ class _ExactlyFilled:
         """`operation`: that of the class; exact with another histogram."""
         if not isinstance(other, bh.Histogram):
             return operation(other)
-        self._forkrun_fills.combine(operation, _independent(other))
+        self._forkrun_fills.let(operation, other.copy())  # it may be this one
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -64,11 +68,11 @@ class _ExactlyFilled:
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         """Others of the class are plain."""
-        return cls._forkrun_class(*args, **options)
+        return cls._forkrun_plain(*args, **options)
 
     @classmethod
     def _clone(cls, *args: Any, **options: Any) -> Any:
-        return cls._forkrun_class._clone(*args, **options)
+        return cls._forkrun_plain._clone(*args, **options)
 
     @classmethod
     def _export_bh_(cls, other: Any) -> None:
@@ -86,36 +90,29 @@ def _refuse_masked(values: Any) -> None:
         )
 
 
-def _independent(other: Any) -> Any:
-    return copy.deepcopy(other) if isinstance(other, _ExactlyFilled) else other
-
-
 def _itself(histogram: Any) -> Any:
     """What makes a pickled histogram plain."""
     return histogram
 
 
-def exactly_filled(histogram: Any, storage: Storage) -> ExactFills:
-    """Has all fills of the histogram summed exactly from now on."""
-    plain = type(histogram)
-    if histogram._hist._storage_type is bh.storage.Unlimited.__bases__[0]:
-        _convert_to_double(histogram)
-    fills = ExactFills(histogram, storage)
-    own = {"__slots__": (), "_forkrun_fills": fills, "_forkrun_class": plain}
+@cache
+def _derived(plain: Any) -> Any:
+    own = {"__slots__": ("_forkrun_fills",), "_forkrun_plain": plain}
     names = {"__module__": plain.__module__, "__qualname__": plain.__qualname__}
     metaclass: Any = type(plain)
-    kind = metaclass(
-        plain.__name__, (_ExactlyFilled, plain), {**own, **names}, family=plain._family
-    )
-    histogram.__class__ = kind
-    return fills
+    return metaclass(plain.__name__, (_Booked, plain), {**own, **names}, family=plain._family)
 
 
-def _convert_to_double(histogram: Any) -> None:
-    """Its cells are no memory that others could write."""
-    content = histogram._hist
-    axes = [content.axis(n) for n in range(content.rank())]
-    double = bh._core.hist.any_double(axes, bh._core.storage.double())
-    double.view(True)[...] = content.view(True)
-    histogram._hist = double
-    histogram.axes = histogram._generate_axes_()
+def exactly_filled(histogram: Any, storage: Storage) -> Any:
+    """A histogram with the content of this one, whose fills are summed exactly."""
+    plain: Any = type(histogram)
+    given = histogram.copy()
+    if issubclass(given.storage_type, bh.storage.Unlimited):  # its cells are no memory to write to
+        given = bh.Histogram(*given.axes, storage=bh.storage.Double())
+        given.view(flow=True)[...] = histogram.view(flow=True)
+    made = object.__new__(_derived(plain))
+    made._forkrun_fills = ExactFills(made, storage)  # through which it finds its content
+    bh.Histogram.__init__(made, given)
+    made.__dict__.update(histogram.__dict__)
+    made._forkrun_fills.begin()
+    return made
