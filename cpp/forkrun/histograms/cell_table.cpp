@@ -58,11 +58,6 @@ void CellTable::count(std::span<const std::uint32_t> cells) {
   }
 }
 
-void CellTable::clear_cell(std::size_t cell) {
-  in_parts_.move_to(sums_);
-  sums_.clear_cell(cell);
-}
-
 void CellTable::move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
   in_parts_.move_to(sums_);
   sums_.move_cells(places, n_cells);

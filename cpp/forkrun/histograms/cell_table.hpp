@@ -33,7 +33,6 @@ class CellTable {
   void fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
             std::size_t n_entries);
   [[nodiscard]] bool empty() const { return sums_.empty() && in_parts_.empty(); }
-  void clear_cell(std::size_t cell);
   /// See ExactSums::move_cells.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
   void clear();

@@ -43,7 +43,7 @@ void MomentColumns::multiply(const double* one, const double* other, std::size_t
 void add_moments(ExactSums& sums, Moments moments, const CellFills& fills) {
   for (std::size_t first = 0; first < fills.cells.size(); first += most_moments) {
     const auto some = fills.part(first, std::min(most_moments, fills.cells.size() - first));
-    if (!add_in_doubles(sums, moments, some)) {
+    if (!has_samples(moments) || !add_in_doubles(sums, moments, some)) {
       const MomentColumns columns{moments, some};
       sums.add(some.cells, columns.columns());
     }

@@ -24,6 +24,7 @@ constexpr int most_bits = 2 * (53 - carry_bits) + 1;
 constexpr int most_exponent_in_doubles = 900;
 constexpr int least_exponent = -1074;
 constexpr std::size_t n_at_a_time = 256;
+constexpr std::size_t n_pairs = 2;  // of sums of a cell: w and w², w y and w y²
 
 using Doubles = double __attribute__((vector_size(32)));
 using Flags = long long __attribute__((vector_size(32)));
@@ -71,62 +72,50 @@ struct Lanes {
   }
 };
 
-/// Adds four values each of two columns to the sums of their cells, which are `stride` apart.
+/// Adds four values each of two columns to the sums of their cells.
 [[gnu::always_inline]] inline void add_parts(const Halves& a, const Halves& b,
-                                             const std::uint32_t* cells, std::size_t stride,
-                                             PartSums* sums) {
+                                             const std::uint32_t* cells, PartSums* sums) {
   const Doubles a_even = __builtin_shufflevector(a.high, a.low, 0, 4, 2, 6);
   const Doubles a_odd = __builtin_shufflevector(a.high, a.low, 1, 5, 3, 7);
   const Doubles b_even = __builtin_shufflevector(b.high, b.low, 0, 4, 2, 6);
   const Doubles b_odd = __builtin_shufflevector(b.high, b.low, 1, 5, 3, 7);
-  sums[cells[0] * stride] += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
-  sums[cells[1] * stride] += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
-  sums[cells[2] * stride] += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
-  sums[cells[3] * stride] += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
+  sums[cells[0] * n_pairs] += __builtin_shufflevector(a_even, b_even, 0, 1, 4, 5);
+  sums[cells[1] * n_pairs] += __builtin_shufflevector(a_odd, b_odd, 0, 1, 4, 5);
+  sums[cells[2] * n_pairs] += __builtin_shufflevector(a_even, b_even, 2, 3, 6, 7);
+  sums[cells[3] * n_pairs] += __builtin_shufflevector(a_odd, b_odd, 2, 3, 6, 7);
 }
 
-template <bool HAS_SAMPLES, bool CHECKS>
+template <bool CHECKS>
 [[gnu::always_inline]] inline bool sum_inline(const CellFills& fills, const Splitters& cuts,
                                               PartSums* sums) {
-  constexpr std::size_t stride = HAS_SAMPLES ? 2 : 1;
   Flags any_out{};
   for (std::size_t i = 0; i < fills.cells.size(); i += 4) {
     const std::uint32_t* const cells = &fills.cells[i];
     Doubles w;
+    Doubles y;
     std::memcpy(&w, fills.weights + i, sizeof(w));
+    std::memcpy(&y, fills.samples + i, sizeof(y));
     const Doubles w2 = w * w;
+    const Doubles wy = w * y;
+    const Doubles wy2 = wy * y;
     Lanes lanes;
     if constexpr (CHECKS) {
       lanes.check(w, cuts[0], w2, cuts[1]);
+      lanes.check(wy, cuts[2], wy2, cuts[3]);
     }
-    if constexpr (HAS_SAMPLES) {
-      Doubles y;
-      std::memcpy(&y, fills.samples + i, sizeof(y));
-      const Doubles wy = w * y;
-      const Doubles wy2 = wy * y;
-      if constexpr (CHECKS) {
-        lanes.check(wy, cuts[2], wy2, cuts[3]);
-      }
-      add_parts(lanes.cut(wy, cuts[2]), lanes.cut(wy2, cuts[3]), cells, stride, sums + 1);
-    }
-    add_parts(lanes.cut(w, cuts[0]), lanes.cut(w2, cuts[1]), cells, stride, sums);
+    add_parts(lanes.cut(wy, cuts[2]), lanes.cut(wy2, cuts[3]), cells, sums + 1);
+    add_parts(lanes.cut(w, cuts[0]), lanes.cut(w2, cuts[1]), cells, sums);
     any_out |= lanes.out;
   }
   return (any_out[0] | any_out[1] | any_out[2] | any_out[3]) != 0;
 }
 
-/// Adds the parts of w and w² to sums[cell]. \returns whether some entries were left out. \pre a
-/// multiple of 4 entries
-FORKRUN_VECTORISED
-bool sum_weights(const CellFills& fills, const Splitters& cuts, PartSums* sums) {
-  return leave_some_out(cuts) ? sum_inline<false, true>(fills, cuts, sums)
-                              : sum_inline<false, false>(fills, cuts, sums);
-}
-/// Adds the parts of w and w² to sums[2 * cell], of w y and w y² to that behind it.
+/// Adds the parts of w and w² to sums[2 * cell], of w y and w y² to that behind it. \returns
+/// whether some entries were left out. \pre a multiple of 4 entries
 FORKRUN_VECTORISED
 bool sum_samples(const CellFills& fills, const Splitters& cuts, PartSums* sums) {
-  return leave_some_out(cuts) ? sum_inline<true, true>(fills, cuts, sums)
-                              : sum_inline<true, false>(fills, cuts, sums);
+  return leave_some_out(cuts) ? sum_inline<true>(fills, cuts, sums)
+                              : sum_inline<false>(fills, cuts, sums);
 }
 
 bool is_left_out(const CellFills& fills, std::size_t i, const Splitters& cuts) {
@@ -134,10 +123,9 @@ bool is_left_out(const CellFills& fills, std::size_t i, const Splitters& cuts) {
     return value != 0 && std::abs(value) < cut.least;
   };
   const double w = fills.weights[i];
-  const double wy = fills.samples == nullptr ? 0 : w * fills.samples[i];
-  const double wy2 = fills.samples == nullptr ? 0 : wy * fills.samples[i];
+  const double wy = w * fills.samples[i];
   return is_small(w, cuts[0]) || is_small(w * w, cuts[1]) || is_small(wy, cuts[2]) ||
-         is_small(wy2, cuts[3]);
+         is_small(wy * fills.samples[i], cuts[3]);
 }
 
 /// Of products of normal numbers. \pre both ranges have some
@@ -147,15 +135,13 @@ ExactSums::Range product_range(ExactSums::Range a, ExactSums::Range b) {
 
 /// Ranges of w, w², w y and w y²; nothing if they are too near to where exponents end.
 std::optional<std::array<ExactSums::Range, 4>> ranges_of_moments(const CellFills& fills) {
-  const bool has_samples = fills.samples != nullptr;
   const std::array columns{fills.weights, fills.samples};
-  const auto given =
-      ExactSums::ranges_of(std::span{columns}.first(has_samples ? 2 : 1), fills.cells.size());
-  if (!given || (*given)[0].empty() || (has_samples && (*given)[1].empty())) {
+  const auto given = ExactSums::ranges_of(columns, fills.cells.size());
+  if (!given || (*given)[0].empty() || (*given)[1].empty()) {
     return std::nullopt;
   }
   const auto w = (*given)[0];
-  const auto y = has_samples ? (*given)[1] : ExactSums::Range{0, 1};
+  const auto y = (*given)[1];
   const auto wy = product_range(w, y);
   const std::array ranges{w, product_range(w, w), wy, product_range(wy, y)};
   const auto is_ordinary = [](const ExactSums::Range& range) {
@@ -175,17 +161,15 @@ std::array<std::size_t, 4> products_of(Moments moments) {
 /// Entries of a stretch, summed in doubles by cell.
 class SumsInDoubles {
  public:
-  SumsInDoubles(std::size_t n_cells, const Splitters& cuts, bool has_samples)
-      : n_cells_{n_cells}, cuts_{cuts}, n_pairs_{has_samples ? 2U : 1U} {
-    std::fill_n(sums_.begin(), n_cells * n_pairs_, PartSums{});
+  SumsInDoubles(std::size_t n_cells, const Splitters& cuts) : n_cells_{n_cells}, cuts_{cuts} {
+    std::fill_n(sums_.begin(), n_cells * n_pairs, PartSums{});
   }
 
   /// Adds a multiple of 4 entries.
   void add(const CellFills& fills) {
     for (std::size_t first = 0; first < fills.cells.size(); first += n_at_a_time) {
       const auto some = fills.part(first, std::min(n_at_a_time, fills.cells.size() - first));
-      const bool has_left_out = n_pairs_ == 2 ? sum_samples(some, cuts_, sums_.data())
-                                              : sum_weights(some, cuts_, sums_.data());
+      const bool has_left_out = sum_samples(some, cuts_, sums_.data());
       for (std::size_t i = 0; has_left_out && i < some.cells.size(); ++i) {
         if (is_left_out(some, i, cuts_)) {
           leave(some, i);
@@ -197,7 +181,7 @@ class SumsInDoubles {
   void leave(const CellFills& fills, std::size_t i) {
     left_cells_[n_left_] = fills.cells[i];
     left_weights_[n_left_] = fills.weights[i];
-    left_samples_[n_left_++] = fills.samples == nullptr ? 0 : fills.samples[i];
+    left_samples_[n_left_++] = fills.samples[i];
   }
   /// \pre it has room for the values
   void add_to(ExactSums& sums, Moments moments) const {
@@ -224,7 +208,7 @@ class SumsInDoubles {
         const std::size_t pair = products[s] / 2;
         const std::size_t lane = products[s] % 2 * 2 + part;
         for (std::size_t i = 0; i < n; ++i) {
-          parts[s][i] = sums_[(first + i) * n_pairs_ + pair][lane];
+          parts[s][i] = sums_[(first + i) * n_pairs + pair][lane];
         }
         columns[s] = parts[s].data();
       }
@@ -234,9 +218,8 @@ class SumsInDoubles {
 
   std::size_t n_cells_;
   Splitters cuts_;
-  std::size_t n_pairs_;
   std::size_t n_left_{0};
-  alignas(64) std::array<PartSums, 2 * most_cells_in_doubles> sums_;
+  alignas(64) std::array<PartSums, n_pairs * most_cells_in_doubles> sums_;
   std::array<std::uint32_t, most_moments> left_cells_;
   std::array<double, most_moments> left_weights_;
   std::array<double, most_moments> left_samples_;
@@ -263,14 +246,11 @@ bool add_in_doubles(ExactSums& sums, Moments moments, const CellFills& fills) {
   if (!has_squares(moments)) {
     cuts[1].least = 0;  // whatever these are, they are not summed
   }
-  if (!has_samples(moments)) {
-    cuts[2].least = cuts[3].least = 0;
-  }
   for (std::size_t s = 0; s < sums.n_sums(); ++s) {
     of_sums[s] = (*ranges)[products_of(moments)[s]];
   }
   sums.make_room(of_sums, n);
-  SumsInDoubles in_doubles{sums.n_cells(), cuts, fills.samples != nullptr};
+  SumsInDoubles in_doubles{sums.n_cells(), cuts};
   const std::size_t n_in_fours = n / 4 * 4;
   in_doubles.add(fills.part(0, n_in_fours));
   for (std::size_t i = n_in_fours; i < n; ++i) {
