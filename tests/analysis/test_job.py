@@ -78,7 +78,7 @@ def check(result: forkrun.Result) -> None:
     assert histograms["muon_pt"].values().tolist() == [0, 1, 3, 4, 4, 4, 5, 5, 0, 0]
     assert histograms["plane"].values().sum() == 2 + 1 + 3 + 2
     assert histograms["jet"].values().tolist() == [0, 0, 1, 0, 1, 0, 0, 1, 0, 0]
-    with pytest.raises(KeyError, match='no histogram "hT"; did you mean "ht"'):
+    with pytest.raises(KeyError, match='unknown histogram "hT"; did you mean "ht"'):
         histograms["hT"]
     with uproot.open(result.outputs["events"]) as opened:
         assert opened["Events"]["event"].array().tolist() == [1, 3, 4, 5]

@@ -261,7 +261,7 @@ def test_one_and_three_axes_are_read_as_uproot_reads_them(tmp_path: Path) -> Non
 
 def test_a_histogram_that_is_not_there_is_suggested(histogram: Path) -> None:
     (problem,) = problems("root", histogram, params={"histogram": "muon/iso"})
-    assert 'no histogram "muon/iso"; did you mean "muon/id"?' in problem
+    assert 'unknown histogram "muon/iso"; did you mean "muon/id"?' in problem
     (problem,) = problems("root", histogram, params={"histogram": "electron_reco"})
     assert "its histograms are muon/id" in problem
     assert problems("root", histogram) == ["RootHistogramProvider needs the parameter 'histogram'"]
