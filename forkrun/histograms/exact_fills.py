@@ -254,7 +254,7 @@ class ExactFills:
 
 
 def _as_array(values: Any) -> Any:
-    """Of what is an array of another library, else None."""
+    """NumPy array of another library's array; None for anything else."""
     if not hasattr(values, "__array__"):
         return None
     try:

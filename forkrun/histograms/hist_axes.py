@@ -18,7 +18,7 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 Bins = npt.NDArray[np.int32]
 
 _MOST_PLACES = 1 << 16
-"""Of a table of all numbers between the least and the greatest category."""
+"""Size limit of a table of all numbers between the least and the greatest category."""
 _MOST_COMPARED = 16
 """Categories with which an array of texts is compared faster than each text is looked up."""
 
