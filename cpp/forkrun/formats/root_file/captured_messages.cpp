@@ -18,6 +18,11 @@ thread_local std::string first_error_message;
 thread_local std::string first_damage_message;
 ErrorHandlerFunc_t earlier_handler = nullptr;
 
+/// Of an object whose class is known from the file alone: no damage.
+bool is_of_unknown_class(std::string_view message) {
+  return message.find("read an emulated class") != std::string_view::npos;
+}
+
 /// Whether ROOT says there that what it reads is not what it should be, and goes on.
 bool tells_damage(std::string_view location) {
   constexpr std::array methods{"ReadKeys",    "ReadKeyBuffer",  "ReadFile",
@@ -37,7 +42,7 @@ void capture(int level, Bool_t abort, const char* location, const char* message)
     first_error_message = message;
   }
   if (capture_depth > 0 && level >= kError && first_damage_message.empty() &&
-      tells_damage(location)) {
+      tells_damage(location) && !is_of_unknown_class(message)) {
     first_damage_message = message;
   }
 }
@@ -69,6 +74,14 @@ CapturedMessages::~CapturedMessages() { --capture_depth; }
 std::string CapturedMessages::first() const { return first_message; }
 
 std::string CapturedMessages::first_error() const { return first_error_message; }
+
+std::string CapturedMessages::unknown_class() const {
+  const auto begin = first_error_message.find('(');
+  const auto end = first_error_message.find(')');
+  return is_of_unknown_class(first_error_message) && begin < end
+             ? first_error_message.substr(begin + 1, end - begin - 1)
+             : "";
+}
 
 void CapturedMessages::require_undamaged(const std::string& path) const {
   if (!first_damage_message.empty()) {

@@ -40,6 +40,7 @@ class InputFile {
   /// As ROOT has it. Not in several threads at the same time. \throws InputError
   [[nodiscard]] TFile& file() const;
   [[nodiscard]] std::int64_t size() const { return identity_.n_bytes; }
+  [[nodiscard]] bool is_local() const { return local_.has_value(); }
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// \throws InputError if this is not the file that was indexed.
   void check_identity(const FileIdentity& indexed) const;
@@ -98,6 +99,9 @@ class CapturedMessages {
   [[nodiscard]] std::string first() const;
   /// The first error, warnings left out; "" if there was none.
   [[nodiscard]] std::string first_error() const;
+  /// The class of an object that ROOT left out, as it knows the class from the file alone; "" if
+  /// none was.
+  [[nodiscard]] std::string unknown_class() const;
   /// \throws InputError if one of them says that the file is damaged: ROOT goes on without the
   /// object, or all objects behind it.
   void require_undamaged(const std::string& path) const;

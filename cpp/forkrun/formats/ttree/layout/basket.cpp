@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <forkrun/bytes/big_endian.hpp>
@@ -20,6 +21,7 @@ constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_d
 /// Among a basket's I/O features (ROOT::TIOFeatures).
 constexpr unsigned generates_offsets = 1;
 constexpr std::int16_t key_version = 1004, basket_version = 3;
+constexpr std::string_view class_name = "TBasket";
 /// The same for all: a basket's record does not say how many of its branch come before it.
 constexpr std::int16_t only_cycle = 0;
 
@@ -177,6 +179,17 @@ void check_sizes(const BasketHeader& header, std::span<const std::byte> record) 
 
 }  // namespace
 
+bool is_basket(std::span<const std::byte> record) {
+  if (record.size() < end_of_fixed_key) {
+    return false;
+  }
+  const auto at = at_class_name(record);
+  return record.size() > at + class_name.size() &&
+         std::to_integer<std::size_t>(record[at]) == class_name.size() &&
+         std::string_view{reinterpret_cast<const char*>(&record[at + 1]), class_name.size()} ==
+             class_name;
+}
+
 BasketHeader parse_basket_header(std::span<const std::byte> record) {
   if (record.size() < end_of_fixed_key) {
     throw Error("the header of a basket is cut short");
@@ -192,11 +205,10 @@ BasketHeader parse_basket_header(std::span<const std::byte> record) {
       std::cmp_not_equal(header.n_bytes, record.size())) {
     throw_sizes_differ();
   }
-  const auto class_name = text_at(record, at_class_name(record));
-  if (!class_name.text.starts_with("TBasket")) {
+  if (!is_basket(record)) {
     throw Error("a basket is damaged: the record is not a basket");
   }
-  const auto name = text_at(record, class_name.end);
+  const auto name = text_at(record, at_class_name(record) + 1 + class_name.size());
   const auto title = text_at(record, name.end);
   parse_own_header(record, title.end, header);
   check_sizes(header, record);
@@ -299,13 +311,21 @@ BasketRecord encode_basket(const std::string& name, const std::string& title,
 }
 
 void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory) {
-  if (record.size() < end_of_fixed_key || big_endian<std::int16_t>(&record[at_version]) <= 1000) {
-    throw Error("a basket has a key of an old form");
-  }
   put_big_endian(&record[at_date], reproducible_date);
   put_big_endian(&record[at_cycle], only_cycle);
-  put_big_endian(&record[at_seek_key], seek_key);
-  put_big_endian(&record[at_seek_directory], seek_directory);
+  if (is_large(record)) {
+    put_big_endian(&record[at_seek_key], seek_key);
+    put_big_endian(&record[at_seek_directory], seek_directory);
+    return;
+  }
+  if (seek_key > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(
+        "a basket has a key of the form of small files, which cannot be beyond 2 GB; have "
+        "baskets joined or compressed anew");
+  }
+  put_big_endian(&record[at_seek_key], static_cast<std::int32_t>(seek_key));
+  put_big_endian(&record[at_seek_key + sizeof(std::int32_t)],
+                 static_cast<std::int32_t>(seek_directory));
 }
 
 }  // namespace forkrun::root_io

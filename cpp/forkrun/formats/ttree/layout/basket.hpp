@@ -45,6 +45,10 @@ struct BasketHeader {
   bool lacks_offsets{};     ///< if its entries differ in size (ROOT's kGenerateOffsetMap)
 };
 
+/// Whether the bytes begin as the record of a basket does, with a key for files of any size or for
+/// small ones (of old ROOT and of other writers).
+[[nodiscard]] bool is_basket(std::span<const std::byte> record);
+
 /// Header of a record, whose sizes agree with each other and with the heads of compressed blocks.
 /// \throws Error if the bytes are not a basket, or a damaged one.
 [[nodiscard]] BasketHeader parse_basket_header(std::span<const std::byte> record);
@@ -81,7 +85,7 @@ struct BasketRecord {
                                          Compression compression);
 
 /// Writes place of the record and of its directory into the record's key, and the fixed date and
-/// cycle that make files reproducible.
+/// cycle that make files reproducible. \throws Error if a key for small files is beyond 2 GB.
 void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);
 
 }  // namespace forkrun::root_io

@@ -171,24 +171,50 @@ bool has_baskets(TBranch& branch) {
 
 namespace {
 
-void add_branches(const TObjArray& branches, BranchTree& all);
+/// Nothing was written of it, nor of what is within it.
+bool is_empty(TBranch& branch) {
+  if (has_baskets(branch) && branch.GetEntries() > 0) {
+    return false;
+  }
+  for (TObject* within : *branch.GetListOfBranches()) {
+    if (!is_empty(static_cast<TBranch&>(*within))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Of branches beside it.
+bool counts_others(TBranch& branch) {
+  for (TObject* leaf : *branch.GetListOfLeaves()) {
+    if (static_cast<TLeaf*>(leaf)->IsRange()) {
+      return branch.GetListOfBranches()->GetEntriesFast() == 0;
+    }
+  }
+  return false;
+}
 
 void add_branch(TBranch& branch, BranchTree& all) {
   (has_baskets(branch) ? all.filled : all.holders).push_back(&branch);
-  add_branches(*branch.GetListOfBranches(), all);
-}
-
-void add_branches(const TObjArray& branches, BranchTree& all) {
-  for (TObject* branch : branches) {
-    add_branch(static_cast<TBranch&>(*branch), all);
+  for (TObject* object : *branch.GetListOfBranches()) {
+    auto& within = static_cast<TBranch&>(*object);
+    if (!was_disabled(within)) {
+      add_branch(within, all);
+    }
   }
 }
 
 }  // namespace
 
+bool was_disabled(TBranch& within) {
+  return within.GetTree()->GetEntries() > 0 && is_empty(within) && !counts_others(within);
+}
+
 BranchTree all_branches(TTree& tree) {
   BranchTree all;
-  add_branches(*tree.GetListOfBranches(), all);
+  for (TObject* top : *tree.GetListOfBranches()) {
+    add_branch(static_cast<TBranch&>(*top), all);
+  }
   return all;
 }
 

@@ -56,6 +56,9 @@ class BranchPlaces {
 [[nodiscard]] BranchLayout layout_of(TBranch& branch);
 /// It, and not only branches within it.
 [[nodiscard]] bool has_baskets(TBranch& branch);
+/// Whether a branch within another one was never filled, as it was disabled when the tree was
+/// written: there is nothing to copy, and as hadd does, outputs leave it out.
+[[nodiscard]] bool was_disabled(TBranch& within);
 
 /// The branches that have baskets, each before those within it, and those that only hold others.
 struct BranchTree {

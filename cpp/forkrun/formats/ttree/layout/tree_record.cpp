@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -195,6 +196,9 @@ class TreeParser {
   }
   void finish(std::size_t place, Branch branch, bool is_collection) {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
+    if (depth_ > 1 && !branch.has_branches && branch.list.n_entries > 0) {
+      least_within_ = std::min(least_within_, branch.list.n_entries);
+    }
     are_texts_ = are_texts_ && (!(tops_ || wants_members_) || is_text(branch.named.name));
     if (wants_members_) {
       add_members(branch);
@@ -303,7 +307,7 @@ class TreeParser {
     from_.skip<std::int32_t>(from_.number<std::uint32_t>());
     skip_extra();  // index
     record_.has_friends = skip_extra();
-    skip_extra();                          // what the user added
+    record_.has_user_objects = skip_extra();
     require(from_.pointer().number == 0);  // references between objects
   }
 
@@ -331,12 +335,14 @@ class TreeParser {
 
   /// Takes the baskets that are within the record from the branch.
   void add_top(std::size_t place, Branch& branch) {
-    TopBranch top{{},
-                  place,
-                  branch.has_branches,
-                  branch.list.n_entries,
-                  branch.n_told_bytes,
-                  branch.members.compression};
+    TopBranch top{
+        {},
+        place,
+        branch.has_branches,
+        branch.list.n_entries,
+        branch.has_branches ? std::exchange(least_within_, no_entries) : branch.list.n_entries,
+        branch.n_told_bytes,
+        branch.members.compression};
     top.of_tree = std::move(branch.of_tree);
     top.layout.name = branch.named.name;
     top.layout.has_offsets = branch.has_offsets;
@@ -364,6 +370,8 @@ class TreeParser {
   LeafParser leaves_{from_, structure_};
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
+  static constexpr auto no_entries = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least_within_ = no_entries;  ///< entries of branches within the one of the tree
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct TreeRecord {
   std::int64_t most_entries{};  ///< of any branch
   bool has_baskets{};           ///< within it
   bool has_friends{};           ///< stored with it
+  bool has_user_objects{};      ///< TTree::GetUserInfo
   /// In their order, if they were wanted; none if the columns of some are not told by the record
   /// alone, or their names are no text.
   std::optional<std::vector<TopBranch>> tops;

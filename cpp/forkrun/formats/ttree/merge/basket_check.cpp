@@ -15,7 +15,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-constexpr std::size_t at_version = 4, at_seek_key = 18, at_class = 34, block_header = 9;
+constexpr std::size_t block_header = 9;
 
 std::size_t size_at(std::span<const std::byte> bytes, std::size_t at) {
   return std::to_integer<std::size_t>(bytes[at]) |
@@ -41,17 +41,6 @@ bool blocks_fit(std::span<const std::byte> payload, std::size_t n_object) {
     payload = payload.subspan(n_zipped);
   }
   return payload.empty() && n_given == n_object;
-}
-
-bool is_basket(std::span<const std::byte> record) {
-  constexpr std::string_view name = "TBasket";
-  if (record.size() <= at_class + name.size() ||
-      big_endian<std::int16_t>(&record[at_version]) <= 1000) {
-    return false;
-  }
-  return std::to_integer<std::size_t>(record[at_class]) == name.size() &&
-         std::string_view{reinterpret_cast<const char*>(&record[at_class + 1]), name.size()} ==
-             name;
 }
 
 /// A vector's entry begins with the number of bytes that follow, and its number of values.
@@ -192,10 +181,9 @@ BasketHeader BasketCheck::check(const BasketPlace& place, std::span<const std::b
 
 void BasketCheck::check_header(const BasketPlace& place, const BasketHeader& header,
                                std::span<const std::byte> record) const {
-  const auto seek = big_endian<std::int64_t>(&record[at_seek_key]);
-  if (seek != place.seek) {
+  if (header.seek_key != place.seek) {
     fail(place, "the basket at byte " + std::to_string(place.seek) + " belongs at byte " +
-                    std::to_string(seek));
+                    std::to_string(header.seek_key));
   }
   if (header.n_entries != place.n_entries) {
     fail(place, "it has " + std::to_string(header.n_entries) + " entries");

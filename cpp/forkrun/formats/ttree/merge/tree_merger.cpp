@@ -256,7 +256,8 @@ void TreeMerger::note_structure(TreeFile& file, const TKey& key, const BranchTre
   if (treatment_.recompresses || only_ || !are_known(branches) || index_.is_wanted()) {
     return;  // ROOT has to read all trees
   }
-  if (auto record = record_of(file, key, path_)) {
+  auto record = record_of(file, key, path_);
+  if (record && record->filled.size() == branches.filled.size()) {
     layouts_ = std::make_shared<BranchLayouts>(layouts_of(branches.filled));
     structure_ = std::move(record->structure);
   }
@@ -272,6 +273,10 @@ bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
     return false;
   }
   const auto n_entries = record->baskets.n_entries;
+  const auto was_filled = [&](const auto& branch) { return branch.n_entries == n_entries; };
+  if (!std::ranges::all_of(record->baskets.branches, was_filled)) {
+    return false;
+  }
   const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   auto places = check.places();
   if (reclustering_.joins(places)) {

@@ -7,7 +7,6 @@
 
 #include <TBranch.h>
 #include <TDirectory.h>
-#include <TList.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -61,14 +60,6 @@ class RootOutput final : public OutputTarget {
     index_.begin(input.first_file().tree());
   }
 
-  ~RootOutput() override {
-    if (!objects_.empty() && generation_ == input_.generation()) {
-      if (auto* clones = input_.tree().GetListOfClones()) {  // null but in the tree that was cloned
-        clones->Remove(&target_.tree());
-      }
-    }
-  }
-
   [[nodiscard]] TreeTarget& tree() override { return target_; }
   [[nodiscard]] bool keeps_objects() const override { return keeps_objects_; }
   [[nodiscard]] std::vector<KeptTarget> take_kept() override;
@@ -85,7 +76,6 @@ class RootOutput final : public OutputTarget {
   KeptInput& input_;
   RootTarget target_;
   RebuiltIndex index_;
-  std::uint64_t generation_{};
   bool keeps_objects_ = false;     ///< as bytes
   std::vector<RootCopy> objects_;  ///< branches that ROOT copies
 };
@@ -117,7 +107,6 @@ std::vector<KeptTarget> RootOutput::take_kept() {
 }
 
 void RootOutput::open() {
-  generation_ = input_.generation();
   if (index_.is_wanted()) {
     index_.open(input_.tree());
   }
@@ -136,15 +125,18 @@ void RootOutput::fill(std::span<const EntryRange> entries) {
   for (const auto& range : entries) {
     index_.add({range.first, range.last});
   }
+  const CapturedMessages messages;
   for (const auto& [place, to] : objects_) {
     TBranch& from = *branch_at(input_.tree(), place);
+    bool is_copied = true;
     for (const auto& range : entries) {
       for (auto entry = range.first; entry < range.last; ++entry) {
-        if (from.GetEntry(entry, 1) < 0 || to->Fill() < 0) {
-          throw OutputError(target_.output().path() + ": branch \"" + place.name +
-                            "\" cannot be copied");
-        }
+        is_copied = is_copied && from.GetEntry(entry, 1) >= 0 && to->Fill() >= 0;
       }
+    }
+    if (const auto why = messages.first_error(); !is_copied || !why.empty()) {  // ROOT goes on
+      throw OutputError(target_.output().path() + ": branch \"" + place.name +
+                        "\" cannot be copied" + (why.empty() ? "" : ": " + why));
     }
   }
 }

@@ -25,9 +25,10 @@ void copy_entries(TTree& from, TTree& to) {
   for (TObject* object : *to.GetListOfBranches()) {
     auto& copy = static_cast<TBranch&>(*object);
     auto& branch = *branch_at(from, places.next(copy.GetName()));
-    if (branch.IsA() != TBranch::Class()) {
-      share_address(branch, copy);
+    if (branch.IsA() == TBranch::Class()) {
+      continue;  // it counts
     }
+    share_address(branch, copy);
     for (std::int64_t entry = 0; entry < std::min<std::int64_t>(n_most, branch.GetEntries());
          ++entry) {
       if (branch.GetEntry(entry, 1) < 0 || copy.Fill() < 0) {
@@ -47,9 +48,10 @@ void try_copy(const std::string& path, const std::string& tree,
     const CapturedMessages messages;
     auto& from = file.tree(tree);
     const std::unique_ptr<TTree> copy{&copy_structure(from, branches, output.folder(""))};
-    from.CopyAddresses(copy.get());
     copy_entries(from, *copy);
-    from.GetListOfClones()->Remove(copy.get());
+    if (!messages.first_error().empty()) {  // ROOT goes on, without the object
+      throw InputError(messages.first_error());
+    }
     output.write_and_release(*copy, "trial");
   } catch (...) {
     output.abandon();

@@ -30,6 +30,7 @@ class TreeOfRoot final : public InputTree {
   }
   [[nodiscard]] bool is_plain(const BranchPlace& /*place*/) const override { return false; }
   [[nodiscard]] bool has_friends() const override { return tree_.GetListOfFriends() != nullptr; }
+  [[nodiscard]] bool has_user_objects() const override { return false; }  // ROOT has read them
   [[nodiscard]] std::vector<std::string> branch_names() const override {
     std::vector<std::string> names;
     for (TObject* branch : *tree_.GetListOfBranches()) {
@@ -68,6 +69,7 @@ class TreeOfRecord final : public InputTree {
   }
 
   [[nodiscard]] bool has_friends() const override { return record_.has_friends; }
+  [[nodiscard]] bool has_user_objects() const override { return record_.has_user_objects; }
   [[nodiscard]] std::int64_t n_entries() const override { return record_.baskets.n_entries; }
   using InputTree::branch;
   using InputTree::has;
@@ -110,6 +112,7 @@ class TreeOfRecord final : public InputTree {
                         top.layout,
                         top.is_split,
                         top.n_entries,
+                        top.n_least_entries,
                         top.n_told_bytes,
                         top.compression,
                         top.largest_counts};

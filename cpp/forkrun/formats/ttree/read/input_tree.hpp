@@ -44,6 +44,8 @@ class InputTree {
   [[nodiscard]] virtual StoredBranch branch(std::size_t number) const = 0;
   /// Whether friends are stored with it.
   [[nodiscard]] virtual bool has_friends() const = 0;
+  /// Whether objects of the user are stored with it that ROOT has not read yet.
+  [[nodiscard]] virtual bool has_user_objects() const = 0;
   /// In their order. \throws InputError
   [[nodiscard]] virtual std::vector<StoredBranch> branches() const = 0;
 

@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include <TBasket.h>
 #include <TBranch.h>
@@ -54,12 +55,23 @@ BasketOfTree basket_of_tree(TBranch& branch, const StoredBasket& stored, bool ha
   return copy;
 }
 
+std::int64_t least_entries_within(TBranch& top) {
+  auto least = std::numeric_limits<std::int64_t>::max();
+  for (auto* branch : all_branches(top).filled) {
+    if (branch->GetListOfBranches()->GetEntriesFast() == 0) {
+      least = std::min(least, static_cast<std::int64_t>(branch->GetEntries()));
+    }
+  }
+  return least;
+}
+
 }  // namespace
 
 StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const TreeFile& file) {
   StoredBranch stored{&tree, layout_of(branch)};
   stored.is_split = branch.GetListOfBranches()->GetEntriesFast() > 0;
   stored.n_entries = branch.GetEntries();
+  stored.n_least_entries = stored.is_split ? least_entries_within(branch) : stored.n_entries;
   stored.n_told_bytes = branch.GetTotBytes();
   stored.compression = branch.GetCompressionSettings();
   stored.largest_counts = largest_told_counts(branch);

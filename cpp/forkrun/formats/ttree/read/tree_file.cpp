@@ -187,6 +187,11 @@ TTree& TreeFile::tree(const std::string& name) const {
       auto* key = find_object(file(), name);  // TFile::Get takes a tree's own name for the key's
       auto* tree = key == nullptr ? nullptr : key->ReadObject<TTree>();
       messages.require_undamaged(path());
+      if (const auto unknown = messages.unknown_class(); !unknown.empty()) {
+        throw InputError(path() + ": tree \"" + name + "\" has an object of class " + unknown +
+                         " beside its branches (TTree::GetUserInfo), which ROOT has no dictionary "
+                         "of here: it would be lost; take the tree without it, or leave it out");
+      }
       if (tree == nullptr) {
         throw InputError(path() + ": no tree \"" + name + "\"; " + tree_names(file()));
       }
@@ -195,6 +200,9 @@ TTree& TreeFile::tree(const std::string& name) const {
                          files_of(*chain) + "; read these");
       }
       check_tree(*tree, path() + ": tree \"" + name + '"');
+      if (is_local()) {
+        tree->SetCacheSize(0);  // 30 MB of each tree, for reading from afar
+      }
       known = tree;
     }
     return *known;

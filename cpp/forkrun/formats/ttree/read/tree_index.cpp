@@ -143,11 +143,14 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     if (tree.has_friends()) {
       index.stored_friends = stored_friends(file.tree(tree_name));
     }
+    if (tree.has_user_objects()) {
+      static_cast<void>(file.tree(tree_name));  // outputs are to have them
+    }
     auto found = ranges_of(tree, file, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;
     for (const auto& branch : branches) {
-      if (!branch.is_split && branch.n_entries < index.n_entries) {
+      if (branch.n_least_entries < index.n_entries) {
         index.short_branches.push_back(branch.layout.name);
       }
     }

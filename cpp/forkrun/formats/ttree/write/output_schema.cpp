@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/write/output_schema.hpp>
 
 #include <array>
+#include <functional>
 #include <set>
 
 #include <TBranch.h>
@@ -14,6 +15,7 @@
 #include <TVirtualCollectionProxy.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/layout/column_leaf.hpp>
 #include <forkrun/formats/ttree/write/nested_entries.hpp>
 
@@ -94,40 +96,43 @@ TBranch& add_counter(TTree& tree, const std::string& name) {
 
 namespace {
 
-/// A basket says itself that its offsets are left out. New ones have them, which ROOT would not
-/// look for in a branch that is known to have none.
-void forget_features(TObjArray& branches) {
-  for (TObject* object : branches) {
-    auto& branch = static_cast<TBranch&>(*object);
+/// Removes others, also within those that are kept.
+void keep_branches(TObjArray& branches, const std::function<bool(TBranch&)>& is_kept) {
+  for (int i = 0; i < branches.GetEntriesFast(); ++i) {
+    auto* branch = static_cast<TBranch*>(branches.UncheckedAt(i));
+    if (!is_kept(*branch)) {
+      branches.RemoveAt(i);
+      delete branch;  // takes its leaves from the tree's list
+      continue;
+    }
+    branch->ResetBit(kDoNotProcess);
+    // A basket says itself that its offsets are left out. New ones have them, which ROOT would not
+    // look for in a branch that is known to have none.
     ROOT::TIOFeatures none;
-    branch.SetIOFeatures(none);
-    forget_features(*branch.GetListOfBranches());
+    branch->SetIOFeatures(none);
+    keep_branches(*branch->GetListOfBranches(),
+                  [](TBranch& within) { return !was_disabled(within); });
   }
+  branches.Compress();
 }
 
 }  // namespace
 
 TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDirectory& folder) {
   const auto kept = with_counters(tree, branches);
-  for (TObject* object : *tree.GetListOfBranches()) {
-    auto& branch = static_cast<TBranch&>(*object);
-    const bool is_kept = kept.contains(branch.GetName());
-    branch.ResetBit(kDoNotProcess);
-    if (!is_kept) {
-      branch.SetBit(kDoNotProcess);
-    }
-  }
   folder.cd();
-  TTree* copy = tree.CloneTree(0);
+  // TTree::CloneTree would make an object of each class, which ROOT cannot for all without code
+  auto* copy = static_cast<TTree*>(tree.Clone());
   if (copy == nullptr) {
     throw OutputError(std::string{folder.GetPath()} + ": tree \"" + tree.GetName() +
                       "\" cannot be made");
   }
   copy->SetDirectory(&folder);
-  copy->ResetBranchAddresses();  // they are not to outlive each other in any order
-  tree.GetListOfClones()->Remove(copy);
+  keep_branches(*copy->GetListOfBranches(),
+                [&](TBranch& branch) { return kept.contains(branch.GetName()); });
+  copy->GetListOfLeaves()->Compress();
+  copy->Reset();
   copy->SetIOFeatures(ROOT::TIOFeatures{});
-  forget_features(*copy->GetListOfBranches());
   return *copy;
 }
 
