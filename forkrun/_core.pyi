@@ -47,7 +47,8 @@ def index_tree(
       "absent": str,                            # why there is no such tree, and so nothing else
       "branches": [[name, type, counter], …],
       "short_branches": names of those with fewer entries than the tree,
-      "beside": [digest of forms, digest of contents, [what cannot be carried, …]]}`
+      "beside": [digest of forms, digest of contents, [what cannot be carried, …],
+      whether objects may refer to others]}`
     where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
     that can only be passed through; counter is the counting branch or "".
     With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event

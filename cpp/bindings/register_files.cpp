@@ -91,9 +91,9 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
       py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
-      py::arg("beside") =
-          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems))
-              .cast<py::list>());
+      py::arg("beside") = py::make_tuple(index.beside.forms, index.beside.contents,
+                                         texts(index.beside.problems), index.beside.may_refer)
+                              .cast<py::list>());
 }
 
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,

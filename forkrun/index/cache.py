@@ -18,7 +18,7 @@ from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
-_VERSION = 5
+_VERSION = 6
 
 
 class IndexCache(Struct, frozen=True):

@@ -14,8 +14,8 @@ from forkrun.index.read import ask_workers
 
 def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
     """Joins the first file of each kind, as the merge will do with all, in a helper process. Files
-    that are alike, as most are, are not looked at. Raises InputError with what does not fit and
-    what to do."""
+    that are alike, as most are, are not looked at, unless their objects may refer to others.
+    Raises InputError with what does not fit and what to do."""
     if not _carries(config):
         return
     problems = [f"{file.path}: {line}" for file in index for line in file.beside.problems]
@@ -23,7 +23,7 @@ def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
         remedy = "make outputs without what the input has beside events: merge.carry = false"
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
-    if len(files) > 1:
+    if len(files) > 1 or any(file.beside.may_refer for file in index):
         _join(files, config)
 
 

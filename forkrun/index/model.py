@@ -97,11 +97,13 @@ class Branch(NamedTuple):
 class BesideEvents(NamedTuple):
     """What a file holds beside its tree of events. `forms`: digest of names, classes, structures of
     trees and axes of histograms; `contents`: of these and of what cannot be merged; `problems`:
-    lines on what cannot be carried to an output."""
+    lines on what cannot be carried to an output; `may_refer`: objects may refer to others by
+    numbers of the file, so that ROOT has to know their classes."""
 
     forms: str = ""
     contents: str = ""
     problems: Sequence[str] = ()
+    may_refer: bool = False
 
 
 class FriendPart(NamedTuple):

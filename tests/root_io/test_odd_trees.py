@@ -136,6 +136,14 @@ def test_an_object_of_an_unknown_class_beside_the_branches_is_no_damage(
     assert "damaged" not in message
 
 
+def test_an_object_that_may_refer_to_others_is_refused_before_any_event(
+    folder: Path, tmp_path: Path
+) -> None:
+    message = refused(tmp_path, folder / "referring.root")
+    assert 'object "info" (Stranger) cannot be read: no library here knows its class' in message
+    assert "merge.carry = false" in message
+
+
 def test_trees_by_the_hundred_need_no_memory_each(tmp_path: Path) -> None:
     path = tmp_path / "many.root"
     with uproot.recreate(path) as file:

@@ -13,6 +13,7 @@ _MACRO = r"""
 #include <bitset>
 #include <TFile.h>
 #include <TObjArray.h>
+#include <TProcessID.h>
 #include <TTree.h>
 class Stranger : public TObject { public: Int_t n = 3; ClassDef(Stranger, 1) };
 struct Track { Int_t id = 0; Float_t pt = 0, eta = 0; };
@@ -61,6 +62,13 @@ void write_beside(const char* path) {
   writer.tree->GetUserInfo()->Add(new Stranger);
   writer.write([](int) {});
 }
+void write_referring(const char* path) {
+  Writer writer(path);
+  Stranger stranger;
+  TProcessID::AssignID(&stranger);
+  stranger.Write("info");
+  writer.write([](int) {});
+}
 void write_numbers(const char* path) { Writer(path, 0).write([](int) {}); }
 """
 
@@ -69,7 +77,8 @@ def write_odd_trees(folder: Path) -> None:
     """Writes 20 events, in which `number` counts: `bits.root` (the bits of the number),
     `never.root` and `late.root` (objects whose member `pt` is not written, or not before event 12),
     `strangers.root` (lists of objects of a class that the writer alone knows), `beside.root` (such
-    an object belongs to the tree), `numbers.root`."""
+    an object belongs to the tree), `referring.root` (such an object, which others may refer to, is
+    in the file), `numbers.root`."""
     call_root(write, str(folder))
 
 
@@ -81,7 +90,7 @@ def write(folder: str) -> None:
     Path(folder, "odd.C").write_text(_MACRO)
     os.chdir(folder)
     assert ROOT.gROOT.LoadMacro("odd.C++") == 0
-    for kind in ("bits", "strangers", "beside", "numbers"):
+    for kind in ("bits", "strangers", "beside", "referring", "numbers"):
         getattr(ROOT, f"write_{kind}")(f"{kind}.root")
     ROOT.write_tracks("never.root", N_EVENTS)
     ROOT.write_tracks("late.root", 12)

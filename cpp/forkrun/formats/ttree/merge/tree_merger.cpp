@@ -1,12 +1,9 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <TBranch.h>
-#include <TBranchElement.h>
-#include <TBranchObject.h>
 #include <TDirectory.h>
 #include <TFile.h>
 #include <TKey.h>
@@ -16,8 +13,8 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/told_counts.hpp>
 #include <forkrun/formats/ttree/merge/basket_chunks.hpp>
-#include <forkrun/formats/ttree/merge/common_branches.hpp>
 #include <forkrun/formats/ttree/merge/object_record.hpp>
+#include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/stored_friends.hpp>
@@ -29,77 +26,12 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Baskets of branches of these classes can be copied whole; others have branches that are in no
-/// list.
-bool are_known(const BranchTree& branches) {
-  for (const auto& group : {branches.filled, branches.holders}) {
-    for (const auto* branch : group) {
-      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
-          branch->IsA() != TBranchObject::Class()) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-bool has_objects(const BranchTree& branches) {
-  return std::ranges::any_of(branches.filled,
-                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
-}
-
-/// Objects may point to each other: by numbers that belong to their file.
-bool may_have_references(const TreeFile& file, const BranchTree& branches) {
-  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
-}
-
 /// None if ROOT has to read it.
 std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::string& path) {
   const auto object = read_object(file, key, path);
   auto record =
       object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
   return record && !record->has_baskets ? std::move(record) : std::nullopt;
-}
-
-bool are_relocatable(const BranchTree& branches) {
-  return std::ranges::all_of(branches.filled,
-                             [](auto* branch) { return has_relocatable_entries(*branch); });
-}
-
-/// Whether ROOT has to copy it, as entries cannot be taken as bytes.
-bool needs_root(TTree& tree, const TreeFile& file, const BranchTree& branches,
-                std::span<const BasketPlace> places) {
-  const bool is_all_on_file =
-      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
-  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
-         !(are_relocatable(branches) || is_all_on_file);
-}
-
-std::vector<std::string> names_of_tops(TTree& tree) {
-  std::vector<std::string> names;
-  for (TObject* branch : *tree.GetListOfBranches()) {
-    names.emplace_back(branch->GetName());
-  }
-  return names;
-}
-
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t n_shown = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), n_shown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() > n_shown ? text + " and " + std::to_string(names.size() - n_shown) + " more"
-                                : text;
-}
-
-std::vector<std::string> missing_from(const std::vector<std::string>& these,
-                                      const std::vector<std::string>& those) {
-  const std::set<std::string> known{those.begin(), those.end()};
-  std::vector<std::string> missing;
-  std::ranges::copy_if(these, std::back_inserter(missing),
-                       [&](const auto& name) { return !known.contains(name); });
-  return missing;
 }
 
 }  // namespace
@@ -111,46 +43,15 @@ TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatmen
       path_{place_.path()},
       treatment_{treatment},
       check_{check},
-      only_{std::move(only)},
+      structure_{std::move(only)},
       reclustering_{treatment},
       joined_{writers_, output, samples_} {}
 
 TreeMerger::~TreeMerger() = default;
 
-/// In the order of the first tree, where this one has the same branches in another.
-BranchTree TreeMerger::merged_branches(TTree& tree) const {
-  if (!only_ && !is_reordered(tree)) {
-    return all_branches(tree);
-  }
-  BranchTree merged;
-  BranchPlaces places;
-  for (const auto& name : only_ ? *only_ : tops_) {
-    if (auto* top = branch_at(tree, places.next(name))) {
-      const auto of_top = all_branches(*top);
-      merged.filled.insert(merged.filled.end(), of_top.filled.begin(), of_top.filled.end());
-      merged.holders.insert(merged.holders.end(), of_top.holders.begin(), of_top.holders.end());
-    }
-  }
-  return merged;
-}
-
-/// Not where several branches have one name.
-bool TreeMerger::is_reordered(TTree& tree) const {
-  auto names = names_of_tops(tree);
-  if (tops_.empty() || names == tops_) {
-    return false;
-  }
-  auto before = tops_;
-  std::ranges::sort(names);
-  std::ranges::sort(before);
-  return names == before && std::ranges::adjacent_find(names) == names.end();
-}
-
 void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& branches) {
-  first_path_ = file.path();
-  names_ = described_branches(branches);
-  tops_ = names_of_tops(tree);
-  tree_.reset(&copy_structure(tree, only_.value_or(tops_), output_.folder(place_.folder)));
+  structure_.begin(tree, branches, file.path());
+  tree_.reset(&copy_structure(tree, structure_.tops(), output_.folder(place_.folder)));
   branches_ = all_branches(*tree_);
   if (branches_.filled.size() != branches.filled.size()) {
     throw InputError(file.path() + ": tree \"" + path_ +
@@ -173,7 +74,7 @@ void TreeMerger::add(TreeFile& file, const TKey& key) {
     return;
   }
   TTree& tree = file.tree(place_.asked);
-  const auto branches = merged_branches(tree);
+  const auto branches = structure_.branches_of(tree);
   if (adds_nothing(tree, file, branches)) {
     return;
   }
@@ -181,7 +82,7 @@ void TreeMerger::add(TreeFile& file, const TKey& key) {
     start(tree, file, branches);
     note_structure(file, key, branches);
   }
-  check_structure(tree, file);
+  structure_.check(tree, file.path() + ": tree \"" + path_ + '"');
   const RowRange all{0, tree.GetEntries()};
   add_to_index(tree, {&all, 1});
   copy(tree, file, branches);
@@ -205,14 +106,14 @@ void TreeMerger::add_rows(TreeFile& file, std::span<const RowRange> rows) {
     return;
   }
   TTree& tree = file.tree(place_.asked);
-  const auto branches = merged_branches(tree);
+  const auto branches = structure_.branches_of(tree);
   if (adds_nothing(tree, file, branches)) {
     return;
   }
   if (tree_ == nullptr) {
     start(tree, file, branches);
   }
-  check_structure(tree, file);
+  structure_.check(tree, file.path() + ": tree \"" + path_ + '"');
   if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches)) {
     throw InputError(file.path() + ": tree \"" + path_ +
                      "\": some of its rows were carried to files before as well, and its objects "
@@ -236,7 +137,7 @@ void TreeMerger::add_rows(TreeFile& file, std::span<const RowRange> rows) {
 /// A tree without entries may lack branches: the merged one has the structure of the first with
 /// entries, if there is any.
 bool TreeMerger::adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches) {
-  const bool is_other = tree_ == nullptr || described_branches(branches) != names_;
+  const bool is_other = tree_ == nullptr || !structure_.is_of(branches);
   if (tree.GetEntries() > 0 || !is_other) {
     return false;
   }
@@ -253,23 +154,24 @@ std::vector<std::string> TreeMerger::notes() const {
 }
 
 void TreeMerger::note_structure(TreeFile& file, const TKey& key, const BranchTree& branches) {
-  if (treatment_.recompresses || only_ || !are_known(branches) || index_.is_wanted()) {
+  if (treatment_.recompresses || !structure_.has_all() || !are_known(branches) ||
+      index_.is_wanted()) {
     return;  // ROOT has to read all trees
   }
   auto record = record_of(file, key, path_);
   if (record && record->filled.size() == branches.filled.size()) {
     layouts_ = std::make_shared<BranchLayouts>(layouts_of(branches.filled));
-    structure_ = std::move(record->structure);
+    record_ = std::move(record->structure);
   }
 }
 
 /// Copies a tree that ROOT need not read; false if it has to.
 bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
-  if (!structure_ || may_have_references(file, branches_)) {
+  if (!record_ || may_have_references(file, branches_)) {
     return false;
   }
   auto record = record_of(file, key, path_);
-  if (!record || record->structure != *structure_) {
+  if (!record || record->structure != *record_) {
     return false;
   }
   const auto n_entries = record->baskets.n_entries;
@@ -361,22 +263,6 @@ void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file) {
     writers_[i].pass(tree.GetEntries());
   }
   tree_->SetAutoSave(autosave);
-}
-
-void TreeMerger::check_structure(TTree& tree, const TreeFile& file) const {
-  const auto names = described_branches(merged_branches(tree));
-  if (names == names_) {
-    return;
-  }
-  const auto lacking = missing_from(names_, names);
-  const auto extra = missing_from(names, names_);
-  throw InputError(
-      file.path() + ": tree \"" + path_ + "\" differs from that of " + first_path_ +
-      (lacking.empty() ? "" : "; it lacks " + some_of(lacking)) +
-      (extra.empty() ? "" : "; it has also " + some_of(extra)) +
-      (lacking.empty() && extra.empty() ? "; branches within others have another order" : "") +
-      "; merge such files apart, or without this tree (--trees; in a job merge.carry = "
-      "false)");
 }
 
 void TreeMerger::include_ranges(std::span<const BranchRecord> from) {
@@ -477,7 +363,7 @@ std::int64_t TreeMerger::finish() {
   if (tree_ == nullptr && !without_entries_.empty()) {
     only_without_entries_ = std::make_unique<TreeFile>(without_entries_.front());
     TTree& tree = only_without_entries_->tree(place_.asked);
-    start(tree, *only_without_entries_, merged_branches(tree));
+    start(tree, *only_without_entries_, structure_.branches_of(tree));
   }
   joined_.flush();
   for (auto& writer : writers_) {
@@ -494,7 +380,8 @@ std::int64_t TreeMerger::finish() {
   if (n_parts_ > 1) {
     for (const auto& name : stored_friends(*tree_)) {
       notes_.push_back(path_ + ": the friend " + name + ", which is stored with the tree of " +
-                       first_path_ + ", is left out: it is not one of the merged entries");
+                       structure_.first_path() +
+                       ", is left out: it is not one of the merged entries");
     }
     drop_friends(*tree_);
   }

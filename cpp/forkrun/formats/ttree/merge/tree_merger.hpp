@@ -13,6 +13,7 @@
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/merge/joined_entries.hpp>
+#include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/merge/reclustering.hpp>
 #include <forkrun/formats/ttree/origins/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -65,14 +66,11 @@ class TreeMerger {
   void check(const std::string& path) const { samples_.check(path, path_, 1); }
 
  private:
-  [[nodiscard]] BranchTree merged_branches(TTree& tree) const;
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
-  [[nodiscard]] bool is_reordered(TTree& tree) const;
   void start(TTree& tree, const TreeFile& file, const BranchTree& branches);
   void note_structure(TreeFile& file, const TKey& key, const BranchTree& branches);
   void add_to_index(TTree& tree, std::span<const RowRange> rows);
   bool copy_by_record(TreeFile& file, const TKey& key);
-  void check_structure(TTree& tree, const TreeFile& file) const;
   void include_ranges(const BranchTree& from);
   void include_ranges(std::span<const BranchRecord> from);
   void copy(TTree& tree, TreeFile& file, const BranchTree& branches);
@@ -90,13 +88,10 @@ class TreeMerger {
   std::string path_;  ///< of the place
   BasketTreatment treatment_;
   BasketCheck::Depth check_;
-  std::optional<std::vector<std::string>> only_;
+  MergedStructure structure_;
   std::unique_ptr<TTree> tree_;
-  std::string first_path_;
   std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
   std::unique_ptr<TreeFile> only_without_entries_;
-  std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
-  std::vector<std::string> names_;  ///< of the merged ones, with their forms
   BranchTree branches_;
   std::int64_t n_entries_{};
   std::vector<BranchWriter> writers_;  ///< as branches_.filled
@@ -107,7 +102,7 @@ class TreeMerger {
   Samples samples_;
   JoinedEntries joined_;
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
-  std::optional<std::string> structure_;          ///< of the first tree's record
+  std::optional<std::string> record_;             ///< structure of the first tree's
   Bytes chunk_;
 };
 

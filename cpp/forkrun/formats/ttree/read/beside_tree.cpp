@@ -86,6 +86,7 @@ class Beside {
     } else {
       add_with_root();
     }
+    beside_.may_refer = numbers_objects_ && has_objects_;
     beside_.forms = text_of(forms_);
     beside_.contents = text_of(contents_);
     return std::move(beside_);
@@ -111,12 +112,14 @@ class Beside {
     if (path == tree_ && is_folder) {
       beside_.problems.push_back("folder \"" + path + "\" has the name of the tree of events");
     }
+    numbers_objects_ = numbers_objects_ || type == "TProcessID";
     if ((path == tree_ && !is_folder) || type == "TProcessID" || path == "forkrun_origins") {
       return false;
     }
     if (type == "ROOT::RNTuple") {
       beside_.problems.push_back("\"" + path + "\" is an RNTuple, which cannot be merged yet");
     }
+    has_objects_ = has_objects_ || (!is_folder && !is_tree_type(type));
     note(path);
     note(type);
     return !is_folder;
@@ -153,6 +156,8 @@ class Beside {
   TreeFile& file_;
   std::string tree_;
   bool reads_ = true;
+  bool numbers_objects_ = false;
+  bool has_objects_ = false;  ///< that are no trees
   ContentDigest forms_;
   ContentDigest contents_;
   BesideTree beside_;

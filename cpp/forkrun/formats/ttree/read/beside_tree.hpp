@@ -13,6 +13,8 @@ struct BesideTree {
   std::string forms;     ///< digest of names, classes, structures of trees and axes of histograms
   std::string contents;  ///< and of what objects hold that cannot be merged
   std::vector<std::string> problems;  ///< lines on what cannot be carried
+  /// Objects that may refer to others by numbers of the file: ROOT has to know their classes.
+  bool may_refer{};
 };
 
 /// Without ROOT, where the file allows it; of remote files, what their directories say.

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+
+class TTree;
+
+namespace forkrun::root_io {
+
+/// Which branches of trees are merged: those of the first tree, in its order.
+class MergedStructure {
+ public:
+  /// `only`: the top-level branches that are merged, all when none.
+  explicit MergedStructure(std::optional<std::vector<std::string>> only) : only_{std::move(only)} {}
+
+  /// Notes those of the first tree. `file`: its path.
+  void begin(TTree& first, const BranchTree& branches, const std::string& file);
+  [[nodiscard]] const std::string& first_path() const { return first_path_; }
+  [[nodiscard]] bool has_all() const { return !only_; }
+  /// Names of the top-level branches.
+  [[nodiscard]] const std::vector<std::string>& tops() const { return only_ ? *only_ : tops_; }
+
+  /// In the order of the first tree, where this one has the same branches in another.
+  [[nodiscard]] BranchTree branches_of(TTree& tree) const;
+  /// Whether they are those of the first tree.
+  [[nodiscard]] bool is_of(const BranchTree& branches) const;
+  /// \throws InputError naming the branches in which the tree differs from the first one.
+  void check(TTree& tree, const std::string& where) const;
+
+ private:
+  [[nodiscard]] bool is_reordered(TTree& tree) const;
+
+  std::optional<std::vector<std::string>> only_;
+  std::string first_path_;
+  std::vector<std::string> tops_;   ///< names of the top-level branches of the first tree
+  std::vector<std::string> names_;  ///< of the merged ones, with their forms
+};
+
+/// The first names of many.
+[[nodiscard]] std::string some_of(const std::vector<std::string>& names);
+
+}  // namespace forkrun::root_io

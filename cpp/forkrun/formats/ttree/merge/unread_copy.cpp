@@ -1,0 +1,47 @@
+#include <forkrun/formats/ttree/merge/unread_copy.hpp>
+
+#include <algorithm>
+
+#include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
+#include <TFile.h>
+#include <TTree.h>
+
+namespace forkrun::root_io {
+
+bool are_known(const BranchTree& branches) {
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (const auto* branch : group) {
+      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
+          branch->IsA() != TBranchObject::Class()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool has_objects(const BranchTree& branches) {
+  return std::ranges::any_of(branches.filled,
+                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+bool may_have_references(const InputFile& file, const BranchTree& branches) {
+  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
+}
+
+bool are_relocatable(const BranchTree& branches) {
+  return std::ranges::all_of(branches.filled,
+                             [](auto* branch) { return has_relocatable_entries(*branch); });
+}
+
+bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
+                std::span<const BasketPlace> places) {
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
+         !(are_relocatable(branches) || is_all_on_file);
+}
+
+}  // namespace forkrun::root_io
