@@ -46,6 +46,7 @@ def index_tree(
       "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
       "absent": str,                            # why there is no such tree, and so nothing else
       "branches": [[name, type, counter], …],
+      "forms": [[name of a split branch, digest of what is within it], …],
       "short_branches": names of those with fewer entries than the tree,
       "beside": [digest of forms, digest of contents, [what cannot be carried, …],
       whether objects may refer to others]}`

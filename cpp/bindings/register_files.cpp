@@ -82,6 +82,10 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
         py::make_tuple(text(branch.name), text(branch.described_type()), text(branch.counter))
             .cast<py::list>());
   }
+  py::list forms;
+  for (const auto& [name, form] : index.forms) {
+    forms.append(py::make_tuple(text(name), form).cast<py::list>());
+  }
   const auto& identity = index.identity;
   return py::dict(
       py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
@@ -89,7 +93,8 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
       py::arg("events") = std::vector{index.events.least, index.events.most},
       py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
-      py::arg("branches") = branches, py::arg("short_branches") = texts(index.short_branches),
+      py::arg("branches") = branches, py::arg("forms") = forms,
+      py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("beside") = py::make_tuple(index.beside.forms, index.beside.contents,
                                          texts(index.beside.problems), index.beside.may_refer)

@@ -141,6 +141,8 @@ class FileIndex(Struct, frozen=True):
     """Whether the numbers of events rise in each lumi, so that none is there twice."""
     absent: str = ""
     """Why it has no such tree, and so no events and no branches; "" if it has one."""
+    forms: tuple[tuple[str, int], ...] = ()
+    """Of split branches by name: digest of the branches within, if it is known without ROOT."""
     short_branches: tuple[str, ...] = ()
     """Names of those that have fewer entries than the tree."""
     stored_friends: tuple[str, ...] = ()
@@ -169,6 +171,7 @@ class FileIndex(Struct, frozen=True):
             events=tuple(data["events"]),
             rises=data["rises"],
             absent=data["absent"],
+            forms=tuple((name, form) for name, form in data["forms"]),
             short_branches=tuple(data["short_branches"]),
             stored_friends=tuple(data["stored_friends"]),
             beside=BesideEvents(*data["beside"]),

@@ -28,6 +28,7 @@ def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None
         return
     tree, form = config.source.tree, format_of_input(index)
     found = _asked(file.path, lambda: form.written_anew(file.path, tree))
+    _check_forms(index, sorted(wanted.difference(found)))
     names = [name for name in dict.fromkeys(found) if name in wanted]
     if not names or _problem(form, file.path, tree, names) is None:
         return
@@ -38,6 +39,22 @@ def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None
         f"{file.path}: objects of branch {shown} cannot be written to outputs: ROOT has no"
         f" dictionary of their classes here; leave them out of the outputs: drop = [{shown}]"
     )
+
+
+def _check_forms(index: Sequence[FileIndex], names: Sequence[str]) -> None:
+    """Raises InputError if objects that are copied as bytes, one file behind the other, have other
+    members in some file."""
+    first: dict[str, tuple[str, list[int]]] = {}
+    for file in index:
+        for name in names:
+            forms = [form for branch, form in file.forms if branch == name]
+            path, before = first.setdefault(name, (file.path, forms)) if forms else ("", forms)
+            if forms != before:
+                raise InputError(
+                    f'{file.path}: objects of branch "{name}" have other members than in {path};'
+                    f" process such files apart, or leave them out of the outputs:"
+                    f' drop = ["{name}"]'
+                )
 
 
 def _kept_objects(config: JobConfig, index: Sequence[FileIndex]) -> set[str]:

@@ -28,15 +28,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(command: str, tmp_path: Path, path: Path, *modules: str, **output: Any) -> Ended:
+def run(
+    command: str, tmp_path: Path, path: Path | list[Path], *modules: str, **output: Any
+) -> Ended:
     """With a job that keeps all but what `output` says, of events that pass `modules`."""
     ids = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
+    paths = path if isinstance(path, list) else [path]
     filters = [
         {"label": f"f{i}", "type": f"expression:{text}", "kind": "filter"}
         for i, text in enumerate(modules)
     ]
     job = {
-        "source": {"files": [str(path)], **ids},
+        "source": {"files": [str(each) for each in paths], **ids},
         "modules": filters,
         "paths": {"p": [each["label"] for each in filters]},
         "outputs": [{"label": "all", "paths": ["p"], **output}],
@@ -46,7 +49,7 @@ def run(command: str, tmp_path: Path, path: Path, *modules: str, **output: Any) 
     return forkrun(command, "job.json", *options, cwd=tmp_path)
 
 
-def skim(tmp_path: Path, path: Path, *modules: str, **output: Any) -> Path:
+def skim(tmp_path: Path, path: Path | list[Path], *modules: str, **output: Any) -> Path:
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     for command in ("check", "run"):
         ended = run(command, folder, path, *modules, **output)
@@ -59,7 +62,7 @@ def merged(tmp_path: Path, path: Path, **options: Any) -> Path:
     return tmp_path / "merged.root"
 
 
-def refused(tmp_path: Path, path: Path, **output: Any) -> str:
+def refused(tmp_path: Path, path: Path | list[Path], **output: Any) -> str:
     """The message, the same of `check` and `run`."""
     checked, ended = (run(command, tmp_path, path, **output) for command in ("check", "run"))
     assert (checked.code, ended.code) == (3, 3)
@@ -92,12 +95,26 @@ def test_members_that_were_never_written_are_left_out_as_hadd_does(
     folder: Path, tmp_path: Path
 ) -> None:
     path = folder / "never.root"
-    tracks = {"number": NUMBERS, "track.id": NUMBERS, "track.eta": [-1.0 * n for n in NUMBERS]}
+    tracks: dict[str, list[Any]] = {
+        "number": NUMBERS,
+        "track.id": NUMBERS,
+        "track.eta": [-1.0 * n for n in NUMBERS],
+    }
     outputs = [skim(tmp_path, path), merged(tmp_path, path)]
     assert members(outputs[0]) == tracks
     assert members(outputs[1]) == {name: 2 * values for name, values in tracks.items()}
     opened = [contents["Events"][0] for contents in open_with_root(outputs)]
     assert opened == [N_EVENTS, 2 * N_EVENTS]
+
+
+def test_objects_with_other_members_are_refused_before_any_event(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = folder / "always.root"
+    paths = [path, folder / "never.root"]
+    message = refused(tmp_path, paths)
+    assert f'objects of branch "track." have other members than in {path}' in message
+    assert members(skim(tmp_path, paths, drop=["track."]))["number"] == 2 * NUMBERS
 
 
 def test_members_that_begin_late_are_refused_before_any_event(folder: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ TREES = {
     "uproot-issue327.root": "DstTree",  # members that were never written
 }
 REFUSED = {"uproot-issue-607.root": "event", "uproot-issue213.root": "eventPack"}
-"""ROOT cannot write these branches anew, as their classes have code of their own."""
+"""ROOT cannot write these branches anew, the only ones: their classes have code of their own."""
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +47,11 @@ def test_a_skim_of_all_is_what_was_read_or_refused_before_any_event(
     if refused := REFUSED.get(name):
         assert checked.code == 3
         assert f'objects of branch "{refused}" cannot be written to outputs' in checked.err
-        write_job(tmp_path, {"source": source, "outputs": [{"label": "all", "drop": [refused]}]})
-        checked = forkrun("check", "job.json", cwd=tmp_path)
+        return
     assert checked.code == 0, checked.err
     ended = forkrun("run", "job.json", "--children", 0, "-o", "run", "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    differing = differing_columns(files / name, tmp_path / "run/output/all.root", TREES[name])
-    assert [column for column in differing if not column.startswith(f"{refused}[0]")] == []
+    assert differing_columns(files / name, tmp_path / "run/output/all.root", TREES[name]) == []
 
 
 @pytest.mark.parametrize("name", TREES)

@@ -75,7 +75,8 @@ void write_numbers(const char* path) { Writer(path, 0).write([](int) {}); }
 
 def write_odd_trees(folder: Path) -> None:
     """Writes 20 events, in which `number` counts: `bits.root` (the bits of the number),
-    `never.root` and `late.root` (objects whose member `pt` is not written, or not before event 12),
+    `always.root`, `never.root` and `late.root` (objects whose member `pt` is written, not written,
+    or not before event 12),
     `strangers.root` (lists of objects of a class that the writer alone knows), `beside.root` (such
     an object belongs to the tree), `referring.root` (such an object, which others may refer to, is
     in the file), `numbers.root`."""
@@ -94,6 +95,7 @@ def write(folder: str) -> None:
         getattr(ROOT, f"write_{kind}")(f"{kind}.root")
     ROOT.write_tracks("never.root", N_EVENTS)
     ROOT.write_tracks("late.root", 12)
+    ROOT.write_tracks("always.root", 0)
 
 
 def with_small_keys(numbers: Path, path: Path) -> Path:

@@ -34,7 +34,7 @@ def _branches(of: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for branch in of.branches:
         path = f"{prefix}{branch.name}[{seen.setdefault(branch.name, 0)}]"
         seen[branch.name] += 1
-        if branch.num_entries and branch.name not in _OF_PROCESS:
+        if branch.num_entries and not branch.branches and not branch.name.endswith("fBits"):
             yield path, branch
         yield from _branches(branch, path + "/")
 

@@ -27,6 +27,7 @@ struct TopBranch {
   std::vector<std::int64_t> largest_counts{};  ///< by leaf; 0: of one that does not count others
   bool is_plain{};                             ///< it has leaves
   std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number
+  std::uint32_t form{};                        ///< digest of what is within it: names, classes
 };
 
 /// Finds the layouts of a tree's own branches while its record is parsed.

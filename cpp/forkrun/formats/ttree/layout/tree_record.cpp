@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/formats/root_file/object_stream.hpp>
 #include <forkrun/formats/ttree/layout/basket_of_tree.hpp>
 #include <forkrun/formats/ttree/layout/is_text.hpp>
@@ -31,6 +34,16 @@ constexpr Versions tree_versions{19, 20};
 constexpr Versions branch_versions{12, 13};
 constexpr int element_version = 10;
 constexpr int deepest = 100;
+
+/// In any order.
+std::uint32_t digest_of(std::vector<std::string> lines) {
+  std::ranges::sort(lines);
+  ContentDigest digest;
+  for (const auto& line : lines) {
+    digest.add(std::as_bytes(std::span{line}));
+  }
+  return static_cast<std::uint32_t>(digest.value()[1]);
+}
 
 /// Reads a tree and its branches; each method one kind of object.
 class TreeParser {
@@ -78,6 +91,8 @@ class TreeParser {
     std::vector<std::size_t> leaves;  ///< their numbers
     std::string_view class_name{};    ///< of an object; "": it has leaves
     std::int32_t member = -1;         ///< of a class, if it is one
+    int type{};                       ///< ROOT's numbers
+    int member_type{};
   };
 
   ObjectStream::Object versioned(Versions versions) {
@@ -179,14 +194,16 @@ class TreeParser {
     add_numbers<std::int16_t>(1);  // version
     branch.member = from_.number<std::int32_t>();
     structure_.add_number(branch.member);
-    const auto type = from_.number<std::int32_t>();
-    structure_.add_number(type);
-    add_numbers<std::int32_t>(1);  // streamer type
+    branch.type = from_.number<std::int32_t>();
+    structure_.add_number(branch.type);
+    branch.member_type = from_.number<std::int32_t>();
+    structure_.add_number(branch.member_type);
     branch.record.largest_count = from_.number<std::int32_t>();
     counting_branch();  // of objects, of values in them
     counting_branch();
     require(from_.at() == object.end);
-    finish(place, std::move(branch), type == clones || type == collection);
+    const bool is_collection = branch.type == clones || branch.type == collection;
+    finish(place, std::move(branch), is_collection);
   }
 
   std::size_t reserve() {
@@ -198,6 +215,10 @@ class TreeParser {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
     if (depth_ > 1 && !branch.has_branches && branch.list.n_entries > 0) {
       least_within_ = std::min(least_within_, branch.list.n_entries);
+    }
+    if (tops_ && branch.list.n_entries > 0 && (!branch.has_branches || is_collection)) {
+      lines_.push_back(std::string{branch.named.name} + ' ' + std::string{branch.class_name} + ' ' +
+                       std::to_string(branch.type) + ' ' + std::to_string(branch.member_type));
     }
     are_texts_ = are_texts_ && (!(tops_ || wants_members_) || is_text(branch.named.name));
     if (wants_members_) {
@@ -343,6 +364,7 @@ class TreeParser {
         branch.has_branches ? std::exchange(least_within_, no_entries) : branch.list.n_entries,
         branch.n_told_bytes,
         branch.members.compression};
+    top.form = digest_of(std::exchange(lines_, {}));
     top.of_tree = std::move(branch.of_tree);
     top.layout.name = branch.named.name;
     top.layout.has_offsets = branch.has_offsets;
@@ -370,6 +392,7 @@ class TreeParser {
   LeafParser leaves_{from_, structure_};
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
+  std::vector<std::string> lines_;  ///< of the top-level branch
   static constexpr auto no_entries = std::numeric_limits<std::int64_t>::max();
   std::int64_t least_within_ = no_entries;  ///< entries of branches within the one of the tree
 };

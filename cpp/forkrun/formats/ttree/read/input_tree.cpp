@@ -117,6 +117,7 @@ class TreeOfRecord final : public InputTree {
                         top.compression,
                         top.largest_counts};
     branch.of_tree = top.of_tree;
+    branch.form = top.form;
     if (!top.is_split) {
       branch.baskets =
           checked_baskets(record_.baskets.branches.at(top.place), top.layout.name, file());

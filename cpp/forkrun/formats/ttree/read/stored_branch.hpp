@@ -26,6 +26,7 @@ struct StoredBranch {
   std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
   std::vector<StoredBasket> baskets{};
   std::map<int, BasketOfTree> of_tree{};  ///< by number
+  std::uint32_t form{};  ///< digest of what is within it; 0: not known, as ROOT has read it
 };
 
 /// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.

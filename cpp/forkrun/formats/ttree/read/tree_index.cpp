@@ -150,6 +150,9 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     index.ranges = std::move(found.ranges);
     index.events = found.order;
     for (const auto& branch : branches) {
+      if (branch.is_split && branch.form != 0 && index.n_entries > 0) {
+        index.forms.emplace_back(branch.layout.name, branch.form);
+      }
       if (branch.n_least_entries < index.n_entries) {
         index.short_branches.push_back(branch.layout.name);
       }

@@ -44,6 +44,7 @@ struct TreeIndex {
   EventOrder events;
   std::string absent;
   std::vector<BranchLayout> branches;
+  std::vector<std::pair<std::string, std::uint32_t>> forms;  ///< of split branches by name
   std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
   std::vector<std::string> stored_friends;  ///< "tree (file)" of each
   BesideTree beside;
