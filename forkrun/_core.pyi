@@ -136,6 +136,8 @@ class ScheduleBuilder:
         conditions: Conditions | None = None,
     ) -> None:
         """Name and type ("float32[]") of each column the input offers; `seed` of random numbers."""
+    def reserve_module(self, label: str) -> None:
+        """Keeps a place for a module that is added later."""
     def add_cpp_module(
         self,
         label: str,

@@ -29,7 +29,7 @@ from forkrun.modules.program.state import running_here
 from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
 
-__all__ = ["LoadedJob", "default_run_directory", "load", "merge_files"]
+__all__ = ["LoadedJob", "load", "merge_files"]
 
 
 class LoadedJob(Struct, frozen=True):
@@ -73,7 +73,7 @@ class LoadedJob(Struct, frozen=True):
         folder = None if output is None else check_path(call, "output", output)
         _check_cluster(call, cluster, nodes, force or plots is not None)
         config = self._with(children, threads)
-        folder = folder or default_run_directory(config)
+        folder = folder or config.run_directory
         if cluster is not None:
             from forkrun.batch.dask_nodes import run_on_cluster  # for few users
 
@@ -140,11 +140,6 @@ def _settings(sections: dict[str, Any]) -> Sequence[tuple[str, Any]]:
         else:
             settings.append((section, value))
     return settings
-
-
-def default_run_directory(config: JobConfig) -> Path:
-    """NAME-run in the current directory."""
-    return Path(f"{config.job.name}-run")
 
 
 def _is_count(value: Any) -> bool:

@@ -25,7 +25,7 @@ from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import JobConfig, OutputConfig
+    from forkrun.config import IdBranches, JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
 
@@ -41,12 +41,20 @@ class Planned(Struct, frozen=True):
     identities: Sequence[tuple[str, int, int]]
     """UUID, bytes and time of the last change of each file, as it was indexed."""
     contents: OutputContents
+    ids: IdBranches
     is_whole: bool = True
 
     @property
     def format(self) -> Format:
         """The format of the input, and so of the outputs."""
         return format_of(self.files[self.contents.first_file])
+
+    @property
+    def source(self) -> EventSource:
+        """The input, from which whole entries are taken: no column of it is asked for."""
+        tree, *ids = self.ids
+        clusters = self.contents.clusters
+        return EventSource(self.files, tree, ids, (), clusters, self.identities, {}, (), {})
 
 
 class MergedOutput(Struct, frozen=True):
@@ -88,7 +96,7 @@ def merge_outputs(
         anew = [making for making in makings if making.output.label not in joined]
         n_events = planned.format.make_outputs(
             [making.to_make for making in anew],
-            events_of(config, planned),
+            planned.source,
             merge_threads(config.forking.children, config.threads.per_child),
             config.merge.verify,
             on_open,
@@ -253,14 +261,6 @@ def _groups(
         groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
     with_events = [[part for part in group if part.n_events] for group in groups]
     return [(number, group) for number, group in enumerate(with_events) if group]
-
-
-def events_of(config: JobConfig, planned: Planned) -> EventSource:
-    """The input, from which whole entries are taken: no column of it is asked for."""
-    source = config.source
-    ids = source.run_branch, source.lumi_branch, source.event_branch
-    clusters, identities = planned.contents.clusters, planned.identities
-    return EventSource(planned.files, source.tree, ids, (), clusters, identities, {}, (), {})
 
 
 def _carry(file: Path, config: JobConfig, planned: Planned) -> None:

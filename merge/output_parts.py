@@ -21,7 +21,7 @@ from forkrun.base.durable import published_folder, read_json, write_json
 from forkrun.errors import LockedError, VerificationError
 from forkrun.formats import OutputToMake
 from forkrun.formats.ttree import TTREE
-from forkrun.merge.output import Planned, events_of, to_make
+from forkrun.merge.output import Planned, to_make
 from forkrun.merge.parts import check_part
 from forkrun.merge.positions import Cut, Positions, commits_of, cuts
 from forkrun.rundir.directory import RunDirectory
@@ -147,7 +147,7 @@ def _make(
     ]
     config = merging.config
     n_threads = merge_threads(config.forking.children, config.threads.per_child)
-    source = events_of(config, merging.planned)
+    source = merging.planned.source
     made = TTREE.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
     for label, n_events in zip(ends, made, strict=True):
         expected = list(accumulate(by_label[label].sizes, initial=n_events[0]))[1:]
@@ -218,7 +218,7 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
             merging.folder.path, merging.config, output, merging.commits, merging.planned,
             [(str(scratch), [])], lambda _: None,
         )  # fmt: skip
-        clusters = TTREE.cluster_begins(whole, events_of(merging.config, merging.planned))
+        clusters = TTREE.cluster_begins(whole, merging.planned.source)
         found[output.label] = [
             (cut.begin, cut.end, cut.sizes) for cut in cuts(clusters, positions, borders)
         ]

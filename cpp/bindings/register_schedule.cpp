@@ -70,6 +70,8 @@ class JobScheduleBuilder {
     });
   }
 
+  void reserve_module(const std::string& label) { builder_.reserve_module(label); }
+
   void add_path(const std::string& name, const Strings& labels) {
     builder_.add_path({name, labels});
   }
@@ -251,6 +253,7 @@ void register_schedule(py::module_& module) {
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
            py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)
+      .def("reserve_module", &JobScheduleBuilder::reserve_module, py::arg("label"))
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
            py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
            py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{},

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forkrun.api import default_run_directory
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if options.only:
         options.settings = [*options.settings, f"source.only={options.only!r}"]
     config = config_with(options)
-    folder: Any = options.output or default_run_directory(config)
+    folder: Any = options.output or config.run_directory
     with naming(options.config):
         result = run_job(
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots,

@@ -8,7 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.api import default_run_directory
 from forkrun.base.quantities import parse_duration, plural, whole_number
 from forkrun.batch.extending import extend_nodes
 from forkrun.batch.preparing import (
@@ -77,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     if on is None:
         raise ConfigError(f"{options.config}: batch.on: name a batch system, or give --on")
     config = note_on(config, on)
-    folder = RunDirectory((options.output or default_run_directory(config)).absolute())
+    folder = RunDirectory((options.output or config.run_directory).absolute())
     if options.extend:
         return _extend(options, config, folder.path)
     check_can_submit(folder)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -115,6 +116,15 @@ class JobSection(Section):
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
 
+class IdBranches(NamedTuple):
+    """Names of the tree and of its branches of event ids."""
+
+    tree: str
+    run_branch: str
+    lumi_branch: str
+    event_branch: str
+
+
 class SourceConfig(Section):
     """[source]: which events to read."""
 
@@ -156,6 +166,11 @@ class SourceConfig(Section):
     """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()
     """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
+
+    @property
+    def ids(self) -> IdBranches:
+        """The tree and its branches of event ids."""
+        return IdBranches(self.tree, self.run_branch, self.lumi_branch, self.event_branch)
 
     @property
     def output_tree(self) -> str:
@@ -243,6 +258,21 @@ class ThreadsConfig(Section):
     block meanwhile; not given: where the job may use twice as many CPUs as it has children."""
     block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
+
+    @property
+    def in_flight(self) -> tuple[int, int, int, int]:
+        """Threads of a child, and blocks, units and IOVs that it has in flight at the same time."""
+        if self.executor is Executor.SERIAL:
+            return 1, 1, 1, 1
+        blocks = self.concurrent_blocks or self.per_child
+        units = self.concurrent_lumis or blocks
+        return self.per_child, blocks, units, self.concurrent_iovs or units
+
+    @property
+    def n_filling(self) -> int:
+        """Threads of a child that may fill a histogram at the same time."""
+        n_threads, n_blocks, *_ = self.in_flight
+        return min(n_threads, n_blocks)
 
 
 class OutputConfig(Section):
@@ -340,6 +370,11 @@ class JobConfig(Section):
     merge: MergeConfig = _DEFAULTS
     monitoring: MonitoringConfig = _DEFAULTS
     batch: BatchConfig = _DEFAULTS
+
+    @property
+    def run_directory(self) -> Path:
+        """The one that a job has if none is named: NAME-run in the current directory."""
+        return Path(f"{self.job.name}-run")
 
     @model_validator(mode="before")
     @classmethod

@@ -60,12 +60,6 @@ class AxisConfig(Section):
             raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
         return self
 
-    def described(self) -> dict[str, Any]:
-        """What is set."""
-        return self.model_dump(exclude_defaults=True) | (
-            {"categories": self.categories} if self.growth else {}
-        )
-
 
 class ModuleConfig(Section):
     """[[modules]]: a producer, filter or analyzer."""

@@ -9,13 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forkrun.config import IdBranches
     from forkrun.index.files import find_files, input_files
     from forkrun.index.find import EventId, only_events
     from forkrun.index.friends import with_friends
     from forkrun.index.input_format import format_of_input
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
-    from forkrun.index.read import IdBranches, index_files, try_index
+    from forkrun.index.read import index_files, try_index
 
 _MODULE_OF = {
     "Branch": "model",

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forkrun.config import JobConfig
+from msgspec.structs import replace
+
+from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index.files import expand
+from forkrun.index.model import FileIndex
 
 
-def dataset_numbers(config: JobConfig, files: Sequence[str]) -> list[int]:
-    """(n_files,) number of the dataset of each, 0 for a file "", which another node reads. Raises
-    ConfigError for files that are of none."""
-    of = {
-        file: number
-        for number, dataset in enumerate(config.datasets)
-        for file in expand(dataset.files)
-    }
-    strange = [file for file in files if file and file not in of]
+def with_datasets(index: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> list[FileIndex]:
+    """The index of files that know the number of their dataset; 0 for a file "", which another node
+    reads. Raises ConfigError for files that are of none."""
+    if not datasets:
+        return list(index)
+    of = {file: n for n, dataset in enumerate(datasets) for file in expand(dataset.files)}
+    strange = [file.path for file in index if file.path and file.path not in of]
     if strange:
         raise ConfigError([f"datasets: {file} belongs to no dataset" for file in strange[:10]])
-    return [of[file] if file else 0 for file in files]
-
-
-def data_files(config: JobConfig, files: Sequence[str]) -> list[int] | None:
-    """Numbers of the files with data; None if the job has no datasets."""
-    if not config.datasets:
-        return None
-    numbers = dataset_numbers(config, files)
-    return [file for file, number in enumerate(numbers) if config.datasets[number].is_data]
+    return [replace(file, dataset=of.get(file.path, 0)) for file in index]

@@ -10,13 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.lumis import Integers, Keys
+from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.config.same_files import same_file
 from forkrun.errors import InputError
 from forkrun.index.cache import IndexCache
 from forkrun.index.model import FileIndex
 from forkrun.index.ranges import Flags, LumiRanges, RangePart
-from forkrun.index.read import IdBranches, ask_workers
+from forkrun.index.read import ask_workers
 
 _MOST_NAMED = 10
 """Files that are the same as others."""
@@ -121,7 +122,9 @@ def find_in_datasets(
     datasets: Sequence[int] = (),
 ) -> Duplicates:
     """The same, where events of different datasets are never the same: in simulation all have lumis
-    and events of the same numbers. `datasets` : (n_files,) number of each; none: all are one."""
+    and events of the same numbers. `datasets` : (n_files,) number of each; none: all are one.
+    Raises InputError for a file that is there twice."""
+    check_files_differ(index)
     if not datasets:
         return find_duplicates(index, ranges, ids)
     of_range = np.asarray(datasets, dtype=np.int64)[ranges.file]

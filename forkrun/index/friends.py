@@ -11,11 +11,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
-from forkrun.config import FriendConfig, SourceConfig
+from forkrun.config import FriendConfig, IdBranches, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.index.files import find_files
 from forkrun.index.model import Branch, FileIndex, FriendPart
-from forkrun.index.read import IdBranches, index_files
+from forkrun.index.read import index_files
 
 _REMEDY = (
     "a friend has an entry for each entry of the input, in the same order: an output with mode ="
@@ -74,7 +74,7 @@ def index_friend_files(
 ) -> tuple[list[FileIndex], IdBranches]:
     """Indexes files of a friend, with ids where they have them; also the names of these.
     `number`: of the friend. Raises InputError."""
-    ids = IdBranches.of(source)._replace(tree=tree)
+    ids = source.ids._replace(tree=tree)
     key = f"source.friends[{number}].tree"
     return index_files(paths, ids, key=key, optional_ids=True), ids
 

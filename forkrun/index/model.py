@@ -150,6 +150,8 @@ class FileIndex(Struct, frozen=True):
     beside: BesideEvents = BesideEvents()
     format: str = "ttree"
     """Name of its format."""
+    dataset: int = 0
+    """Number of its dataset, of a job that has some."""
 
     @property
     def identity(self) -> Identity:

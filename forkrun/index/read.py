@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from forkrun.config import SourceConfig
+from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
 from forkrun.fork import helper
@@ -16,20 +16,6 @@ from forkrun.index.cache import IndexCache
 from forkrun.index.model import NO_FILE, FileIndex
 
 _MOST_WALL_S = 1200.0  # for a local file, which has a limit of CPU time as well
-
-
-class IdBranches(NamedTuple):
-    """Names of the tree and of its branches of event ids."""
-
-    tree: str
-    run_branch: str
-    lumi_branch: str
-    event_branch: str
-
-    @classmethod
-    def of(cls, source: SourceConfig) -> IdBranches:
-        """The id branches that are configured."""
-        return cls(source.tree, source.run_branch, source.lumi_branch, source.event_branch)
 
 
 def index_files(

@@ -8,7 +8,7 @@ from typing import Any
 
 from forkrun.base.user_code import bind_parameters, in_user_code
 from forkrun.conditions import Conditions, ModuleConditions
-from forkrun.config import ModuleConfig
+from forkrun.config import AxisConfig, ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.modules.base import Producer
 from forkrun.modules.expressions import Expression
@@ -22,14 +22,17 @@ def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
     """The module of an entry that is none in C++. Raises ConfigError, with the place in the user's
     own code where that fails."""
     where = f'module "{entry.label}"'
+    given, kind = None, None
     if entry.kind is None and not entry.type.startswith("given:") and not is_given(entry.type):
         kind = find_class(entry.type.removeprefix("python:"), where)
-        _check_values(entry, [kind], where)
+    else:
+        given = _given_for(entry, where)
+    _check_values(entry, given.functions if given else [kind], where)
+    if given and inspect.isclass(given.function):
+        kind = checked_class(given.function, where)
+    if kind is not None:
         return construct(kind, entry.params, conditions, where)
-    given = _given_for(entry, where)
-    _check_values(entry, given.functions, where)
-    if inspect.isclass(given.function):
-        return construct(checked_class(given.function, where), entry.params, conditions, where)
+    assert given is not None
     return _of_function(entry, given, conditions, where)
 
 
@@ -67,6 +70,12 @@ def _expression(text: str, where: str, place: tuple[str, int] | None) -> Express
         raise ConfigError(f"{where}{line}: {error}") from None
 
 
+def _described(axis: AxisConfig) -> dict[str, Any]:
+    """What is set of an axis."""
+    growing = {"categories": axis.categories} if axis.growth else {}
+    return axis.model_dump(exclude_defaults=True) | growing
+
+
 def _of_function(
     entry: ModuleConfig, given: Given, conditions: Conditions, where: str
 ) -> PythonModule:
@@ -80,7 +89,7 @@ def _of_function(
     try:
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,
-            histograms=given.histograms, axes=[axis.described() for axis in entry.axes],
+            histograms=given.histograms, axes=[_described(axis) for axis in entry.axes],
             name=entry.name,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:

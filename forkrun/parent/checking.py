@@ -19,8 +19,9 @@ from forkrun.child.lost_state import lost_states, states_of
 from forkrun.config import Executor, JobConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError
 from forkrun.fork.failure import as_forkrun_error
-from forkrun.index import FileIndex, IdBranches, find_files, try_index, with_friends
+from forkrun.index import FileIndex, find_files, try_index, with_friends
 from forkrun.index.carried import check_carried
+from forkrun.index.datasets import with_datasets
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
@@ -74,12 +75,12 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
         return None
     missing = {problem.partition(": ")[0] for problem in problems}
     files = [file for file in dict.fromkeys(files) if file not in missing]
-    index, unreadable = try_index(files, IdBranches.of(config.source)) if files else ([], [])
+    index, unreadable = try_index(files, config.source.ids) if files else ([], [])
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
     if index and not found.errors:
         try:
             check_carried(index, config)
-            index = with_friends(index, config.source)
+            index = with_datasets(with_friends(index, config.source), config.datasets)
         except ForkrunError as error:
             found.errors.append(error)
             return None

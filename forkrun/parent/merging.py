@@ -75,7 +75,9 @@ def merge_part(
     def work(say: Say) -> None:
         try:
             ordered = merge_order(plan.units.n_events, commits)
-            merging = Merging(folder, config, _planned(folder, plan, is_whole=True), ordered)
+            merging = Merging(
+                folder, config, _planned(folder, config, plan, is_whole=True), ordered
+            )
             make_part(merging, number, n_parts, lambda file: say({"file": file}))
         except Exception as error:
             raise as_forkrun_error(error) from error
@@ -134,7 +136,7 @@ def _merge_here(
     try:
         remove_unfinished_results(folder)
         commits = read_commits(folder) if commits is None else commits
-        planned = _planned(folder, plan, is_whole=is_whole)
+        planned = _planned(folder, config, plan, is_whole=is_whole)
         summary = merge_run(
             folder.path, config, planned, commits, note, lambda file: say({"file": file})
         )
@@ -143,10 +145,10 @@ def _merge_here(
     write_json(_summary(folder, is_whole), to_builtins(summary))
 
 
-def _planned(folder: RunDirectory, plan: Plan, *, is_whole: bool) -> Planned:
+def _planned(folder: RunDirectory, config: JobConfig, plan: Plan, *, is_whole: bool) -> Planned:
     return Planned(
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
-        is_whole,
+        config.source.ids, is_whole,
     )  # fmt: skip
 
 

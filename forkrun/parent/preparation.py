@@ -15,7 +15,6 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
     EventId,
     FileIndex,
-    IdBranches,
     LumiRanges,
     index_files,
     input_files,
@@ -23,9 +22,9 @@ from forkrun.index import (
     with_friends,
 )
 from forkrun.index.carried import check_carried
-from forkrun.index.datasets import data_files, dataset_numbers
+from forkrun.index.datasets import with_datasets
 from forkrun.index.digests import input_digests
-from forkrun.index.duplicates import check_files_differ, find_in_datasets
+from forkrun.index.duplicates import find_in_datasets
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
@@ -33,9 +32,7 @@ from forkrun.plan import (
     LumiMask,
     Plan,
     make_plan,
-    plan_selected,
     read_lumi_mask,
-    select_events,
     within,
 )
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
@@ -43,10 +40,11 @@ from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut
+from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job import Job
-from forkrun.schedule.job_schedule import in_flight
+from forkrun.schedule.job_modules import ScheduleInput
 from forkrun.schedule.object_branches import check_object_branches
-from forkrun.schedule.plugins import plugin_paths
+from forkrun.schedule.plugins import plugin_path
 
 _WHOLE_LUMIS = "modules with callbacks of lumis or runs, or one_lumi"
 """Need them."""
@@ -59,6 +57,8 @@ class PreparedJob(Job, frozen=True):
     input_lumis: LumiCounts
     clusters: Sequence[Sequence[int]]
     """For each file of the input the first entry of each cluster."""
+    datasets: Sequence[int]
+    """(n_files,) number of the dataset of each file."""
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -71,7 +71,7 @@ class PreparedJob(Job, frozen=True):
         joined = np.zeros(len(units), dtype=np.bool_)
         joined[1:] = iov[1:] == iov[:-1]
         if self.config.datasets:
-            dataset = units.of_file(dataset_numbers(self.config, self.plan.files))
+            dataset = units.of_file(self.datasets)
             joined[1:] &= dataset[1:] == dataset[:-1]
         if self.schedule.core.wants_one_lumi:
             joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
@@ -149,7 +149,7 @@ class PlannedJob(Struct, frozen=True):
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
-        index = index_files(part.plan.files, IdBranches.of(config.source))
+        index = _indexed(part.plan.files, config)
         index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
@@ -158,7 +158,7 @@ class PlannedJob(Struct, frozen=True):
 
     def conditions(self, quiet: bool = True) -> Conditions:
         """Loads the conditions. Raises ConfigError."""
-        *_, n_iovs = in_flight(self.config.threads)
+        *_, n_iovs = self.config.threads.in_flight
         wanted = (self.config.conditions, self.config.prefetch)
         return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
 
@@ -184,7 +184,9 @@ class PlannedJob(Struct, frozen=True):
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
         Raises ConfigError or InputError."""
         config, index = self.config, self.index
-        schedule = build_schedule(config, self._as_read(), conditions, self.plan.units, known)
+        branches = InputBranches.of(self._as_read(), config.source.branches)
+        wanted = ScheduleInput(config, branches, conditions, self.plan.units, known)
+        schedule = build_schedule(wanted)
         plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumis, plan.units.n_events)
@@ -197,12 +199,13 @@ class PlannedJob(Struct, frozen=True):
                 config,
                 input_digests([file for file in index if file.path], self.ranges),
                 plan.borders_digest(),
-                plugin_paths(config),
+                list(map(plugin_path, config.job.plugins)),
                 conditions.files(),
                 may_grow=self.is_on_nodes,
             ),
             self.input_lumis,
             [file.clusters for file in index],
+            [file.dataset for file in index],
             self.start_s,
             self.done_s,
             time.time(),
@@ -227,9 +230,13 @@ def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
 
 def index_input(config: JobConfig) -> list[FileIndex]:
     """Indexes all input files of a job, and finds out whether they can be joined."""
-    index = index_files(input_files(config.source), IdBranches.of(config.source))
+    index = _indexed(input_files(config.source), config)
     check_carried(index, config)
     return with_friends(index, config.source)
+
+
+def _indexed(files: Sequence[str], config: JobConfig) -> list[FileIndex]:
+    return with_datasets(index_files(files, config.source.ids), config.datasets)
 
 
 class JobInput(Struct, frozen=True):
@@ -254,11 +261,9 @@ class JobInput(Struct, frozen=True):
         rule = config.source.duplicates
         if rule is Duplicates.KEEP:
             return given
-        check_files_differ(index)
         counted = within(mask, ranges)
-        paths = [file.path for file in index]
-        datasets = dataset_numbers(config, paths) if config.datasets else []
-        found = find_in_datasets(index, counted, IdBranches.of(config.source), datasets)
+        datasets = [file.dataset for file in index] if config.datasets else []
+        found = find_in_datasets(index, counted, config.source.ids, datasets)
         if found.example is None:
             return given
         if rule is Duplicates.ERROR:
@@ -307,13 +312,16 @@ def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
     """Plan of what the mask accepts, or of the events that the job is restricted to."""
     only = [EventId.parse(text) for text in config.source.only]
+    index, mask, ranges = given.index, given.mask, given.ranges
     if only:
         source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
         config = config.model_copy(update={"source": source})
         once = source.duplicates is Duplicates.DROP
-        return make_plan(config, only_events(given.index, IdBranches.of(source), only, once))
-    selected = select_events(config, given.ranges, given.mask)
-    plan = plan_selected(config, selected, given.index)
+        index, mask = only_events(index, source.ids, only, once), None
+        ranges = LumiRanges.of(index)
+    plan = make_plan(config, index, mask, ranges)
+    if only:
+        return plan
     return replace(plan, warnings=given.warnings, notes=given.notes, n_dropped=given.n_dropped)
 
 
@@ -321,6 +329,8 @@ def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
     """The job's lumi mask; of datasets it holds for data."""
     if not config.source.lumi_mask:
         return None
-    files = data_files(config, [file.path for file in index])
     mask = read_lumi_mask(config.source.lumi_mask)
-    return mask if files is None else replace(mask, files=tuple(files))
+    if not config.datasets:
+        return mask
+    data = [n for n, file in enumerate(index) if config.datasets[file.dataset].is_data]
+    return replace(mask, files=tuple(data))

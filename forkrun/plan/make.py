@@ -10,7 +10,6 @@ from forkrun.base.lumis import Integers, Keys
 from forkrun.config import Distribution, EventOrder, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.datasets import dataset_numbers
 from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
@@ -19,9 +18,16 @@ from forkrun.plan.pieces import Pieces, changes
 from forkrun.plan.select import Selected, Selection, select
 
 
-def make_plan(config: JobConfig, index: Sequence[FileIndex], mask: LumiMask | None = None) -> Plan:
-    """The plan of a job. Pure: the same arguments give the same plan."""
-    return plan_selected(config, select_events(config, LumiRanges.of(index), mask), index)
+def make_plan(
+    config: JobConfig,
+    index: Sequence[FileIndex],
+    mask: LumiMask | None = None,
+    ranges: LumiRanges | None = None,
+) -> Plan:
+    """The plan of a job. `ranges`: what counts of what the files hold, if it is not all of that.
+    Pure: the same arguments give the same plan."""
+    ranges = LumiRanges.of(index) if ranges is None else ranges
+    return plan_selected(config, select_events(config, ranges, mask), index)
 
 
 def select_events(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None = None) -> Selected:
@@ -32,7 +38,8 @@ def select_events(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None =
 def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileIndex]) -> Plan:
     """The plan for events that `select_events` has found."""
     order, reason = order_of(config)
-    lumis = lumis_of(selected, _datasets(config, index))
+    datasets = np.array([file.dataset for file in index] or [0], dtype=np.int64)
+    lumis = lumis_of(selected, datasets)
     ranks = ranks_of(lumis, order)
     pieces = _distribute(config, selected, ranks, index)
     return Plan(
@@ -86,11 +93,6 @@ def ranks_of(lumis: Keys, order: EventOrder) -> Integers:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[lumi]
-
-
-def _datasets(config: JobConfig, index: Sequence[FileIndex]) -> Integers:
-    numbers = dataset_numbers(config, [f.path for f in index]) if config.datasets else [0]
-    return np.resize(np.array(numbers, dtype=np.int64), max(len(index), 1))
 
 
 def _distribute(

@@ -103,7 +103,7 @@ def add_paths(
     for path, labels in variations.varied_paths(whole).items():
         name, _, variation = path.partition("@")
         if counters.is_counted and (name, variation) in whole:
-            product = variations.columns(variation).get(weight, weight)
+            product = variations.columns[variation].get(weight, weight)
             labels = counters.among(path, labels, product)
         builder.add_path(path, labels)
     return Cutflow(counters.added)
@@ -113,14 +113,14 @@ def _whole_paths(
     config: JobConfig, variations: Variations, is_counted: bool, weight: str
 ) -> set[tuple[str, str]]:
     """Paths, with variations, of which all filters are called: for cutflows, or for outputs."""
-    weighted = {v for v in variations.names if weight in variations.columns(v)}
+    weighted = {v for v in variations.names if weight in variations.columns[v]}
     wanted = {
         (path, output.variation)
         for output in config.outputs
         if output.variation
         for path in output.paths
     }
-    varied = {(path, v) for path in config.paths for v in variations.of_path(path)}
+    varied = {(path, v) for path in config.paths for v in variations.of_path[path]}
     if not is_counted:
         return varied & wanted
     return varied | {(path, v) for path in config.paths for v in weighted}

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from forkrun.config import JobConfig
 from forkrun.config.datasets import WEIGHT, DatasetConfig
 from forkrun.errors import ConfigError
-from forkrun.index.datasets import dataset_numbers
+from forkrun.index import FileIndex
 from forkrun.index.generated import sums_of_weights, total_of
 from forkrun.modules.datasets.dataset import Dataset, Datasets
 
 
-def find_datasets(config: JobConfig, files: Sequence[str]) -> Datasets | None:
-    """None if the job has none. `files`: of the input, "" where another node reads it. Raises
-    ConfigError with all that is missing for weights."""
+def find_datasets(config: JobConfig, files: Sequence[FileIndex]) -> Datasets | None:
+    """None if the job has none. Raises ConfigError with all that is missing for weights."""
     if not config.datasets:
         return None
-    of_file = dataset_numbers(config, files)
+    of_file = [file.dataset for file in files]
     sums = _sums(config) if config.job.luminosity else {}
     datasets = Datasets([_dataset(config, each, sums) for each in config.datasets], of_file)
     if config.job.luminosity:

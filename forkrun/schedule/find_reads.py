@@ -59,7 +59,9 @@ def find_reads(
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or events.is_all:
             break
-    _complete(modules, found, types, NamingRule.of(config.source), died)
+    _complete(
+        modules, found, types, NamingRule(config.source.collections, config.source.fields), died
+    )
     return n
 
 
@@ -129,7 +131,7 @@ def _work(
 ) -> None:
     if with_callbacks:
         _begin(modules, events)
-    rule = NamingRule.of(config.source)
+    rule = NamingRule(config.source.collections, config.source.fields)
     trial = Trial(
         modules, config.paths, elsewhere, versions, rule, events, iov,
         lambda found: say(asdict(found)), with_callbacks,

@@ -14,7 +14,6 @@ from forkrun.base.column_types import ColumnType
 from forkrun.config import SourceConfig
 from forkrun.formats import format_named
 from forkrun.formats.plain import Plain, joined
-from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches
@@ -30,7 +29,6 @@ class FirstEvents(Struct, frozen=True, dict=True):
     block."""
 
     source: SourceConfig
-    index: Sequence[FileIndex]
     branches: InputBranches
     ranges: Sequence[EntryRange]
     lumis: Sequence[tuple[int, int, int, int]]
@@ -53,7 +51,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
     def _part(self, name: str, r: EntryRange) -> Plain:
         if name in self.branches.friends:
             return self._of_friend(name, r)
-        fill, file = self.branches.fills.get(name), self.index[r.file]
+        fill, file = self.branches.fills.get(name), self.branches.files[r.file]
         if fill is None or any(branch.name == name for branch in file.branches):
             return self._stored(name, r)
         value, counter = fill
@@ -69,14 +67,14 @@ class FirstEvents(Struct, frozen=True, dict=True):
         return offsets, np.full((offsets[-1], *kind.dimensions), value, kind.dtype)
 
     def _stored(self, name: str, r: EntryRange) -> Plain:
-        file = self.index[r.file]
+        file = self.branches.files[r.file]
         return self._read(file.format, file.path, self.source.tree, name, r.first, r.last)
 
     def _of_friend(self, name: str, r: EntryRange) -> Plain:
         number, branch = self.branches.friends[name]
-        part = self.index[r.file].friends[number]
+        part = self.branches.files[r.file].friends[number]
         begin = part.first_entry
-        kind, first, last = self.index[r.file].format, begin + r.first, begin + r.last
+        kind, first, last = self.branches.files[r.file].format, begin + r.first, begin + r.last
         return self._read(kind, part.path, part.tree, branch.name, first, last)
 
     def _read(self, kind: str, path: str, tree: str, name: str, first: int, last: int) -> Plain:
@@ -103,7 +101,6 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
 def first_events(
     source: SourceConfig,
-    index: Sequence[FileIndex],
     branches: InputBranches,
     units: Units,
     n_same_iov: int,
@@ -126,7 +123,7 @@ def first_events(
         lumis.append((unit.run, unit.lumi, n, n + n_taken))
         n += n_taken
     is_all = n < n_most and len(files) <= _MOST_FILES
-    return FirstEvents(source, index, branches, ranges, lumis, is_all)
+    return FirstEvents(source, branches, ranges, lumis, is_all)
 
 
 def _cut(ranges: Sequence[EntryRange], n_most: int, files: set[int]) -> Iterator[EntryRange]:

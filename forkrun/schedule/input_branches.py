@@ -1,5 +1,5 @@
 """Branches of the input as the job sees them, where files differ in them: eras have different
-trigger menus. Pure."""
+trigger menus; and whether all files have those that it uses. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from forkrun.base.column_types import ColumnType
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
-from forkrun.schedule.branches import all_branches, types_of
 
+_SHOWN = 5
+_MOST_NAMED = 20
+"""Branches that a person would name in a list."""
 _EXACT = 2**53
 """Whole numbers up to this one are exact as fills."""
 Fill = tuple[float, str]
@@ -24,10 +25,11 @@ Fill = tuple[float, str]
 
 
 class InputBranches(Struct, frozen=True):
-    """`branches`: by name, in order of first appearance; `fills`: of those that some file lacks;
-    `left_out`: names of those that are not common to all files; `friends`: by column, number of the
-    friend that has it, and its branch there."""
+    """`files`: of the input; `branches`: by name, in order of first appearance; `fills`: of those
+    that some file lacks; `left_out`: names of those that are not common to all files; `friends`: by
+    column, number of the friend that has it, and its branch there."""
 
+    files: Sequence[FileIndex]
     branches: dict[str, Branch]
     fills: Mapping[str, Fill] = {}
     left_out: Sequence[str] = ()
@@ -44,46 +46,18 @@ class InputBranches(Struct, frozen=True):
             for name, branch in part.columns.items()
         }
         if isinstance(rule, FilledBranches):
-            return cls(branches, _fills(files, branches, rule.fill), friends=friends)
+            return cls(index, branches, _fills(files, branches, rule.fill), friends=friends)
         if rule == "common":
             common = _common(files, branches)
             left_out = [name for name in branches if name not in common]
-            return cls(common, {}, left_out, friends)
-        return cls(branches, friends=friends)
+            return cls(index, common, {}, left_out, friends)
+        return cls(index, branches, friends=friends)
 
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of those that can be read, and of those of friends."""
         own = [(b.name, b.type) for b in self.branches.values() if b.readable]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
-
-    def without(self, names: Collection[str]) -> InputBranches:
-        """All others."""
-        others = {name: branch for name, branch in self.branches.items() if name not in names}
-        friends = {name: found for name, found in self.friends.items() if name not in names}
-        return replace(self, branches=others, friends=friends)
-
-    def friend_columns(self, patterns: Iterable[str]) -> list[tuple[str, str]]:
-        """Columns of friends that patterns other than "*" name: an output has them as new
-        columns."""
-        wanted = [pattern for pattern in patterns if pattern != "*"]
-        return [
-            (name, branch.type)
-            for name, (_, branch) in self.friends.items()
-            if any(fnmatchcase(name, pattern) for pattern in wanted)
-        ]
-
-    def filled_columns(self, kept: Iterable[str]) -> list[tuple[str, str]]:
-        """Kept columns that files may lack: an output has them as new columns, with
-        counters of their own."""
-        names = set(kept) & self.fills.keys()
-        counters = {
-            counter
-            for name in names
-            if (counter := self.fills[name][1]) == f"n{name.partition('_')[0]}"
-        }
-        columns = ((name, self.branches[name].type) for name in self.branches)
-        return [(name, kind) for name, kind in columns if name in names - counters]
 
     def explained(self, problems: Iterable[str]) -> list[str]:
         """Problems, with the reason where one is about a branch that is left out."""
@@ -153,3 +127,111 @@ def _holds(kind: str, value: bool | float) -> bool:
         return False
     limits = np.iinfo(kind)
     return bool(limits.min <= value <= limits.max)
+
+
+def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
+    """Every branch of the input by name, in order of first appearance; of files with events, or of
+    the first whose tree has branches if none has any. Of several branches with one name the
+    first."""
+    files = [file for file in index if file.n_entries] or [f for f in index if f.clusters][:1]
+    branches: dict[str, Branch] = {}
+    for file in files:
+        for branch in file.branches:
+            branches.setdefault(branch.name, branch)
+    return branches
+
+
+def types_of(file: FileIndex) -> dict[str, str]:
+    """Type of each branch of a file by name; of several with one name all of them, in order."""
+    types = {branch.name: branch.type for branch in file.branches}
+    if len(types) < len(file.branches):
+        for name in types:
+            types[name] = " and ".join(b.type for b in file.branches if b.name == name)
+    return types
+
+
+def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
+    """Used branches that some file lacks or has with another type, one line per file, with what to
+    do. Files without events are not looked at, nor branches that are filled."""
+    files = [file for file in given.files if file.n_entries]
+    branches, may_lack = all_branches(given.files), given.fills
+    names = [name for name in branches if name in set(used)]
+    types = [types_of(file) for file in files]
+    first = {name: kind for each in reversed(types) for name, kind in each.items()}
+    return [
+        problem
+        for file, own in zip(files, types, strict=True)
+        for problem in _of_file(file, own, names, first, branches, may_lack)
+    ]
+
+
+def _of_file(
+    file: FileIndex,
+    own: Mapping[str, str],
+    names: Sequence[str],
+    types: Mapping[str, str],
+    branches: dict[str, Branch],
+    may_lack: Collection[str],
+) -> list[str]:
+    missing = [name for name in names if name not in own and name not in may_lack]
+    other = [name for name in names if name in own and own[name] != types[name]]
+    short = [name for name in file.short_branches if name in names]
+    problems = []
+    if short:
+        problems.append(
+            f"{file.path}: {_shown(short)}, which the job reads or keeps, has fewer entries than"
+            f" its tree: it was made when that had some already; {_remedy(short)}"
+        )
+    if missing:
+        problems.append(
+            f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
+            f" reads or keeps; {_remedy(missing)}, or say what it is there:"
+            f" source.branches = {{ fill = {_filled(missing, branches)} }}"
+        )
+    twice = [name for name in may_lack if " and " in own.get(name, "")]
+    if twice:
+        problems.append(
+            f"{file.path}: {_shown(twice)} is there more than once, which others lack: it cannot be"
+            f" filled; leave it out of the outputs: drop = {_quoted(twice)}"
+        )
+    if other:
+        name = other[0]
+        problems.append(
+            f'{file.path}: branch "{name}" is {own[name]}, but {types[name]} in other'
+            f" files; {_remedy_of_other(other, names, branches)}"
+        )
+    return problems
+
+
+def _remedy_of_other(
+    other: Sequence[str], names: Sequence[str], branches: dict[str, Branch]
+) -> str:
+    """A counter is kept as long as lists that it counts are."""
+    if set(other) & {branches[name].counter for name in names}:
+        return (
+            "it counts the values of others, which are read and kept with either, if this is left"
+            ' out as a column: source.branches = "common"'
+        )
+    return f"leave it out of the outputs: drop = {_quoted(other)}"
+
+
+def _remedy(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_NAMED:
+        return f"leave it out of the outputs: drop = {_quoted(names)}"
+    return 'leave out what not all files have: source.branches = "common"'
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ", ".join(names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"branch{'es' if len(names) > 1 else ''} {text}{more}"
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+def _filled(names: Sequence[str], branches: dict[str, Branch]) -> str:
+    """An example for the configuration."""
+    name = names[0]
+    return f'{{ "{name}" = {"false" if branches[name].type.startswith("bool") else 0} }}'

@@ -1,11 +1,12 @@
-"""Constructs the modules of a job, and adds them to its schedule: each once, and once more for each
-systematic variation that it depends on."""
+"""Modules of a job: each is constructed once, and once more for each systematic variation that it
+depends on. What they read and make says which versions of columns there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
@@ -13,9 +14,12 @@ from forkrun.base.lasting import collector_paused
 from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
-from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
 from forkrun.fork.steps import StepsInARow, step
+from forkrun.plan import Units
+from forkrun.schedule.datasets import find_datasets
+from forkrun.schedule.found_out import FoundOut
+from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.variations import Call, Variations, Wiring
 from forkrun.schedule.versions import Declared, Versions, plain_name
 
@@ -23,7 +27,70 @@ if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
 
-def load_modules(
+class ScheduleInput(Struct, frozen=True):
+    """What a schedule is built of. `branches`: of the input; `units`: of the plan, with the first
+    of which it is found out what modules read that do not declare it, if it is not `known`."""
+
+    config: JobConfig
+    branches: InputBranches
+    conditions: Conditions
+    units: Units
+    known: FoundOut | None = None
+
+
+class JobModules(Struct, frozen=True):
+    """The modules of a job, in its `builder`. `modules`: those in Python that could be constructed,
+    by label; `added`: the same and analyzers as they run again for variations; `again`: producers
+    and filters that do; `columns_of`: by label, columns that a module makes, by their plain names;
+    `found`: what modules did not declare; `problems`: of modules."""
+
+    builder: _core.ScheduleBuilder
+    modules: Mapping[str, PythonModule]
+    added: Mapping[str, PythonModule]
+    again: Sequence[PythonModule]
+    versions: Versions
+    variations: Variations
+    columns_of: Mapping[str, Sequence[str]]
+    found: FoundOut
+    problems: Sequence[str]
+
+
+def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
+    """`can_call`: modules may be called to find out what they read. Raises ConfigError for columns
+    that are replaced and not there."""
+    config, types = given.config, dict(given.branches.columns)
+    modules, problems = _load_modules(config, given.conditions)
+    undeclared = [label for label, module in modules.items() if not module.is_declared]
+    if given.known:
+        given.known.tell(modules)
+    versions = Versions(_declared(entry, modules.get(entry.label)) for entry in config.modules)
+    first = [(versions.first.get(name, name), kind) for name, kind in types.items()]
+    builder = _core.ScheduleBuilder(first, config.job.seed, given.conditions.core)
+    in_cpp, wrong_parameters = _construct_cpp(builder, config, modules, versions)
+    datasets = find_datasets(config, given.branches.files)
+    for module in modules.values():
+        module.datasets = datasets
+    n_tried = given.known.n_tried if given.known else None
+    found = FoundOut({})
+    if can_call and not problems:
+        elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
+        n_now = _find_reads(given, modules, versions, elsewhere)
+        n_tried = n_tried if n_now is None else n_now
+        found = FoundOut.of(modules, undeclared, n_tried)
+        if wrong := _complete_replaced(versions, types, modules):
+            raise ConfigError(wrong)
+    variations = Variations(versions, _wirings(config, modules, in_cpp), config.paths)
+    added, again, more = _add_modules(builder, given, modules, variations)
+    for label, module in added.items():
+        varies = int(plain_name(label) in variations.of_analyzers)
+        module.keep_apart(label, datasets, varies)
+    return JobModules(
+        builder, modules, added, again, versions, variations, _columns_of(builder, config), found,
+        [*problems, *wrong_parameters, *more],
+    )  # fmt: skip
+
+
+def _load_modules(
     config: JobConfig, conditions: Conditions
 ) -> tuple[dict[str, PythonModule], list[str]]:
     """Modules that are none in C++, by label, and what is wrong with others."""
@@ -32,25 +99,24 @@ def load_modules(
     for entry in config.modules:
         if is_cpp(entry):
             continue
-        with step("Awkward Array was imported"), collector_paused():  # slow; C++ does not need it
-            from forkrun.modules.entries import load_entry
-
         try:
-            with step(f'module "{entry.label}" was constructed'):
-                modules[entry.label] = load_entry(entry, conditions)
+            modules[entry.label] = _load(entry, conditions)
         except ConfigError as error:
             problems += error.problems
     return modules, problems
 
 
+def _load(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
+    with step("Awkward Array was imported"), collector_paused():  # slow; C++ does not need it
+        from forkrun.modules.entries import load_entry
+
+    with step(f'module "{entry.label}" was constructed'):
+        return load_entry(entry, conditions)
+
+
 def is_cpp(entry: ModuleConfig) -> bool:
     """Whether a module is in C++."""
     return entry.type.startswith("cpp:")
-
-
-def versions_of(config: JobConfig, modules: Mapping[str, PythonModule]) -> Versions:
-    """What modules say of columns that they replace and vary."""
-    return Versions(_declared(entry, modules.get(entry.label)) for entry in config.modules)
 
 
 def _declared(entry: ModuleConfig, module: PythonModule | None) -> Declared:
@@ -59,7 +125,65 @@ def _declared(entry: ModuleConfig, module: PythonModule | None) -> Declared:
     return Declared(entry.label, module.replaces, module.variations, module.only_variation)
 
 
-def complete_replaced(
+def _construct_cpp(
+    builder: _core.ScheduleBuilder,
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    versions: Versions,
+) -> tuple[dict[str, Wiring], list[str]]:
+    """Constructs the modules in C++, with places between them for those in Python, which are added
+    when it is known what they read. Gives what could be constructed, and what is wrong with
+    parameters."""
+    problems: list[str] = []
+    names: dict[str, dict[str, str]] = {}
+    steps = StepsInARow()
+    for entry in config.modules:
+        if entry.label in modules:
+            builder.reserve_module(entry.label)
+        elif is_cpp(entry):
+            sees, makes = versions.nominal_names(entry.label)
+            call = Call(entry.label, entry.label, sees=sees, makes=makes)
+            problems += _add_cpp_module(builder, entry, call)
+            steps.end(f'module "{entry.label}" was constructed')
+            both = (*sees.items(), *makes.items())
+            names[entry.label] = {product: name for name, product in reversed(both)}
+    return {
+        label: Wiring(
+            kind,
+            [names[label].get(product, product) for product in reads],
+            [names[label].get(product, product) for product in makes],
+        )
+        for label, (kind, reads, makes) in builder.products_by_module().items()
+        if label in names and kind != "unknown"
+    }, problems
+
+
+def _find_reads(
+    given: ScheduleInput,
+    modules: Mapping[str, PythonModule],
+    versions: Versions,
+    elsewhere: Sequence[str],
+) -> int | None:
+    """Completes modules that do not declare what they read; see `find_reads`."""
+    if all(module.is_declared for module in modules.values()):
+        return None
+    from forkrun.schedule.find_reads import find_reads
+    from forkrun.schedule.first_events import FirstEvents, first_events
+
+    config, branches = given.config, given.branches
+    of_unit = given.conditions.table.of_unit
+    n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
+    one_lumi = any(module.wants_one_lumi for module in modules.values())
+
+    def first_of(n_most: int) -> tuple[FirstEvents, int]:
+        events = first_events(config.source, branches, given.units, n_same_iov, n_most, one_lumi)
+        return events, int(of_unit[0]) if len(of_unit) else 0
+
+    types = dict(branches.columns)
+    return find_reads(config, modules, elsewhere, versions, types, first_of)
+
+
+def _complete_replaced(
     versions: Versions, types: Mapping[str, str], modules: Mapping[str, PythonModule]
 ) -> list[str]:
     """A column that is replaced keeps its type, unless its module says another, and is read to see
@@ -85,21 +209,7 @@ def complete_replaced(
     return problems
 
 
-def cpp_wirings(config: JobConfig, conditions: Conditions) -> dict[str, Wiring]:
-    """What modules in C++ say that they read and make, by label; those that cannot be constructed
-    are left out."""
-    builder = _core.ScheduleBuilder([], config.job.seed, conditions.core)
-    for entry in config.modules:
-        if is_cpp(entry):
-            _add_cpp_module(builder, entry, Call(entry.label, entry.label))
-    return {
-        label: Wiring(kind, reads, makes)
-        for label, (kind, reads, makes) in builder.products_by_module().items()
-        if kind != "unknown"
-    }
-
-
-def wirings_of(
+def _wirings(
     config: JobConfig, modules: Mapping[str, PythonModule], in_cpp: Mapping[str, Wiring]
 ) -> dict[str, Wiring]:
     """Those of all modules, in the order of the configuration."""
@@ -111,48 +221,32 @@ def wirings_of(
     return {entry.label: both[entry.label] for entry in config.modules if entry.label in both}
 
 
-class Added(Struct, frozen=True):
-    """What was added to a schedule. `modules`: those in Python, by label, analyzers also as they
-    run again for variations; `again`: producers and filters that do; `problems`: of C++ modules."""
-
-    modules: Mapping[str, PythonModule]
-    again: Sequence[PythonModule]
-    problems: Sequence[str]
-
-
-def add_modules(
+def _add_modules(
     builder: _core.ScheduleBuilder,
-    config: JobConfig,
-    conditions: Conditions,
+    given: ScheduleInput,
     modules: Mapping[str, PythonModule],
     variations: Variations,
-) -> Added:
-    """Adds all modules in their order, and those that run again behind them."""
-    entries = {entry.label: entry for entry in config.modules}
-    added, again, problems = dict(modules), [], []
+) -> tuple[dict[str, PythonModule], list[PythonModule], list[str]]:
+    """Adds modules in Python, and behind all others those that run again. Gives those in Python by
+    label, with analyzers as they run again; producers and filters that do; and problems."""
+    entries = {entry.label: entry for entry in given.config.modules}
+    added, again = dict(modules), []
+    problems: list[str] = []
     steps = StepsInARow()
-    for call in _in_order(config, variations):
-        entry = entries[call.module]
+    for call in sorted(variations.calls, key=lambda call: call.label != call.module):
+        entry, is_first = entries[call.module], call.label == call.module
         if is_cpp(entry):
-            problems += _add_cpp_module(builder, entry, call)
-            steps.end(f'module "{call.label}" was constructed')
-        elif entry.label in modules:
-            module = _for_call(call, modules[entry.label], entry, conditions)
-            if module.kind == "analyzer":
-                added[call.label] = module
-            elif call.label != call.module:
-                again.append(module)
-            _add_python_module(builder, call, module)
-    return Added(added, again, problems)
-
-
-def _in_order(config: JobConfig, variations: Variations) -> list[Call]:
-    """All calls; modules whose wiring is not known are as they are."""
-    calls = list(variations.calls())
-    known = {call.module for call in calls}
-    calls += [Call(e.label, e.label) for e in config.modules if e.label not in known]
-    place = {entry.label: number for number, entry in enumerate(config.modules)}
-    return sorted(calls, key=lambda call: (call.label != call.module, place[call.module]))
+            if not is_first:
+                problems += _add_cpp_module(builder, entry, call)
+                steps.end(f'module "{call.label}" was constructed')
+            continue
+        module = _for_call(call, modules[entry.label], entry, given.conditions)
+        if module.kind == "analyzer":
+            added[call.label] = module
+        elif not is_first:
+            again.append(module)
+        _add_python_module(builder, call, module)
+    return added, again, problems
 
 
 def _for_call(
@@ -162,12 +256,11 @@ def _for_call(
     histograms and sums."""
     if call.label == call.module:
         return module
-    from forkrun.modules.entries import load_entry
     from forkrun.modules.varied import VariedModule
 
     if module.kind != "analyzer":
         return VariedModule(module, call.variation)
-    other = load_entry(entry, conditions)
+    other = _load(entry, conditions)
     other.found_out(module.consumes, None)
     other.variation, other.datasets = call.variation, module.datasets
     return other
@@ -202,7 +295,7 @@ def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig, call: C
     return []
 
 
-def columns_by_module(builder: _core.ScheduleBuilder, config: JobConfig) -> dict[str, list[str]]:
+def _columns_of(builder: _core.ScheduleBuilder, config: JobConfig) -> dict[str, list[str]]:
     """Columns that each module of the configuration makes, by their plain names."""
     by_module = builder.columns_by_module()
     return {
@@ -210,15 +303,3 @@ def columns_by_module(builder: _core.ScheduleBuilder, config: JobConfig) -> dict
         for entry in config.modules
         if entry.label in by_module
     }
-
-
-def variations_of_analyzers(
-    variations: Variations, wirings: Mapping[str, Wiring]
-) -> dict[str, list[str]]:
-    """By label, those in which an analyzer runs again."""
-    found = {
-        label: variations.of_analyzer(label)
-        for label, wiring in wirings.items()
-        if wiring.kind == "analyzer"
-    }
-    return {label: [NOMINAL, *names] for label, names in found.items() if names}

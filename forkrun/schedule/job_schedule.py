@@ -10,7 +10,7 @@ from msgspec import Struct
 from forkrun import _core
 from forkrun.base.cpus import usable_cpus
 from forkrun.conditions import Conditions
-from forkrun.config import Executor, JobConfig, OutputConfig, ThreadsConfig
+from forkrun.config import Executor, JobConfig, OutputConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
 from forkrun.histograms.root_file import Named, histograms_of_core
 from forkrun.histograms.varied import with_variations
@@ -101,7 +101,7 @@ class JobSchedule(Struct, frozen=True):
 def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.ProcessorSettings:
     """Threads of a child, and what they have in flight. `reads_ahead`: as of the schedule."""
     threads, monitoring = config.threads, config.monitoring
-    n_threads, lanes, units, iovs = in_flight(threads)
+    n_threads, lanes, units, iovs = threads.in_flight
     return _core.ProcessorSettings(
         executor=threads.executor.value,
         threads=n_threads,
@@ -120,24 +120,9 @@ def may_read_ahead(config: JobConfig) -> bool:
     while they work on this one. Where nothing is said: if there is a CPU for it; not where each
     call of a thread is traced, one after the other."""
     threads, n_children = config.threads, config.forking.children
-    n_threads, n_blocks, *_ = in_flight(threads)
+    n_threads, n_blocks, *_ = threads.in_flight
     if threads.executor is Executor.SERIAL or not n_children or n_threads * n_blocks > 1:
         return False
     if threads.read_ahead is not None:
         return threads.read_ahead
     return not config.monitoring.trace and usable_cpus() >= 2 * n_children
-
-
-def n_filling(threads: ThreadsConfig) -> int:
-    """Threads of a child that may fill a histogram at the same time."""
-    n_threads, n_blocks, *_ = in_flight(threads)
-    return min(n_threads, n_blocks)
-
-
-def in_flight(threads: ThreadsConfig) -> tuple[int, int, int, int]:
-    """Threads of a child, and blocks, units and IOVs that it has in flight at the same time."""
-    if threads.executor is Executor.SERIAL:
-        return 1, 1, 1, 1
-    blocks = threads.concurrent_blocks or threads.per_child
-    units = threads.concurrent_lumis or blocks
-    return threads.per_child, blocks, units, threads.concurrent_iovs or units

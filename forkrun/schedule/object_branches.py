@@ -14,7 +14,8 @@ from forkrun.fork.helper import ask_reader
 from forkrun.fork.limits import cpu_limit_s
 from forkrun.formats import Format
 from forkrun.index import FileIndex, format_of_input
-from forkrun.schedule.branches import all_branches, kept
+from forkrun.schedule.input_branches import all_branches
+from forkrun.schedule.outputs import kept
 
 _S_PER_MB = 1.0
 

@@ -1,58 +1,95 @@
-"""What an output holds: branches of the input, and new columns."""
+"""What an output holds: branches of the input, and new columns. One of a systematic variation has
+the events that this selects, with its columns."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from forkrun import _core
-from forkrun.config import JobConfig, OutputConfig, OutputMode, SourceConfig
-from forkrun.index import FileIndex, format_of_input
+from forkrun.base.nearest import suggestion
+from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
+from forkrun.config.modules import varied_label
+from forkrun.config.output_labels import output_label_problems
+from forkrun.index import Branch, FileIndex, format_of_input
 from forkrun.rundir.output_content import OutputContent
-from forkrun.schedule.branches import kept, pattern_problems, with_counters
-from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.input_branches import Fill, InputBranches
+from forkrun.schedule.job_modules import JobModules
+from forkrun.schedule.variations import Variations
+from forkrun.schedule.versions import is_plain, plain_name
 
 _DECISION = "forkrun_paths_"
 """Before the name of a path, in the name of the column of its decisions."""
 
 
-def add_output(
-    builder: _core.ScheduleBuilder,
-    output: OutputConfig,
-    of_input: InputBranches,
-    produced: Mapping[str, tuple[str, str]],
-    source: SourceConfig,
-    paths: Sequence[str],
-    accepted_by: Sequence[str],
-) -> tuple[OutputContent, list[str]]:
-    """Adds an output to the schedule. `produced`: products and types of the columns of modules, in
-    the order of the schedule; `paths`: of the job; `accepted_by`: those of the output, as they are
-    in its variation. Gives what it holds, and what is wrong with it."""
-    ids = (source.run_branch, source.lumi_branch, source.event_branch)
-    branches = of_input.branches
-    decisions = [(f"{_DECISION}{path}", "bool") for path in paths if output.decisions]
-    of_friends = [
-        (name, kind) for name, kind in of_input.friend_columns(output.keep) if kept([name], output)
-    ]
-    new_names = [*produced, *dict(decisions), *of_input.friends]
-    filled: list[tuple[str, str]] = []
+def add_outputs(
+    config: JobConfig, job: JobModules, of_input: InputBranches, problems: list[str]
+) -> dict[str, OutputContent]:
+    """Adds the outputs to the schedule, and what is wrong with them to `problems`. Gives what each
+    holds: a column that is replaced is a new one."""
+    outputs = {}
+    for output in config.outputs:
+        varied = job.variations.columns.get(output.variation, {})
+        apart = {*job.versions.replaced, *varied}
+        branches = {n: each for n, each in of_input.branches.items() if n not in apart}
+        friends = {n: each.type for n, (_, each) in of_input.friends.items() if n not in apart}
+        columns = _columns_of(job.builder, varied)
+        decisions = [(f"{_DECISION}{path}", "bool") for path in config.paths if output.decisions]
+        names, filled = _of_input(output, config.source.ids, branches, of_input.fills)
+        new = [*filled, *_of_friends(output, friends)]
+        new += [(name, columns[name][1]) for name in kept(columns, output)]
+        outputs[output.label] = OutputContent(names, [*new, *decisions])
+        known = [*columns, *dict(decisions), *friends]
+        of_output = () if output.mode is OutputMode.FRIEND else branches
+        problems += pattern_problems(output, [*of_output, *known])
+        problems += [*_decision_problems(output, config.paths), *_parquet_problems(output)]
+        products = [columns[name][0] if name in columns else name for name, _ in new]
+        paths = varied_of(output, job.variations)
+        job.builder.add_output(output.label, paths, names, products, output.decisions)
+    return outputs
+
+
+def _columns_of(
+    builder: _core.ScheduleBuilder, varied: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Products and types of columns of modules, in the order of the schedule. `varied`: those of a
+    variation that are other products in it."""
+    products = set(varied.values())
+    return {
+        plain_name(product): (product, kind)
+        for product, kind in builder.produced_columns()
+        if product in products or (is_plain(product) and product not in varied)
+    }
+
+
+def _of_input(
+    output: OutputConfig, ids: IdBranches, branches: dict[str, Branch], fills: Mapping[str, Fill]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Branches that an output keeps, and those of them that files may lack: these are new columns,
+    with counters of their own."""
     if output.mode is OutputMode.FRIEND:
-        names = [name for name in ids if name in branches]
-        problems = pattern_problems(output, new_names)
-    else:
-        wanted = with_counters(kept(branches, output), branches)
-        names = [name for name in wanted if name not in of_input.fills]
-        filled = of_input.filled_columns(wanted)
-        problems = pattern_problems(output, [*branches, *new_names])
-    new = [*filled, *of_friends, *((name, produced[name][1]) for name in kept(produced, output))]
-    problems += [*_decision_problems(output, paths), *_parquet_problems(output)]
-    content = OutputContent(names, [*new, *decisions])
-    products = [produced[name][0] if name in produced else name for name, _ in new]
-    builder.add_output(output.label, accepted_by, names, products, output.decisions)
-    return content, problems
+        return [name for name in ids[1:] if name in branches], []
+    wanted = with_counters(kept(branches, output), branches)
+    filled = set(wanted) & fills.keys()
+    filled -= {fills[n][1] for n in filled if fills[n][1] == f"n{n.partition('_')[0]}"}
+    return (
+        [name for name in wanted if name not in fills],
+        [(name, branches[name].type) for name in branches if name in filled],
+    )
 
 
-def _decision_problems(output: OutputConfig, paths: Sequence[str]) -> Iterator[str]:
+def _of_friends(output: OutputConfig, friends: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Columns of friends that patterns other than "*" name: an output has them as new columns."""
+    wanted = [pattern for pattern in output.keep if pattern != "*"]
+    return [
+        (name, kind)
+        for name, kind in friends.items()
+        if any(fnmatchcase(name, pattern) for pattern in wanted) and kept([name], output)
+    ]
+
+
+def _decision_problems(output: OutputConfig, paths: Collection[str]) -> Iterator[str]:
     if not output.decisions:
         return
     where = f'outputs "{output.label}": decisions'
@@ -81,3 +118,106 @@ def output_format_problems(config: JobConfig, index: Sequence[FileIndex]) -> lis
         for output in config.outputs
         if output.format != wanted
     ]
+
+
+def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
+    """Names that match a keep pattern and no drop pattern, in the same order."""
+    return [
+        name
+        for name in names
+        if any(fnmatchcase(name, p) for p in output.keep)
+        and not any(fnmatchcase(name, p) for p in output.drop)
+    ]
+
+
+def pattern_problems(output: OutputConfig, names: Sequence[str]) -> list[str]:
+    """Exact names in keep that do not exist, and outputs of which nothing is left."""
+    where = f'outputs "{output.label}"'
+    problems = [
+        f'{where}: keep: neither the input nor a module has "{name}"' + suggestion(name, names)
+        for name in output.keep
+        if not set(name) & set("*?[") and name not in names
+    ]
+    if not problems and not names:
+        problems.append(f"{where}: the input has no events, and its trees no branches")
+    elif not problems and not kept(names, output):
+        problems.append(f"{where}: keep and drop leave nothing to write")
+    return problems
+
+
+def with_counters(names: Iterable[str], branches: dict[str, Branch]) -> list[str]:
+    """`names` and the counting branches that jagged ones among them need, in input order."""
+    wanted = set(names)
+    wanted |= {branches[name].counter for name in wanted if branches[name].counter}
+    return [name for name in branches if name in wanted]
+
+
+def with_variations(
+    outputs: Sequence[OutputConfig], variations: Variations
+) -> tuple[list[OutputConfig], list[str]]:
+    """Each output, and behind it one for each of its variations; and what is wrong with them."""
+    made: list[OutputConfig] = []
+    problems: list[str] = []
+    for output in outputs:
+        problems += _variation_problems(output, variations)
+        made.append(output.model_copy(update={"variations": ()}))
+        made += [
+            output.model_copy(
+                update={"label": f"{output.label}_{name}", "variations": (), "variation": name}
+            )
+            for name in _names(output, variations)
+        ]
+    labels = [output.label for output in made]
+    problems += [
+        f'outputs "{label}": another output has the name of this one in a variation; rename it'
+        for label in dict.fromkeys(labels)
+        if labels.count(label) > 1
+    ]
+    originals = {output.label for output in outputs}
+    problems += [
+        f'outputs "{labels[number]}": {text}'
+        for number, text in output_label_problems(labels)
+        if labels[number] not in originals
+    ]
+    return made, problems
+
+
+def varied_of(output: OutputConfig, variations: Variations) -> list[str]:
+    """Its paths, as they are in its variation."""
+    return [
+        varied_label(path, output.variation)
+        if output.variation in variations.of_path[path]
+        else path
+        for path in output.paths
+    ]
+
+
+def _names(output: OutputConfig, variations: Variations) -> list[str]:
+    if output.variations != "all":
+        return list(output.variations)
+    return [name for name in variations.names if _differs(output, name, variations)]
+
+
+def _differs(output: OutputConfig, name: str, variations: Variations) -> bool:
+    """Whether it has other events or other columns in a variation."""
+    return any(name in variations.of_path[path] for path in output.paths) or bool(
+        kept(variations.columns[name], output)
+    )
+
+
+def _variation_problems(output: OutputConfig, variations: Variations) -> Iterator[str]:
+    where = f'outputs "{output.label}"'
+    named = () if output.variations == "all" else output.variations
+    for name in (*named, *filter(None, [output.variation])):
+        if name not in variations.names:
+            what = "no module has it" + suggestion(name, variations.names)
+            yield f'{where}: variations: "{name}": {what}'
+    if output.variations and output.variation:
+        yield (
+            f"{where}: variation: this output belongs to a variation already; leave out variations"
+        )
+    if output.decisions and (output.variations or output.variation):
+        yield (
+            f"{where}: decisions are those of the nominal case; give them an output without"
+            " variations"
+        )

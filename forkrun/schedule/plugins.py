@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.steps import step
 from forkrun.rundir.shipped_code import library_of
 
 
-def load_plugins(config: JobConfig) -> list[str]:
+def load_plugins(plugins: Sequence[str]) -> list[str]:
     """Loads them. Gives what is wrong."""
     problems = []
-    for plugin in config.job.plugins:
+    for plugin in plugins:
         try:
             with step(f'plugin "{plugin}" was loaded'):
                 _core.load_plugin(library_of(plugin_path(plugin)))
         except JobError as error:
             problems.append(f"job.plugins: {error}")
     return problems
-
-
-def plugin_paths(config: JobConfig) -> list[str]:
-    """Paths of the libraries of C++ modules."""
-    return [plugin_path(plugin) for plugin in config.job.plugins]
 
 
 def plugin_path(plugin: str) -> str:

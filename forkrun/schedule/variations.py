@@ -7,7 +7,7 @@ again; what does not depend on the variation is made once for all."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from msgspec import Struct
 
@@ -36,7 +36,9 @@ class Call(Struct, frozen=True):
 
 
 class Variations:
-    """Who varies with what. `wirings`: by label; `paths`: labels by path, in their order."""
+    """Who varies with what. `wirings`: by label; `paths`: labels by path, in their order.
+
+    Attributes: `names`: all variations of the job; what follows is found when it is first asked."""
 
     def __init__(
         self,
@@ -49,15 +51,12 @@ class Variations:
                        if n not in versions.modules[label].replaces}  # fmt: skip
         self._under_way: set[tuple[str, str]] = set()
         self.varies = cache(self._varies)
+        self.names = versions.variations
 
-    def calls(self) -> Iterator[Call]:
+    @cached_property
+    def calls(self) -> list[Call]:
         """Each module, then again for each variation that changes what it gets or makes."""
-        yield from (call for label in self._wirings for call in self._calls_of(label))
-
-    @property
-    def names(self) -> list[str]:
-        """All of the job."""
-        return self._versions.variations
+        return [call for label in self._wirings for call in self._calls_of(label)]
 
     def varied_paths(self, whole: Container[tuple[str, str]] = ()) -> dict[str, list[str]]:
         """Labels of calls by path and variation: filters as far as these have others behind them,
@@ -70,29 +69,39 @@ class Variations:
                     paths[varied_label(path, variation)] = calls
         return paths
 
-    def of_path(self, path: str) -> list[str]:
-        """Variations in which one of its filters may decide otherwise."""
-        filters = [
-            label
-            for label in self._paths[path]
-            if label in self._wirings and self._wirings[label].kind == "filter"
-        ]
-        return [v for v in self.names if any(self.varies(label, v) for label in filters)]
+    @cached_property
+    def of_path(self) -> dict[str, list[str]]:
+        """By path, variations in which one of its filters may decide otherwise."""
+        return {path: self._of_filters(labels) for path, labels in self._paths.items()}
 
-    def columns(self, variation: str) -> dict[str, str]:
-        """What is another product in a variation than in the nominal case, by the name of the
+    @cached_property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """By variation, what is another product in it than in the nominal case, by the name of the
         column, as modules behind all others see it."""
+        if not self.names:
+            return {}
         names = dict.fromkeys(name for wiring in self._wirings.values() for name in wiring.makes)
         versions = {name: self._versions.seen("", name) for name in names}
+        return {variation: self._others_in(variation, versions) for variation in self.names}
+
+    @cached_property
+    def of_analyzers(self) -> dict[str, list[str]]:
+        """By label, the nominal case and the variations in which an analyzer runs again; of those
+        that do."""
+        analyzers = [label for label, w in self._wirings.items() if w.kind == "analyzer"]
+        again = {label: [v for v in self.names if self._is_called(label, v)] for label in analyzers}
+        return {label: [NOMINAL, *names] for label, names in again.items() if names}
+
+    def _of_filters(self, labels: Sequence[str]) -> list[str]:
+        filters = [n for n in labels if n in self._wirings and self._wirings[n].kind == "filter"]
+        return [v for v in self.names if any(self.varies(label, v) for label in filters)]
+
+    def _others_in(self, variation: str, versions: Mapping[str, Version]) -> dict[str, str]:
         return {
             name: product
             for name, version in versions.items()
             if (product := self.product(version, variation)) != self.product(version, NOMINAL)
         }
-
-    def of_analyzer(self, label: str) -> list[str]:
-        """Variations in which an analyzer runs again."""
-        return [v for v in self._versions.variations if self._is_called(label, v)]
 
     def product(self, version: Version, variation: str) -> str:
         """What a version of a column is in a variation."""
@@ -166,4 +175,5 @@ class Variations:
 
 
 def _others(products: Mapping[str, str]) -> dict[str, str]:
-    return {name: product for name, product in products.items() if name != product}
+    """A version is named also where it has that very name, which would mean the column itself."""
+    return {name: product for name, product in products.items() if name != product or "@" in name}

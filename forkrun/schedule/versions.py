@@ -52,7 +52,8 @@ class Version(Struct, frozen=True):
 class Versions:
     """All versions of the columns of a job. `modules`: in the order of [[modules]].
 
-    Attributes: `variations`: all of the job, in the order in which they are declared; found once,
+    Attributes: `first`: what a column is as it was first, by the names of those with several;
+    `variations`: all of the job, in the order in which they are declared; found once,
     since each path asks for them and there may be ten thousand modules."""
 
     def __init__(self, modules: Iterable[Declared]) -> None:
@@ -63,20 +64,12 @@ class Versions:
         self._chains: dict[str, list[Version]] = {}
         for name in dict.fromkeys(n for m in self.modules.values() for n in m.replaces):
             self._chains[name] = self._chain(name)
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether a column has more than one version."""
-        return any(m.replaces or m.variations for m in self.modules.values())
+        self.first = {name: chain[0].product for name, chain in self._chains.items()}
 
     @property
     def replaced(self) -> list[str]:
         """Columns that have another version than the first in the nominal case."""
         return [name for name, chain in self._chains.items() if chain[-1].nominal.maker]
-
-    def first(self, name: str) -> str:
-        """The product that is the column as it was first."""
-        return self._chains[name][0].product if name in self._chains else name
 
     def seen(self, label: str, name: str) -> Version:
         """What a module means by a name; `label`: "" of one behind all others."""
@@ -91,7 +84,14 @@ class Versions:
         for version in self._chains.get(name, ()):
             if version.maker == label and label:
                 return version.product
-        return self.first(name)
+        return self.first.get(name, name)
+
+    def nominal_names(self, label: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Products that a module sees, and makes, in the nominal case by the names of columns that
+        have several versions."""
+        names = [each for name in self._chains for each in (name, f"{name}{AT_INPUT}")]
+        sees = {name: self.seen(label, name).nominal.product for name in names}
+        return sees, {name: self.made(label, name) for name in self._chains}
 
     def maker(self, product: str) -> str:
         """Label of the module that replaces a column by it; "" of another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from forkrun.base.nearest import close_to
 from forkrun.config import JobConfig, OutputConfig, OutputMode
 from forkrun.config.datasets import WEIGHT
 from forkrun.rundir.output_content import OutputContent
+from forkrun.schedule.input_branches import InputBranches
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
@@ -21,16 +22,13 @@ if TYPE_CHECKING:
 class Described(Struct, frozen=True):
     """A job whose modules have been constructed. `modules`: those in Python, by label;
     `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
-    `branches`: of the input; `friends`: columns of friends; `stored_friends`: by file, those that
-    it names itself."""
+    `branches`: of the input."""
 
     config: JobConfig
     modules: Mapping[str, PythonModule]
     columns_of: Mapping[str, Sequence[str]]
     outputs: Mapping[str, OutputContent]
-    branches: Collection[str]
-    friends: Collection[str]
-    stored_friends: Mapping[str, Sequence[str]]
+    branches: InputBranches
 
 
 def find_warnings(job: Described) -> list[str]:
@@ -45,12 +43,12 @@ def find_warnings(job: Described) -> list[str]:
 
 
 def _stored_friends(job: Described) -> Iterator[str]:
-    if job.config.outputs and job.stored_friends:
-        path, names = next(iter(job.stored_friends.items()))
+    file = next((file for file in job.branches.files if file.stored_friends), None)
+    if job.config.outputs and file:
         yield (
-            f"{path}: the friend {', '.join(names)}, which is stored with the tree, is kept only"
-            " where an output has all entries of a single file; it does not fit other entries. Name"
-            " it in source.friends to have its columns"
+            f"{file.path}: the friend {', '.join(file.stored_friends)}, which is stored with the"
+            " tree, is kept only where an output has all entries of a single file; it does not fit"
+            " other entries. Name it in source.friends to have its columns"
         )
 
 
@@ -82,8 +80,8 @@ def _idle_filters(job: Described) -> Iterator[str]:
 
 def _idle_patterns(output: OutputConfig, job: Described) -> Iterator[str]:
     products = [name for names in job.columns_of.values() for name in names]
-    of_input = () if output.mode is OutputMode.FRIEND else job.branches
-    names = [*of_input, *products, *job.friends]
+    of_input = () if output.mode is OutputMode.FRIEND else job.branches.branches
+    names = [*of_input, *products, *job.branches.friends]
     for key, patterns in (("keep", output.keep), ("drop", output.drop)):
         for pattern in patterns:
             if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):

@@ -186,3 +186,26 @@ def test_an_excluded_condition_of_another_type_names_module_and_file(
     assert ended.code == 5
     said = f'condition "scale" ({file}): the array holds float64, not float32'
     assert f'module "wrong": {said}' in ended.err
+
+
+def test_a_module_is_constructed_once_and_once_more_for_each_variation_of_what_it_reads(
+    plugins: Path, events: Path, tmp_path: Path
+) -> None:
+    """Also where a column is replaced, or what a module reads is found out."""
+    notes = tmp_path / "notes"
+    (tmp_path / "mine.py").write_text(
+        "def shifted(events):\n    return {'Jet_pt': events['Jet_pt'] + 1}\n"
+    )
+    shifted = {"type": "python:mine.py:shifted", "kind": "producer", "replaces": ["Jet_pt"]}
+    noted = cpp("noted", "Noted", notes=str(notes))
+    for modules, expected in (
+        ([noted], ["noted"]),
+        ([{**shifted, "label": "all"}, noted], ["noted"]),
+        ([{**shifted, "label": "up", "variation": "up"}, noted], ["noted", "noted@up"]),
+    ):
+        notes.unlink(missing_ok=True)
+        description = plugin_job(plugins / "libweights.so", events, modules, [])
+        ended = forkrun("run", write_job(tmp_path, description), "-o", "out", "--force",
+                        "--children", 1, cwd=tmp_path)  # fmt: skip
+        assert ended.code == 0, ended.err
+        assert notes.read_text().split() == expected

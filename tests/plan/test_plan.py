@@ -26,6 +26,7 @@ from forkrun.config import (
 from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange, LumiRanges
+from forkrun.index.datasets import with_datasets
 from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
 from forkrun.plan.guided import UnitSizes
 
@@ -233,7 +234,7 @@ def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
         "sorted": [(1, 1), (1, 2), (1, 1), (1, 2)],
     }.items():
         config = ordered(order).model_copy(update={"datasets": datasets})
-        plan = make_plan(config, index)
+        plan = make_plan(config, with_datasets(index, datasets))
         assert lumis_in(plan) == expected
         assert plan.n_lumis == 4
 

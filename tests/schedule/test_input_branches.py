@@ -17,8 +17,7 @@ from forkrun import _core
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
-from forkrun.schedule.branches import disagreements
-from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.input_branches import InputBranches, disagreements
 from tests.support.jobs import environment, forkrun, write_job
 
 IDS = [("run", "uint32"), ("luminosityBlock", "uint32"), ("event", "uint64")]
@@ -170,7 +169,7 @@ def test_the_first_pattern_that_matches_gives_the_value() -> None:
 
 def test_many_branches_are_not_listed() -> None:
     names = [f"HLT_{n}" for n in range(100)]
-    (problem,) = disagreements(index(names, names[:10]), names)
+    (problem,) = disagreements(InputBranches.of(index(names, names[:10])), names)
     assert 'leave out what not all files have: source.branches = "common"' in problem
     assert "HLT_50" not in problem
 

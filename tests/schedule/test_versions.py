@@ -42,7 +42,7 @@ def test_a_module_sees_the_column_as_the_last_one_before_it_has_made_it() -> Non
 def test_the_first_version_keeps_its_name_where_a_column_is_only_varied() -> None:
     versions = Versions([Declared("up", ["Jet_pt"], only="jes_up"), Declared("after")])
     assert versions.replaced == []
-    assert versions.first("Jet_pt") == "Jet_pt"
+    assert versions.first["Jet_pt"] == "Jet_pt"
     assert versions.seen("after", "Jet_pt").product == "Jet_pt@behind-up"
     assert versions.seen("after", "Jet_pt").nominal.product == "Jet_pt"
 
@@ -67,7 +67,7 @@ def varied() -> Variations:
 
 
 def test_what_depends_on_a_varied_column_runs_again_and_nothing_else() -> None:
-    calls = {call.label: call for call in varied().calls()}
+    calls = {call.label: call for call in varied().calls}
     again = [label for label in calls if "@" in label]
     assert again == [
         "smear@jes_up", "ht@jes_up", "cut@jes_up", "ht_plot@jes_up", "met_plot@jes_up"
@@ -104,6 +104,6 @@ def test_the_variations_of_a_job_are_found_once_for_any_number_of_paths() -> Non
     paths = {f"path{number}": ["select"] for number in range(100)}
     variations = Variations(versions, wirings, paths)
     n_before = names.n_iterations
-    assert [variations.of_path(path) for path in paths] == [[]] * 100
+    assert list(variations.of_path.values()) == [[]] * 100
     assert versions.variations == ["up", "down"]
     assert names.n_iterations == n_before == 1

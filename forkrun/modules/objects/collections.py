@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from forkrun.config import SourceConfig
+    pass
 
 _ENERGIES = ("mass", "energy", "m", "M", "E", "e")
 _KINEMATICS = (
@@ -50,11 +50,6 @@ class NamingRule(Struct, frozen=True, dict=True):
 
     patterns: Sequence[str] = ("{collection}_{field}",)
     fields: Mapping[str, str] = {}
-
-    @classmethod
-    def of(cls, source: SourceConfig) -> NamingRule:
-        """What the configuration says."""
-        return cls(source.collections, source.fields)
 
     def split(self, column: str) -> tuple[str, str] | None:
         """Collection and field of a column; None if it belongs to none."""

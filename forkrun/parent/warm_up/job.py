@@ -28,14 +28,16 @@ from forkrun.conditions import prefetch_conditions
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.config import JobConfig, validate
 from forkrun.errors import OutputError
-from forkrun.index import FileIndex, IdBranches
+from forkrun.index import FileIndex
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan, make_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
+from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job import Job
+from forkrun.schedule.job_modules import ScheduleInput
 from forkrun.schedule.job_schedule import processor_settings
 
 if TYPE_CHECKING:
@@ -147,11 +149,12 @@ def _config(file: Path, modules: Sequence[str]) -> JobConfig:
 def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     make_folders(folder)
     (file,) = config.source.files
-    index = _core.index_tree(path=file, file_number=0, **IdBranches.of(config.source)._asdict())
+    index = _core.index_tree(path=file, file_number=0, **config.source.ids._asdict())
     files = [FileIndex.from_json(file, index)]
     plan = make_plan(config, files)
     conditions = prefetch_conditions([], config.prefetch, plan.units, 1, quiet=True)
-    schedule = build_schedule(config, files, conditions, plan.units)
+    branches = InputBranches.of(files)
+    schedule = build_schedule(ScheduleInput(config, branches, conditions, plan.units))
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
     job, shared = Job(config, plan, schedule), SharedState.of(_all_of(plan), 0)

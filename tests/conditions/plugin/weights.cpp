@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <forkrun/module.hpp>
@@ -103,6 +105,28 @@ class Cumulated final : public forkrun::Producer {
   forkrun::ScalarOutput<double> out_;
 };
 
+/// n_jets: (n_events,) int64. Notes each construction in a file.
+class Noted final : public forkrun::Producer {
+ public:
+  explicit Noted(forkrun::Construction& construction)
+      : pt_{construction.consumes_jagged<float>("Jet_pt")},
+        n_{construction.produces_scalar<std::int64_t>("n_jets")} {
+    std::ofstream{construction.parameters().get<std::string>("notes"), std::ios::app}
+        << construction.label() << '\n';
+  }
+  void produce(const forkrun::EventBlock& block) override {
+    const auto pt = block.get(pt_);
+    for (std::size_t event = 0; auto& n : block.make(n_)) {
+      n = static_cast<std::int64_t>(pt[event++].size());
+    }
+  }
+
+ private:
+  forkrun::JaggedInput<float> pt_;
+  forkrun::ScalarOutput<std::int64_t> n_;
+};
+
+FORKRUN_REGISTER_MODULE(Noted);
 FORKRUN_REGISTER_MODULE(Scale);
 FORKRUN_REGISTER_MODULE(WrongType);
 FORKRUN_REGISTER_MODULE(Weights);

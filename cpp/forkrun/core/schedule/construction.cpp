@@ -1,6 +1,7 @@
 #include <forkrun/core/schedule/construction.hpp>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
@@ -15,6 +16,17 @@ const ModuleConstruction::Open& ModuleConstruction::open() const {
         "histograms, accumulators and conditions declared, in the constructor alone"};
   }
   return open_;
+}
+
+/// Of a column that nothing replaces, the version before any replacement is the column itself.
+std::string ModuleConstruction::version(const std::map<std::string, std::string>& versions,
+                                        const std::string& name) {
+  constexpr std::string_view at_input = "@input";
+  const auto found = versions.find(name);
+  if (found != versions.end()) {
+    return found->second;
+  }
+  return name.ends_with(at_input) ? name.substr(0, name.size() - at_input.size()) : name;
 }
 
 void ModuleConstruction::set_limit(std::uint32_t n_blocks) {

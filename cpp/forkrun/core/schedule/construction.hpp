@@ -72,12 +72,9 @@ class ModuleConstruction final : public Construction {
     std::uint64_t seed;
   };
   [[nodiscard]] const Open& open() const;
-  [[nodiscard]] static const std::string& version(
-      const std::map<std::string, std::string>& versions, const std::string& name) {
-    const auto found = versions.find(name);
-    return found == versions.end() ? name : found->second;
-  }
-  [[nodiscard]] const std::string& consumed(const std::string& name) const {
+  [[nodiscard]] static std::string version(const std::map<std::string, std::string>& versions,
+                                           const std::string& name);
+  [[nodiscard]] std::string consumed(const std::string& name) const {
     return version(open().versions.consumed, name);
   }
 

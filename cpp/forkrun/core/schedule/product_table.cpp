@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -49,14 +50,19 @@ std::uint32_t ProductTable::produce(std::uint32_t module, const std::string& nam
                                     const ProductType& type) {
   const auto number = number_of(name);
   auto& product = products_[number];
-  if (product.type) {
+  if (product.type && (product.module == none || product.module < module)) {
     made_twice_.push_back({number, module});
   } else {
+    if (product.type) {  // by a module behind this one, which was constructed before it
+      made_twice_.push_back({number, product.module});
+    }
     product.module = module;
     product.type = type;
   }
   return number;
 }
+
+void ProductTable::end() { std::ranges::stable_sort(consumptions_, {}, &Consumption::module); }
 
 std::uint32_t ProductTable::number_of(const std::string& name) {
   const auto next = static_cast<std::uint32_t>(products_.size());

@@ -39,6 +39,9 @@ class ProductTable {
                         Consumption::When when = Consumption::When::before);
   std::uint32_t produce(std::uint32_t module, const std::string& name, const ProductType& type);
 
+  /// Puts consumptions in the order of modules, when all of these have been constructed.
+  void end();
+
   /// By number.
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   [[nodiscard]] const std::vector<Consumption>& consumptions() const { return consumptions_; }

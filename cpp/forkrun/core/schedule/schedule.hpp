@@ -130,6 +130,9 @@ class ScheduleBuilder {
   ScheduleBuilder(ScheduleBuilder&&) noexcept;
   ScheduleBuilder& operator=(ScheduleBuilder&&) noexcept;
 
+  /// Keeps a place for a module that is added later: messages to modules, and problems, are in the
+  /// order of places, not of construction.
+  void reserve_module(const std::string& label);
   /// Constructs the module at once. What the constructor throws is kept as a problem of the module.
   void add_module(const ModuleDescription& module,
                   const std::function<std::unique_ptr<Module>(Construction&)>& make);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -42,10 +43,12 @@ struct ScheduleBuilder::Impl {
   JobDescription job;
   std::uint64_t seed;
   std::shared_ptr<Conditions> conditions;
-  std::vector<std::string> problems{};
+  std::multimap<std::uint32_t, std::string> problems{};  ///< by number of the module
+  std::map<std::string, std::uint32_t> reserved{};       ///< numbers by label
   bool is_compiled{};
 
   void check_not_compiled() const;
+  std::uint32_t place_of(const std::string& label);
   template <typename Make>
   void add(const ModuleDescription& module, const Make& make);
 };
@@ -66,13 +69,22 @@ void ScheduleBuilder::Impl::check_not_compiled() const {
   }
 }
 
+/// The place that is reserved for it, or a new one behind all others.
+std::uint32_t ScheduleBuilder::Impl::place_of(const std::string& label) {
+  if (const auto place = reserved.extract(label)) {
+    return place.mapped();
+  }
+  job.modules.emplace_back(ModuleRecord{label});
+  return static_cast<std::uint32_t>(job.modules.size() - 1);
+}
+
 /// Constructs a module; what it throws becomes a problem.
 template <typename Make>
 void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
   check_not_compiled();
   const auto& [label, parameters, instead, versions] = description;
-  const auto number = static_cast<std::uint32_t>(job.modules.size());
-  auto& record = job.modules.emplace_back(ModuleRecord{label});
+  const auto number = place_of(label);
+  auto& record = job.modules[number];
   auto owned = std::make_unique<ModuleConstruction>(number, record, parameters, versions,
                                                     job.products, seed, *conditions);
   auto& construction = *owned;
@@ -87,9 +99,11 @@ void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make
     apply(instead, record);
     parameters.check_all_used();
   } catch (const ScheduleError& error) {
-    std::ranges::copy(error.problems(), std::back_inserter(problems));
+    for (const auto& problem : error.problems()) {
+      problems.emplace(number, problem);
+    }
   } catch (const std::exception& error) {
-    problems.push_back("module \"" + label + "\": " + error.what());
+    problems.emplace(number, "module \"" + label + "\": " + error.what());
   }
   construction.end();
 }
@@ -103,6 +117,12 @@ ScheduleBuilder::ScheduleBuilder(std::vector<ColumnDescription> source_columns, 
 ScheduleBuilder::~ScheduleBuilder() = default;
 ScheduleBuilder::ScheduleBuilder(ScheduleBuilder&&) noexcept = default;
 ScheduleBuilder& ScheduleBuilder::operator=(ScheduleBuilder&&) noexcept = default;
+
+void ScheduleBuilder::reserve_module(const std::string& label) {
+  impl_->check_not_compiled();
+  const auto number = impl_->place_of(label);
+  impl_->reserved[label] = number;
+}
 
 void ScheduleBuilder::add_module(
     const ModuleDescription& module,
@@ -190,7 +210,14 @@ std::vector<std::string> ScheduleBuilder::consumed_source_columns() const {
 std::unique_ptr<Schedule> ScheduleBuilder::compile() {
   impl_->check_not_compiled();
   impl_->is_compiled = true;
-  auto problems = std::move(impl_->problems);
+  for (const auto& [label, number] : impl_->reserved) {
+    throw Error{"a place was reserved for module \"" + label + "\", which was not added"};
+  }
+  impl_->job.products.end();
+  std::vector<std::string> problems;
+  for (auto& [number, problem] : impl_->problems) {
+    problems.push_back(std::move(problem));
+  }
   std::ranges::move(find_problems(impl_->job), std::back_inserter(problems));
   if (!problems.empty()) {
     throw ScheduleError{std::move(problems)};

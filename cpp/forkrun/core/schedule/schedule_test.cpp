@@ -77,6 +77,31 @@ TEST_F(ScheduleTest, a_module_can_mean_other_versions_of_products_by_its_names) 
   EXPECT_EQ(problems(), Strings{});
 }
 
+TEST_F(ScheduleTest, a_module_that_is_added_later_has_the_place_that_was_reserved) {
+  builder.reserve_module("a");
+  producer("b", {"MET_ptt"}, {"x"});
+  filter("f", {"nothing"});
+  producer("a", {"Muon_ptt"}, {"x"});
+  EXPECT_EQ(problems(),
+            (Strings{"product \"x\" is made twice: by module \"a\" and by module \"b\"",
+                     "module \"a\" consumes \"Muon_ptt\", which no module makes; did you mean "
+                     "\"Muon_pt\"?",
+                     "module \"b\" consumes \"MET_ptt\", which no module makes; did you mean "
+                     "\"MET_pt\"?",
+                     "module \"f\" consumes \"nothing\", which no module makes"}));
+}
+
+TEST_F(ScheduleTest, a_place_that_stays_empty_is_an_error) {
+  builder.reserve_module("a");
+  EXPECT_THROW((void)builder.compile(), Error);
+}
+
+TEST_F(ScheduleTest, before_any_replacement_a_column_that_nothing_replaces_is_itself) {
+  producer("a", {"MET_pt@input"}, {"x"});
+  EXPECT_EQ(builder.consumed_source_columns(), Strings{"MET_pt"});
+  EXPECT_EQ(problems(), Strings{});
+}
+
 TEST_F(ScheduleTest, all_problems_are_reported_together) {
   producer("a", {"MET_ptt"}, {"x"});
   producer("b", {"Muon_pt"}, {"x"});
