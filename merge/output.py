@@ -52,8 +52,7 @@ class Planned(Struct, frozen=True):
     @property
     def source(self) -> EventSource:
         """The input, from which whole entries are taken: no column of it is asked for."""
-        tree, *ids = self.ids
-        clusters = self.contents.clusters
+        tree, ids, clusters = self.ids.tree, self.ids[1:], self.contents.clusters
         return EventSource(self.files, tree, ids, (), clusters, self.identities, {}, (), {})
 
 

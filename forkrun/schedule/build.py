@@ -16,13 +16,13 @@ from forkrun.formats import EventSource
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
-from forkrun.index import FileIndex, format_of_input
+from forkrun.index import FileIndex
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.input_branches import InputBranches, disagreements
 from forkrun.schedule.job_modules import JobModules, ScheduleInput, construct_modules, is_cpp
 from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead
-from forkrun.schedule.outputs import add_outputs, output_format_problems, with_variations
+from forkrun.schedule.outputs import add_outputs, with_variations
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.versions import is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings
@@ -50,7 +50,6 @@ def _built(given: ScheduleInput) -> JobSchedule:
     columns = {**dict(branches.columns), **produced}
     each_output, of_outputs = with_variations(config.outputs, job.variations)
     problems += of_outputs
-    problems += output_format_problems(config, branches.files)
     config = config.model_copy(update={"outputs": tuple(each_output)})
     cutflow = _add_paths(config, job, columns, problems)
     outputs = add_outputs(config, job, branches, problems)
@@ -165,7 +164,7 @@ def _source(source: SourceConfig, branches: InputBranches) -> _core.Source:
         friends=_friends(index),
         friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
     )
-    return format_of_input(index).source(events)
+    return branches.format.source(events)
 
 
 def _friends(index: Sequence[FileIndex]) -> list[Any]:

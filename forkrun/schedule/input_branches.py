@@ -13,7 +13,8 @@ from msgspec import Struct
 from forkrun.base.column_types import ColumnType
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
-from forkrun.index import Branch, FileIndex
+from forkrun.formats import Format
+from forkrun.index import Branch, FileIndex, format_of_input
 
 _SHOWN = 5
 _MOST_NAMED = 20
@@ -52,6 +53,11 @@ class InputBranches(Struct, frozen=True):
             left_out = [name for name in branches if name not in common]
             return cls(index, common, {}, left_out, friends)
         return cls(index, branches, friends=friends)
+
+    @property
+    def format(self) -> Format:
+        """The one format of all files. Raises InputError if there are several."""
+        return format_of_input(self.files)
 
     @property
     def columns(self) -> list[tuple[str, str]]:

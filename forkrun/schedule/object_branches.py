@@ -13,8 +13,8 @@ from forkrun.errors import InputError
 from forkrun.fork.helper import ask_reader
 from forkrun.fork.limits import cpu_limit_s
 from forkrun.formats import Format
-from forkrun.index import FileIndex, format_of_input
-from forkrun.schedule.input_branches import all_branches
+from forkrun.index import FileIndex
+from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.outputs import kept
 
 _S_PER_MB = 1.0
@@ -24,10 +24,11 @@ def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None
     """Tries to copy the objects that outputs keep and that are not copied as bytes, with the first
     file that has events. Raises InputError naming the branches that cannot be written."""
     file = next((file for file in index if file.path and file.n_entries), None)
-    wanted = _kept_objects(config, index)
+    of_input = InputBranches.of(index)
+    wanted = _kept_objects(config, of_input)
     if file is None or not wanted:
         return
-    tree, form = config.source.tree, format_of_input(index)
+    tree, form = config.source.tree, of_input.format
     found = _asked(file.path, lambda: form.written_anew(file.path, tree))
     _check_forms(index, sorted(wanted.difference(found)))
     names = [name for name in dict.fromkeys(found) if name in wanted]
@@ -58,9 +59,8 @@ def _check_forms(index: Sequence[FileIndex], names: Sequence[str]) -> None:
                 )
 
 
-def _kept_objects(config: JobConfig, index: Sequence[FileIndex]) -> set[str]:
-    branches = all_branches(index)
-    objects = [name for name, branch in branches.items() if not branch.readable]
+def _kept_objects(config: JobConfig, of_input: InputBranches) -> set[str]:
+    objects = [name for name, branch in of_input.branches.items() if not branch.readable]
     outputs = [output for output in config.outputs if output.mode is not OutputMode.FRIEND]
     return {name for output in outputs for name in kept(objects, output)}
 

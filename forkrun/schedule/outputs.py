@@ -12,7 +12,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
-from forkrun.index import Branch, FileIndex, format_of_input
+from forkrun.index import Branch
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules
@@ -44,6 +44,7 @@ def add_outputs(
         of_output = () if output.mode is OutputMode.FRIEND else branches
         problems += pattern_problems(output, [*of_output, *known])
         problems += [*_decision_problems(output, config.paths), *_parquet_problems(output)]
+        problems += _format_problems(output, of_input.format.name)
         products = [columns[name][0] if name in columns else name for name, _ in new]
         paths = varied_of(output, job.variations)
         job.builder.add_output(output.label, paths, names, products, output.decisions)
@@ -109,15 +110,13 @@ def _parquet_problems(output: OutputConfig) -> Iterator[str]:
         yield f'{where}: the Python package pyarrow is needed: pip install "forkrun[parquet]"'
 
 
-def output_format_problems(config: JobConfig, index: Sequence[FileIndex]) -> list[str]:
-    """Outputs of another format than the input."""
-    wanted = format_of_input(index).name
-    return [
-        f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
-        f' "{wanted}"; write format = "{wanted}"'
-        for output in config.outputs
-        if output.format != wanted
-    ]
+def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:
+    """An output of another format than the input."""
+    if output.format != wanted:
+        yield (
+            f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
+            f' "{wanted}"; write format = "{wanted}"'
+        )
 
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
