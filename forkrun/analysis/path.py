@@ -64,7 +64,7 @@ class JobPath:
             name, what = _name(name), name
         check_text("job.define(…)", "name", name)
         if what is None:
-            raise ConfigError(f'job.define("{name}", …): give an expression or a function')
+            raise ConfigError(f'job.define("{name}", what): give an expression or a function')
         check_what(_call("define", name), what)
         return self._add(Step("producer", name, what, params))
 
@@ -78,7 +78,7 @@ class JobPath:
             name, what = _name(name), name
         check_text("job.redefine(…)", "name", name)
         if what is None:
-            raise ConfigError(f'job.redefine("{name}", …): give an expression or a function')
+            raise ConfigError(f'job.redefine("{name}", what): give an expression or a function')
         check_what(_call("redefine", name), what)
         label = self._version(f"new_{name}")
         return self._add(Step("producer", label, what, {**params, "replaces": [name]}))

@@ -142,7 +142,7 @@ class FileIndex(Struct, frozen=True):
     absent: str = ""
     """Why it has no such tree, and so no events and no branches; "" if it has one."""
     forms: tuple[tuple[str, int], ...] = ()
-    """Of split branches by name: digest of the branches within, if it is known without ROOT."""
+    """Digest of the branches within split branches, by name, if it is known without ROOT."""
     short_branches: tuple[str, ...] = ()
     """Names of those that have fewer entries than the tree."""
     stored_friends: tuple[str, ...] = ()

@@ -9,6 +9,7 @@
 #include <TBranchObject.h>
 #include <TClass.h>
 #include <TDirectory.h>
+#include <TFile.h>
 #include <TLeaf.h>
 #include <TList.h>
 #include <TTree.h>
@@ -132,6 +133,10 @@ TTree& copy_structure(TTree& tree, const std::vector<std::string>& branches, TDi
                 [&](TBranch& branch) { return kept.contains(branch.GetName()); });
   copy->GetListOfLeaves()->Compress();
   copy->Reset();
+  for (TObject* leaf : *copy->GetListOfLeaves()) {  // as TTree::CloneTree: that of the new file
+    static_cast<TLeaf*>(leaf)->GetBranch()->SetCompressionSettings(
+        folder.GetFile()->GetCompressionSettings());
+  }
   copy->SetIOFeatures(ROOT::TIOFeatures{});
   return *copy;
 }
