@@ -61,7 +61,7 @@ def _served(arguments: Sequence[object], cwd: Path) -> Ended:
     with open(os.devnull) as nothing, temporary() as out, temporary() as err:
         streams = [nothing.fileno(), out.fileno(), err.fileno()]
         texts = [str(argument) for argument in arguments]
-        code = _server().run(texts, cwd, environment(), streams, timeout_s=120)
+        code = _server().run(texts, cwd, environment(), streams, PATIENCE_S)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
