@@ -101,7 +101,7 @@ def wait_for(fact: Callable[[], bool]) -> None:
 def left_behind(mark: str) -> list[int]:
     """Processes with NAME=VALUE in their environment that live on; what has just been killed may
     need a moment."""
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + PATIENCE_S
     while (left := list(_marked(mark))) and time.monotonic() < deadline_s:
         time.sleep(0.01)
     return left
