@@ -88,7 +88,7 @@ def run_node(
 
 
 def _unpack(node: RunDirectory) -> None:
-    """Of a node that was done, and is asked to work again."""
+    """Unpacks the units of a node that was done, and is asked to work again."""
     if node.packed_units.exists():
         with opened_to_begin(node):
             unpack_units(node)

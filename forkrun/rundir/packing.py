@@ -20,7 +20,7 @@ _PACKED = (
 )  # fmt: skip
 """Names of what a node that is asked to work again writes anew, or does without."""
 _MOST_BYTES = 256 << 20
-"""Of files of units that are packed: larger ones are few for what they hold."""
+"""Together, of files of units that are packed: larger ones are few for what they hold."""
 _OF_UNITS = re.compile(r"\d+/[^/]+")
 
 

@@ -1,4 +1,4 @@
-"""Names of files that hold bytes which are no UTF-8: refused wherever they come from, with a remedy
+"""Names of files that hold bytes that are not valid UTF-8: refused wherever they come from, with a remedy
 that helps."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, output_digests
 
 ODD = os.fsdecode(b"b\xfe.root")
-REMEDY = "holds bytes that are no UTF-8; rename the file, or link to it"
+REMEDY = "holds bytes that are not valid UTF-8; rename the file, or link to it"
 
 
 @pytest.fixture
