@@ -1,5 +1,5 @@
-"""Names of files that hold bytes that are not valid UTF-8: refused wherever they come from, with a remedy
-that helps."""
+"""Names of files with bytes that are not valid UTF-8: refused wherever they come from, with a
+remedy that helps."""
 
 from __future__ import annotations
 
