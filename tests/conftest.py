@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,48 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
     signal.signal(number, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--order-seed", type=int, help="order of the tests: drawn anew if not given, 0: as on file"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draws the order; processes of xdist are told."""
+    if config.option.order_seed is None:
+        drawn = random.SystemRandom().randrange(1, 1_000_000)
+        config.option.order_seed = getattr(config, "workerinput", {}).get("order_seed", drawn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["order_seed"] = node.config.option.order_seed
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return _order(config)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    if exitstatus == pytest.ExitCode.TESTS_FAILED:
+        terminalreporter.write_line(_order(config))
+
+
+def _order(config: pytest.Config) -> str:
+    return f"order of the tests: --order-seed {config.option.order_seed}"
+
+
+@pytest.hookimpl(tryfirst=True)  # then those of one fixture come together
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shuffles files, and the tests of each."""
+    if config.option.order_seed:
+        dice = random.Random(config.option.order_seed)
+        places = {path: dice.random() for path in dict.fromkeys(item.path for item in items)}
+        items.sort(key=lambda item: (places[item.path], dice.random()))
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobs import ROOT, environment
+from tests.support.jobs import PATIENCE_S, ROOT, environment
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> No
     program.write_text(text.replace('Job("sample.root")', f'Job("sample.root", {quick})'))
     done = subprocess.run(
         [sys.executable, str(program)], cwd=sample, env=environment(), text=True,
-        capture_output=True, timeout=240,
+        capture_output=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 

@@ -66,7 +66,7 @@ CPP = {
     "formats/ttree/read": {"formats/ttree/layout", "formats/root_file", "bytes", "core/data"},
     "formats/ttree/write": {
         "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
-        "core/data",
+        "core/data", "process",
     },
     "formats/ttree/verify": {
         "process",

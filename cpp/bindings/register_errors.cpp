@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/verify/samples.hpp>
+#include <forkrun/formats/ttree/write/branch_samples.hpp>
 
 #include "bindings.hpp"
 

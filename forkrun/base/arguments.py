@@ -10,6 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.user_text import text_problem
 from forkrun.errors import ConfigError
 
 _MOST_SHOWN = 60
@@ -48,7 +49,7 @@ def check_path(call: str, argument: str, value: Any) -> Path:
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(path, str) or not path:
         raise refused(call, argument, "a path", value)
-    return Path(path)
+    return Path(_sound(call, argument, path))
 
 
 def listed_names(call: str, argument: str, what: str, value: Any) -> list[str]:
@@ -72,8 +73,14 @@ def listed_files(call: str, argument: str, value: Any) -> list[str]:
         path = os.fspath(each) if isinstance(each, str | os.PathLike) else None
         if not isinstance(path, str):
             raise refused(call, argument, allowed, each)
-        files.append(str(path))
+        files.append(_sound(call, argument, path))
     return files
+
+
+def _sound(call: str, argument: str, path: str) -> str:
+    if problem := text_problem(path):
+        raise ConfigError(f"{call}: {argument}: {problem}")
+    return path
 
 
 def plain_value(call: str, argument: str, value: Any) -> Any:

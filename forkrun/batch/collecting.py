@@ -23,13 +23,16 @@ from forkrun.plan.model import Plan
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.lock import RunLock
+from forkrun.rundir.lock import RunLock, is_held
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.nodes import NodeRanges, read_commits
 from forkrun.rundir.opening import find_nodes, opened_nodes
+from forkrun.rundir.packing import unpack_units
 from forkrun.rundir.start import check_owner, remove_results
 
 _SHOWN = 10
+_MOST_PACKING_S, _LOOK_EVERY_S = 150.0, 0.1
+"""A little longer than the lock of a parent counts that died on another machine."""
 
 
 def collect(
@@ -50,11 +53,25 @@ def collect(
             missing = _missing(ranges, commits)
             if missing and not partial:
                 raise JobError(_words(folder, missing, len(ranges)))
+            _unpack(folder, lock, [n for n in range(len(ranges)) if n not in missing])
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
             _remove_temporary(folder, config, lock, len(ranges))
         return Result.read(folder.path), _set_apart(folder) if missing else []
+
+
+def _unpack(folder: RunDirectory, lock: RunLock, done: Sequence[int]) -> None:
+    """Has files of units where they were written. A node that is done may be packing them: while
+    the lock of the whole job is held no other one begins to."""
+    until_s = time.monotonic() + _MOST_PACKING_S
+    for number in done:
+        node = folder.node(number)
+        while is_held(node.lock) and time.monotonic() < until_s:
+            time.sleep(_LOOK_EVERY_S)
+            lock.keep()
+        unpack_units(node)
+        lock.keep()
 
 
 def _set_apart(folder: RunDirectory) -> list[Path]:
@@ -79,6 +96,8 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
     if missing := _missing(ranges, commits):
         raise JobError(_words(folder, missing, len(ranges)))
     if not folder.is_finished():
+        for node in range(len(ranges)):
+            unpack_units(folder.node(node))
         merge_part(folder, config, read_plan(folder), commits, number, n_parts, lambda: None)
 
 
@@ -170,6 +189,7 @@ def _remove_temporary(folder: RunDirectory, config: JobConfig, lock: RunLock, n_
 
 def _remove_fragments(folder: RunDirectory, n_nodes: int) -> None:
     for number in range(n_nodes):
-        units = folder.node(number).units
-        if not units.is_symlink():
-            shutil.rmtree(units, ignore_errors=True)
+        node = folder.node(number)
+        if not node.units.is_symlink():
+            shutil.rmtree(node.units, ignore_errors=True)
+        node.packed_units.unlink(missing_ok=True)

@@ -34,7 +34,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.opening import find_nodes, opened_to_begin
-from forkrun.rundir.packing import pack_records
+from forkrun.rundir.packing import pack_records, pack_units, unpack_units
 from forkrun.rundir.progress import read_progress
 from forkrun.rundir.start import check_owner
 
@@ -65,6 +65,7 @@ def run_node(
     node = folder.node(number)
     _note_start(folder, number, node)
     _wait_for_lock(node)
+    _unpack(node)
     if scratch is not None and end_s is not None:
         end_s -= PUBLISH_S
     try:
@@ -79,18 +80,28 @@ def run_node(
             with suppress(ForkrunError):  # they only save the merge time, which finds the reason
                 write_node_sums(own, read_ledgers(own.ledger))
         with suppress(ForkrunError, OSError):  # it only saves files
-            _pack(node, ranges.n_units(number))
+            _pack(folder, node, ranges.n_units(number))
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
 
 
-def _pack(node: RunDirectory, n_units: int) -> None:
-    """Packs the records of a node that is done."""
+def _unpack(node: RunDirectory) -> None:
+    """Unpacks the units of a node that was done, and is asked to work again."""
+    if node.packed_units.exists():
+        with opened_to_begin(node):
+            unpack_units(node)
+
+
+def _pack(folder: RunDirectory, node: RunDirectory, n_units: int) -> None:
+    """Packs the files of a node that is done; those of its units not while they are collected:
+    `collect` waits for nodes that were done, and held their locks, when it had taken its own."""
     with opened_to_begin(node):
         if read_progress(node).n_units >= n_units:
             pack_records(node)
+            if not is_held(folder.lock):
+                pack_units(node)
 
 
 @contextmanager

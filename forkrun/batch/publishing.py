@@ -46,7 +46,7 @@ class Publisher:
         """Takes over what earlier parents have published."""
         with output_errors(self._local.path):
             if self._shared.fingerprint.exists():
-                ignored = shutil.ignore_patterns("lock", "*.part")
+                ignored = shutil.ignore_patterns("lock", "*.part", self._shared.packed_units.name)
                 shutil.copytree(self._shared.path, self._local.path, ignore=ignored)
         self._n_bytes = {file.name: file.stat().st_size for file in self._ledgers()}
 

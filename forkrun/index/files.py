@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from forkrun.base.nearest import close_to
+from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
 from forkrun.errors import InputError
@@ -50,7 +51,7 @@ def expand(patterns: Iterable[str]) -> list[str]:
 def _listed(path: Path) -> list[str]:
     """Lines of a list file without comments; relative paths are relative to its folder."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError as error:
         raise InputError(f"{path}: cannot read source.list: {error.strerror}") from None
     names = [line.split("#", 1)[0].strip() if "://" not in line else line.strip() for line in lines]
@@ -64,11 +65,20 @@ def _expand(pattern: str, problems: list[str], remedy: str = _WHERE) -> list[str
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:
             problems.append(f"{pattern}: no file matches this pattern; {remedy}")
-        return [os.path.abspath(file) for file in found]
-    problem = _unreadable(pattern, remedy)
-    if problem:
+        return [os.path.abspath(file) for file in found if _is_sound(file, problems)]
+    if not _is_sound(pattern, problems):
+        return []
+    if problem := _unreadable(pattern, remedy):
         problems.append(f"{pattern}: {problem}")
     return [os.path.abspath(pattern)]
+
+
+def _is_sound(path: str, problems: list[str]) -> bool:
+    """Whether records can hold its name."""
+    problem = text_problem(path)
+    if problem:
+        problems.append(problem)
+    return problem is None
 
 
 def _unreadable(path: str, remedy: str) -> str:

@@ -27,6 +27,7 @@ _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
     "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
     "notFinishedLumis.json", "lock", "batch", "nodes", "sums",
+    "units.tar",
 ))  # fmt: skip
 
 
@@ -270,6 +271,11 @@ class RunDirectory(Struct, frozen=True):
     def records(self) -> Path:
         """What a node that is done has noted of its work, in one file; only of nodes."""
         return self.path / "records.tar"
+
+    @property
+    def packed_units(self) -> Path:
+        """What the units of a node that is done have written, in one file; only of nodes."""
+        return self.path / "units.tar"
 
     @property
     def site(self) -> Path:

@@ -1,18 +1,27 @@
-"""Packs what is only read by people, of a node that is done: thousands of nodes have tens of files
-each, which file systems of sites limit."""
+"""Packs files of a node that is done: thousands of nodes have tens of files each, which file
+systems of sites limit."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import tarfile
+from contextlib import suppress
 
 from forkrun.base.durable import published, remove
+from forkrun.base.regular_file import is_regular, open_regular
 from forkrun.rundir.directory import RunDirectory, unused
 
 _PACKED = (
     "logs", "monitoring", "output", "plan.json", "conditions.json", "lumis.json", "outputs.json",
-    "report.json", "report.txt", "plots", "timing.json", "trace.json",
+    "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "report.json",
+    "report.txt", "plots", "timing.json", "trace.json",
 )  # fmt: skip
 """Names of what a node that is asked to work again writes anew, or does without."""
+_MOST_BYTES = 256 << 20
+"""Together, of files of units that are packed: larger ones are few for what they hold."""
+_OF_UNITS = re.compile(r"\d+/[^/]+")
 
 
 def pack_records(node: RunDirectory) -> None:
@@ -26,3 +35,34 @@ def pack_records(node: RunDirectory) -> None:
             archive.add(place, arcname=place.name)
     for place in found:
         remove(place)
+
+
+def pack_units(node: RunDirectory) -> None:
+    """Moves what units have written into `units.tar`, under the lock of the node; not what is
+    large. Raises OutputError; then all is as it was."""
+    files = [file for file in node.units.glob("*/*") if is_regular(file)]
+    if len(files) < 2 or sum(file.stat().st_size for file in files) > _MOST_BYTES:
+        return
+    with published(node.packed_units) as temporary, tarfile.open(temporary, "x") as archive:
+        for file in sorted(files):
+            archive.add(file, arcname=str(file.relative_to(node.units)))
+    remove(node.units)
+
+
+def unpack_units(node: RunDirectory) -> None:
+    """Puts what `units.tar` holds where the units wrote it; what is there already stays. The
+    archive stays as well, as what is unpacked is not synced. Several processes may do so at the
+    same time. What cannot be read of it is missing: who needs it finds that. Raises OutputError."""
+    if node.units.is_symlink():
+        return
+    with (
+        suppress(OSError, tarfile.TarError),
+        os.fdopen(open_regular(node.packed_units), "rb") as file,
+        tarfile.open(fileobj=file, mode="r:") as archive,
+    ):
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            place = node.units / member.name
+            if content and _OF_UNITS.fullmatch(member.name) and not place.exists():
+                with published(place, durable=False) as temporary, temporary.open("xb") as copy:
+                    shutil.copyfileobj(content, copy)

@@ -40,8 +40,9 @@ def check_names(folder: RunDirectory) -> None:
     path = folder.path
     if any(not letter.isprintable() for letter in str(path)):
         raise OutputError(
-            f"{str(path)!r}: a run directory's name has no line breaks or control characters:"
-            f" scripts and descriptions of jobs hold it; choose another one with {option('-o')}"
+            f"{str(path)!r}: a run directory's name has no line breaks or control characters,"
+            f" and is UTF-8: scripts and descriptions of jobs hold it; choose another one with"
+            f" {option('-o')}"
         )
     with output_errors(path):
         if not path.exists():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.files import write_events
-from tests.support.jobs import ROOT, environment
+from tests.support.jobs import PATIENCE_S, ROOT, environment
 
 HEAD = 'import awkward as ak\nimport forkrun\njob = forkrun.Job("a.root")\n'
 RUN = "job.run(children=1, quiet=True)\n"
@@ -117,7 +117,7 @@ def done_by(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
     (folder / "analysis.py").write_text(HEAD + code)
     return subprocess.run(
         [sys.executable, "analysis.py"], cwd=folder, env=environment(), text=True,
-        capture_output=True, timeout=120,
+        capture_output=True, timeout=PATIENCE_S,
     )  # fmt: skip
 
 

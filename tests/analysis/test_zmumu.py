@@ -13,7 +13,7 @@ import uproot
 
 import forkrun
 from tests.analysis import plain_zmumu
-from tests.support.jobs import ROOT, environment
+from tests.support.jobs import PATIENCE_S, ROOT, environment
 
 PROGRAM = ROOT / "configs/zmumu/zmumu.py"
 
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(folder: Path, real_data: Path) -> forkrun.Result:
     done = subprocess.run(
         [sys.executable, str(PROGRAM), str(real_data)], cwd=folder, env=environment(), text=True,
-        capture_output=True, timeout=240,
+        capture_output=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return forkrun.Result.read(folder / "zmumu-run")

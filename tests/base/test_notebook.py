@@ -9,7 +9,7 @@ import pytest
 
 from forkrun.base.progress import in_notebook
 from tests.support.files import write_events
-from tests.support.jobs import environment
+from tests.support.jobs import PATIENCE_S, environment
 
 CELL = """
 import forkrun
@@ -37,7 +37,7 @@ def test_a_cell_shows_progress_report_and_result(
     code = CELL.replace("CHILDREN", str(children))
     notebook: Any = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     nbclient.NotebookClient(
-        notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}
+        notebook, timeout=round(PATIENCE_S), resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     outputs = notebook.cells[0].outputs
     pages = [each["data"].get("text/html", "") for each in outputs if "data" in each]

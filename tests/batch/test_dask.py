@@ -17,7 +17,7 @@ from forkrun.rundir.progress import read_progress
 from tests.batch.dask_cluster import processes
 from tests.batch.jobs import Job, problem_of
 from tests.batch.slurm_cluster import wait_long
-from tests.support.jobs import environment, wait_for
+from tests.support.jobs import PATIENCE_S, environment, wait_for
 
 distributed = pytest.importorskip("distributed", reason="pip install forkrun[dask]")
 pytestmark = [
@@ -85,7 +85,7 @@ def test_a_job_runs_on_a_cluster_of_dask_jobqueue(
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=PATIENCE_S)
         forkrun.load(job.file).run(cluster=client, output=run, quiet=True)
     assert len(list((run / "nodes").iterdir())) == 2
     assert problem_of(run, job.truth) == ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.batch.jobs import Job
-from tests.support.jobs import Ended, forkrun, running
+from tests.support.jobs import PATIENCE_S, Ended, forkrun, running
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def bounded(*arguments: object, cwd: Path) -> Ended:
         resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
 
     with running(*arguments, cwd=cwd, preexec_fn=limit) as process:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     return Ended(process.returncode, out, err)
 
 

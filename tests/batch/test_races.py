@@ -16,7 +16,15 @@ import pytest
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.server.command_server import CommandServer
 from tests.support.files import write_events
-from tests.support.jobs import Ended, environment, forkrun, jets_job, wait_for, write_job
+from tests.support.jobs import (
+    PATIENCE_S,
+    Ended,
+    environment,
+    forkrun,
+    jets_job,
+    wait_for,
+    write_job,
+)
 
 N_NODES = 4
 AT_ONCE = 4
@@ -91,7 +99,7 @@ def held_up(
 
         def end() -> Ended:
             (place / "may-go").touch()
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=PATIENCE_S)
             return Ended(process.returncode, out, err)
 
         try:

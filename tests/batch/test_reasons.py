@@ -12,7 +12,9 @@ from forkrun.batch.course import Submission, note_submission
 from forkrun.batch.logs import last_words, logs_of, mark_of, speaks_of_memory
 from forkrun.batch.status import State, read_status
 from forkrun.batch.status_text import status_lines
+from forkrun.batch.systems.htcondor import HTCondor
 from forkrun.batch.systems.slurm import Slurm
+from forkrun.batch.systems.system import Alive, Life
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges
 from tests.batch.jobs import Job, problem_of, status_of
@@ -97,6 +99,28 @@ def test_why_a_job_waits_that_will_never_begin_is_said(folder: RunDirectory) -> 
     assert states[2] == (State.LOST, "its job ended without a reason; it may have been killed")
     lines = list(status_lines(folder, status))
     assert "1 node may never begin: slurm: PartitionTimeLimit" in lines
+
+
+def test_a_job_for_which_htcondor_finds_no_machine_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: RunDirectory
+) -> None:
+    lines = [
+        "0 1 no match found", "1 1 insufficient priority", "2 1 undefined", "3 2 no match found",
+        "4 1 submitter limit exceeded", "5 5 undefined",
+    ]  # fmt: skip
+    place = tmp_path / "condor_q"
+    place.write_text("#!/bin/bash\n" + "".join(f"echo '{line}'\n" for line in lines))
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    lives = HTCondor().lives(folder, [submission(0, 0, 1, 2, 3, 4, 5)])
+    why = "htcondor: no match found; condor_q -better-analyze says why"
+    assert lives == {
+        0: Alive(Life.WAITING, why),
+        1: Alive(Life.WAITING),
+        2: Alive(Life.WAITING),
+        3: Alive(Life.RUNNING),
+        4: Alive(Life.WAITING),
+    }
 
 
 @pytest.mark.usefixtures("squeue")

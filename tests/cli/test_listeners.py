@@ -3,6 +3,7 @@ encodings without the characters, users without a home."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -48,6 +49,45 @@ def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
     assert (folder / "merged.root").stat().st_size > 0
     assert shell(folder, f"{FORKRUN} check job.json {streams}") == 0
     assert shell(folder, f"{FORKRUN} merge merged.root none.root --force {streams}") == 3
+
+
+LISTENERS = ["<&-", ">&-", "<&- >&- 2>&-", "2>&1 | true", ">/dev/full 2>/dev/full"]
+
+
+@pytest.mark.parametrize("streams", LISTENERS)
+def test_a_job_that_failed_is_resumed_the_same(folder: Path, streams: str) -> None:
+    run = folder / "resumed"
+    shutil.rmtree(run, ignore_errors=True)
+    stop = folder / "stop"
+    stop.touch()
+    (folder / "stops.py").write_text(
+        "import pathlib, forkrun\n"
+        "class Stops(forkrun.Analyzer):\n"
+        "    consumes = ('luminosityBlock',)\n"
+        "    def analyze(self, block):\n"
+        "        is_second = (block['luminosityBlock'] == 2).any()\n"
+        f"        assert not is_second or not pathlib.Path({str(stop)!r}).exists()\n"
+    )
+    job = json.loads((folder / "job.json").read_text())
+    job["modules"].append({"label": "stops", "type": f"python:{folder}/stops.py:Stops"})
+    job["paths"]["stops"] = ["stops"]
+    (folder / "stops.json").write_text(json.dumps(job))
+    assert shell(folder, f"{FORKRUN} run stops.json -o resumed --no-plots {streams}") == 5
+    stop.unlink()
+    assert shell(folder, f"{FORKRUN} resume resumed --no-plots {streams}") == 0
+    assert output_digests(run) == output_digests(folder / "expected")
+
+
+@pytest.mark.parametrize("streams", LISTENERS)
+def test_nodes_and_what_collects_them_end_the_same(folder: Path, streams: str) -> None:
+    run = folder / "submitted"
+    shutil.rmtree(run, ignore_errors=True)
+    submit = f"{FORKRUN} submit job.json --on local --nodes 2 --dry-run -o submitted"
+    assert shell(folder, f"{submit} {streams}") == 0
+    for number in (0, 1):
+        assert shell(folder, f"{FORKRUN} node submitted {number} {streams}") == 0
+    assert shell(folder, f"{FORKRUN} collect submitted {streams}") == 0
+    assert output_digests(run) == output_digests(folder / "expected")
 
 
 def test_what_an_encoding_does_not_have_ends_no_job(folder: Path) -> None:

@@ -16,7 +16,7 @@ from forkrun.errors import ForkSafetyError
 from forkrun.fork.hazards import Hazard, find_hazards
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.steps import origin_of, step
-from tests.support.jobs import environment
+from tests.support.jobs import PATIENCE_S, environment
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def run_python(code: str, **variables: str) -> str:
         env=environment() | variables,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -72,6 +72,7 @@ FAULTS: list[partial[None]] = [
     partial(exchange, branch="x", one=0, other=1),
     partial(exchange, branch="wide", one=0, other=-1),
     partial(exchange, branch="x", one=0, other=0, branch_of_other="y"),
+    partial(exchange, branch="x", one=5, other=6),
     partial(exchange, branch="Jet_pt", one=0, other=1),
     partial(exchange, branch="new", one=0, other=1),
     partial(exchange, branch="new", one=0, other=0, branch_of_other="x"),
@@ -116,11 +117,13 @@ def test_without_a_fault_they_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run(tmp_path, paths=["p"]) == 0
 
 
+@pytest.mark.parametrize("compression", [None, "zstd:1"])
 @pytest.mark.parametrize("recluster", ["never", "always"])
-@pytest.mark.parametrize("fault", FAULTS[:4])
+@pytest.mark.parametrize("fault", FAULTS[:5])
 def test_a_merged_file_whose_baskets_are_exchanged_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recluster: str, fault: partial[None]
-) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recluster: str, compression: str | None,
+    fault: partial[None],
+) -> None:  # fmt: skip
     out = tmp_path / "out.root"
     files = [write(tmp_path / "a.root"), write(tmp_path / "b.root")]
 
@@ -130,5 +133,5 @@ def test_a_merged_file_whose_baskets_are_exchanged_is_found(
 
     monkeypatch.setattr(_core, "merge_trees", partial(_core.merge_trees, on_written=on_written))
     with pytest.raises(VerificationError, match=r'branch ".*": entry \d+'):
-        merge_files(files, out, recluster=recluster)
+        merge_files(files, out, recluster=recluster, compression=compression)
     assert not out.exists()

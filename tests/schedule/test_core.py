@@ -24,7 +24,7 @@ from forkrun.modules.block import EventBlock
 from forkrun.modules.loading import load_module
 from forkrun.modules.python_module import PythonModule
 from tests.support.files import write_events
-from tests.support.jobs import ROOT, environment
+from tests.support.jobs import PATIENCE_S, ROOT, environment
 
 TTBAR = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 IDS = ("run", "luminosityBlock", "event")
@@ -382,6 +382,6 @@ assert processor.process(0, 1, 1, [(0, 0, 6)], {{}}).read.count == 6
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (ended.returncode, ended.stderr) == (0, "")

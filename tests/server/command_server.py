@@ -58,7 +58,8 @@ class CommandServer:
             return int(self._socket.recv(_LONGEST))
         except TimeoutError:
             os.killpg(pid, signal.SIGKILL)
-            self.close()
+            self._socket.settimeout(None)
+            self._socket.recv(_LONGEST)  # it ends, and the next command can come
             raise
         finally:
             self._socket.settimeout(None)

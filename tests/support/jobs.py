@@ -61,7 +61,7 @@ def _served(arguments: Sequence[object], cwd: Path) -> Ended:
     with open(os.devnull) as nothing, temporary() as out, temporary() as err:
         streams = [nothing.fileno(), out.fileno(), err.fileno()]
         texts = [str(argument) for argument in arguments]
-        code = _server().run(texts, cwd, environment(), streams, timeout_s=120)
+        code = _server().run(texts, cwd, environment(), streams, PATIENCE_S)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
@@ -101,7 +101,7 @@ def wait_for(fact: Callable[[], bool]) -> None:
 def left_behind(mark: str) -> list[int]:
     """Processes with NAME=VALUE in their environment that live on; what has just been killed may
     need a moment."""
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + PATIENCE_S
     while (left := list(_marked(mark))) and time.monotonic() < deadline_s:
         time.sleep(0.01)
     return left

@@ -9,6 +9,7 @@ namespace {
 
 double real(std::int64_t n) { return static_cast<double>(n); }
 std::int64_t ceiling(double x) { return static_cast<std::int64_t>(std::ceil(x)); }
+std::int64_t floor_of(double x) { return static_cast<std::int64_t>(std::floor(x)); }
 /// Of two integers as near, the even one.
 std::int64_t nearest(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
 std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
@@ -16,7 +17,7 @@ std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) /
 /// Where a unit that begins with the range ends: where a cluster does, if that is near the wanted
 /// size; else so that units of equal sizes end there. The end of the range is one, too.
 std::int64_t end_of_unit(const RangeToCut& range, std::int64_t first, std::int64_t wanted,
-                         double slack) {
+                         std::int64_t most) {
   const std::int64_t target = first + std::max<std::int64_t>(wanted, 1);
   if (target >= range.last) {
     return range.last;
@@ -30,9 +31,7 @@ std::int64_t end_of_unit(const RangeToCut& range, std::int64_t first, std::int64
     end = before;
   }
   const std::int64_t n_events = end - first;
-  const auto most = static_cast<std::int64_t>(slack * real(wanted));
-  const auto n_units =
-      std::max(nearest(real(n_events) / real(wanted)), ceiling(real(n_events) / real(most)));
+  const auto n_units = std::max(nearest(real(n_events) / real(wanted)), divided_up(n_events, most));
   return first + divided_up(n_events, n_units);
 }
 
@@ -43,10 +42,13 @@ std::int64_t UnitSizes::wanted(std::int64_t n_left) const {
   return std::min(std::max(size, settings_.least), settings_.limit);
 }
 
+std::int64_t UnitSizes::most(std::int64_t n_left) const {
+  return std::min(floor_of(settings_.slack * real(wanted(n_left))), settings_.limit);
+}
+
 std::int64_t UnitSizes::share(std::int64_t n_events, std::int64_t n_left) const {
-  const double size = real(wanted(n_left));
-  const double most = std::min(settings_.slack * size, real(settings_.limit));
-  const auto n_parts = std::max(nearest(real(n_events) / size), ceiling(real(n_events) / most));
+  const auto n_parts =
+      std::max(nearest(real(n_events) / real(wanted(n_left))), divided_up(n_events, most(n_left)));
   return divided_up(n_events, std::max<std::int64_t>(n_parts, 1));
 }
 
@@ -58,11 +60,11 @@ void cut_lumi(std::span<const RangeToCut> ranges, std::int64_t n_left, const Uni
   }
   std::int64_t part = 0;
   std::int64_t missing = sizes.share(n_events, n_left);
-  std::int64_t room = sizes.limit();
+  std::int64_t room = sizes.most(n_left);
   for (std::size_t number = 0; number < ranges.size(); ++number) {
     const auto& range = ranges[number];
     for (auto first = range.first; first < range.last;) {
-      const auto end = std::min(end_of_unit(range, first, missing, sizes.slack()), first + room);
+      const auto end = end_of_unit(range, first, missing, room);
       cuts.push_back({static_cast<std::int64_t>(number), part, first, end});
       const auto taken = end - first;
       n_events -= taken;
@@ -72,7 +74,7 @@ void cut_lumi(std::span<const RangeToCut> ranges, std::int64_t n_left, const Uni
       if (end < range.last || 2 * missing <= taken) {
         ++part;
         missing = sizes.share(n_events, n_left);
-        room = sizes.limit();
+        room = sizes.most(n_left);
       }
       first = end;
     }

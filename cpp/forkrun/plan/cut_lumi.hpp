@@ -21,8 +21,8 @@ class UnitSizes {
   [[nodiscard]] std::int64_t wanted(std::int64_t n_left) const;
   /// Of the next unit of a lumi that has `n_events` left: so many that no small rest remains.
   [[nodiscard]] std::int64_t share(std::int64_t n_events, std::int64_t n_left) const;
-  [[nodiscard]] double slack() const { return settings_.slack; }
-  [[nodiscard]] std::int64_t limit() const { return settings_.limit; }
+  /// Events that a unit may have, where it ends with a cluster or its lumi.
+  [[nodiscard]] std::int64_t most(std::int64_t n_left) const;
 
  private:
   Settings settings_;

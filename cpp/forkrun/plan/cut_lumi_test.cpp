@@ -67,5 +67,23 @@ TEST(CutLumi, NoPartExceedsTheLimit) {
   EXPECT_TRUE(std::ranges::all_of(cuts, [](const auto& c) { return c.last - c.first <= 7; }));
 }
 
+TEST(CutLumi, APartIsLargerThanWantedByTheSlackAtMost) {
+  const UnitSizes tens{
+      {.last = 268. / 32, .n_units_left = 3072, .slack = 1.25, .least = 10, .limit = 268}};
+  for (std::int64_t cluster = 1; cluster <= 30; ++cluster) {
+    std::vector<std::int64_t> clusters;
+    for (std::int64_t begin = 0; begin < 268; begin += cluster) {
+      clusters.push_back(begin);
+    }
+    clusters.push_back(268);
+    std::vector<Cut> cuts;
+    const RangeToCut range{0, 268, clusters};
+    cut_lumi({&range, 1}, 268, tens, cuts);
+    for (const auto& cut : cuts) {
+      EXPECT_LE(cut.last - cut.first, 12) << "clusters of " << cluster;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace forkrun

@@ -25,6 +25,8 @@ _MB = 1 << 20
 _LIVES = {"1": Life.WAITING, "2": Life.RUNNING, "6": Life.RUNNING, "7": Life.RUNNING}
 """JobStatus of those that nobody has to bring to their end: idle, running, transferring output,
 suspended. One that is held is removed, by its own description."""
+_NO_MACHINE = "no match found"
+_ASK = "condor_q -better-analyze says why"
 
 _JOB = """#!/bin/bash
 # HTCondor signals this process alone: the signal is handed on to all processes of the node.
@@ -94,13 +96,12 @@ class HTCondor:
         if not submissions:
             return {}
         wanted = ["-allusers", "-constraint", _of(submissions)]
-        shown = ["-autoformat", "ForkrunNode", "JobStatus"]
+        shown = ["-autoformat", "ForkrunNode", "JobStatus", "LastRejMatchReason"]
         try:
             lines = call("htcondor", ["condor_q", *wanted, *shown], ASK_S).splitlines()
         except BatchError:
             return None
-        words = (line.split() for line in lines)
-        return {int(w[0]): Alive(_LIVES[w[1]]) for w in words if len(w) == 2 and w[1] in _LIVES}
+        return dict(_lives(lines))
 
     def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
         """Whether condor_q knows DAGMan's job of the merge."""
@@ -120,6 +121,16 @@ class HTCondor:
         wanted = ["-constraint", constraint]
         if call("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"], ASK_S).strip():
             call("htcondor", ["condor_rm", *wanted], SUBMIT_S)
+
+
+def _lives(lines: Sequence[str]) -> Iterator[tuple[int, Alive]]:
+    """Node and state of each line `node state reason`. The negotiator notes why it found no machine
+    the last time: others being first, or at their limits, is as usual."""
+    for line in lines:
+        number, state, why = (*line.split(maxsplit=2), "", "", "")[:3]
+        if number.isdigit() and state in _LIVES:
+            is_told = _LIVES[state] is Life.WAITING and why.startswith(_NO_MACHINE)
+            yield int(number), Alive(_LIVES[state], f"htcondor: {why}; {_ASK}" if is_told else "")
 
 
 def _of(submissions: Sequence[Submission]) -> str:

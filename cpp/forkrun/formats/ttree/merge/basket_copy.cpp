@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <forkrun/formats/ttree/merge/basket_chunks.hpp>
-#include <forkrun/formats/ttree/verify/samples.hpp>
+#include <forkrun/formats/ttree/write/branch_samples.hpp>
 
 namespace forkrun::root_io {
 
@@ -47,7 +47,7 @@ std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
                    place + offset, output.seek_directory());
       sizes.push_back(records[i].size());
       copied.push_back({chunk[i].branch, chunk[i].first_entry, headers[i], place + offset,
-                        tail_of(records[i], headers[i])});
+                        ends_of(records[i], headers[i])});
     }
     output.write_records(place, bytes, sizes);
   });

@@ -18,7 +18,7 @@ struct CopiedBasket {
   std::int64_t first_entry{};  ///< in the input
   BasketHeader header;
   std::int64_t place{};
-  std::uint32_t tail{};  ///< of what it holds in the input
+  std::uint32_t ends{};  ///< of what it holds, before it was written
 };
 
 /// Those on file, by place: read in the order in which they lie.

@@ -21,26 +21,20 @@ std::size_t n_threads_for(double n_bytes) {
 
 }  // namespace
 
-void JoinedEntries::add(const Readers& readers, std::span<const RowRange> rows,
-                        std::int64_t n_before) {
+void JoinedEntries::add(const Readers& readers, std::span<const RowRange> rows) {
   for (const auto& range : rows) {
     for (auto first = range.first; first < range.last;) {
       const EntryRun entries{first, std::min(first + step_, range.last)};
-      collect(readers, entries, n_before);
-      n_before += entries.last - entries.first;
+      collect(readers, entries);
       first = entries.last;
     }
   }
 }
 
-void JoinedEntries::collect(const Readers& readers, const EntryRun& entries,
-                            std::int64_t n_before) {
+void JoinedEntries::collect(const Readers& readers, const EntryRun& entries) {
   const auto n_bytes_before = n_pending_bytes();
-  in_parallel(writers_.size(), n_threads_for(step_bytes_), [&](std::size_t i) {
-    samples_.note(i, *readers[i], entries.first, n_before);
-    writers_[i].copy(*readers[i], {&entries, 1});
-    samples_.note(i, *readers[i], entries.last - 1, n_before + entries.last - entries.first - 1);
-  });
+  in_parallel(writers_.size(), n_threads_for(step_bytes_),
+              [&](std::size_t i) { writers_[i].copy(*readers[i], {&entries, 1}); });
   const auto n_after = n_pending_bytes();
   const auto n = entries.last - entries.first;
   if (static_cast<double>(n_after) >= wanted_cluster_bytes(writers_.size())) {
@@ -72,7 +66,6 @@ void JoinedEntries::flush() {
   for (auto& writer : writers_) {
     writer.write(output_);
   }
-  samples_.end_cluster();
 }
 
 }  // namespace forkrun::root_io

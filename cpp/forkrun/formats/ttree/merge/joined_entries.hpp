@@ -9,7 +9,6 @@
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/origins/row_origins.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
-#include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 
 namespace forkrun::root_io {
@@ -21,24 +20,21 @@ class JoinedEntries {
   using Readers = std::vector<std::unique_ptr<BranchReader>>;
 
   /// `writers`: of all branches, once entries are added.
-  /// `samples`: of the same branches.
-  JoinedEntries(std::vector<BranchWriter>& writers, RecordFile& output, Samples& samples)
-      : writers_{writers}, output_{output}, samples_{samples} {}
+  JoinedEntries(std::vector<BranchWriter>& writers, RecordFile& output)
+      : writers_{writers}, output_{output} {}
 
-  /// `readers`: of the same branches as the writers; `n_before`: entries that the tree has.
-  /// \throws InputError, OutputError
-  void add(const Readers& readers, std::span<const RowRange> rows, std::int64_t n_before);
+  /// `readers`: of the same branches as the writers. \throws InputError, OutputError
+  void add(const Readers& readers, std::span<const RowRange> rows);
   /// Ends the present cluster: before baskets are entered as they are, and at the end.
   void flush();
 
  private:
-  void collect(const Readers& readers, const EntryRun& entries, std::int64_t n_before);
+  void collect(const Readers& readers, const EntryRun& entries);
   [[nodiscard]] std::size_t n_pending_bytes() const;
   void choose_step(double entry_bytes);
 
   std::vector<BranchWriter>& writers_;
   RecordFile& output_;
-  Samples& samples_;
   std::int64_t step_{1};  ///< entries that are collected at a time
   double step_bytes_{};   ///< of them, as of those before
 };

@@ -36,7 +36,7 @@ void PlainTreeMerger::start(TreeFile& file, TreeRecord& record) {
       path_, with_compression(std::move(*record.members), compression_), compression_);
   BranchPlaces places;
   for (std::size_t i = 0; i < layouts_->size(); ++i) {
-    samples_.add_branch({places.next((*layouts_)[i].name)});
+    places_.push_back({places.next((*layouts_)[i].name)});
     writers_.emplace_back(tree_->branch(i), compression_);
   }
 }
@@ -82,8 +82,8 @@ void PlainTreeMerger::copy(TreeFile& file, const BasketCheck& check,
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(file, place);
     } else {
-      writers_[place.branch].enter(next->header, next->place);
-      samples_.note_basket(place.branch, next->tail, next->header, n_entries_ + place.first_entry);
+      writers_[place.branch].enter(next->header, next->place, n_entries_ + place.first_entry,
+                                   next->ends);
       ++next;
     }
   }
@@ -93,7 +93,6 @@ void PlainTreeMerger::rewrite(TreeFile& file, const BasketPlace& place) {
   auto& writer = writers_[place.branch];
   BranchReader reader{file.input_tree(path_).branch(place.branch), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
-  samples_.note(place.branch, reader, run.first, n_entries_ + run.first);
   writer.copy(reader, {&run, 1});
   writer.encode();
   writer.write(output_);
@@ -106,7 +105,7 @@ void PlainTreeMerger::join(TreeFile& file, const BasketCheck& check,
   for (auto& branch : file.input_tree(path_).branches()) {
     readers.push_back(std::make_unique<BranchReader>(std::move(branch), file));
   }
-  joined_.add(readers, rows, n_entries_);
+  joined_.add(readers, rows);
 }
 
 std::optional<std::int64_t> PlainTreeMerger::add_rows(TreeFile& file,

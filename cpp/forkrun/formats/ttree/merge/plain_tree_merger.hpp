@@ -14,6 +14,7 @@
 #include <forkrun/formats/ttree/merge/reclustering.hpp>
 #include <forkrun/formats/ttree/origins/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
 
@@ -30,7 +31,7 @@ class PlainTreeMerger {
         compression_{treatment.compression},
         check_{check},
         reclustering_{treatment},
-        joined_{writers_, output, samples_} {}
+        joined_{writers_, output} {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Gives the entries of the tree in this file; none if ROOT has to look at it, or its structure
@@ -44,7 +45,9 @@ class PlainTreeMerger {
   /// The merged tree is complete; gives its entries. \throws OutputError
   std::int64_t finish();
   /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
-  void check(const std::string& path) const { samples_.check(path, path_, 1); }
+  void check(const std::string& path) const {
+    check_samples(path, path_, sampled(places_, writers_), 1);
+  }
 
  private:
   [[nodiscard]] std::optional<TreeRecord> take_record(TreeFile& file);
@@ -61,9 +64,9 @@ class PlainTreeMerger {
   std::unique_ptr<PlainTree> tree_;
   std::string structure_;  ///< of the first tree
   std::shared_ptr<const BranchLayouts> layouts_;
-  std::vector<BranchWriter> writers_;
+  std::vector<FilledPlace> places_;
+  std::vector<BranchWriter> writers_;  ///< of these
   Reclustering reclustering_;
-  Samples samples_;
   JoinedEntries joined_;
   std::int64_t n_entries_{};
   Bytes chunk_;

@@ -1,6 +1,8 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <TBranch.h>
@@ -34,6 +36,21 @@ std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::
   return record && !record->has_baskets ? std::move(record) : std::nullopt;
 }
 
+/// ROOT fills these with the bytes that it has read.
+bool has_numbers_alone(TBranch& branch) {
+  if (branch.IsA() != TBranch::Class()) {
+    return false;
+  }
+  const std::set<std::string_view> exact{"TLeafB", "TLeafS", "TLeafI", "TLeafL", "TLeafG",
+                                         "TLeafF", "TLeafD", "TLeafO", "TLeafC"};
+  for (const TObject* leaf : *branch.GetListOfLeaves()) {
+    if (!exact.contains(leaf->ClassName())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
@@ -45,7 +62,7 @@ TreeMerger::TreeMerger(OutputFile& output, TreePlace place, const BasketTreatmen
       check_{check},
       structure_{std::move(only)},
       reclustering_{treatment},
-      joined_{writers_, output, samples_} {}
+      joined_{writers_, output} {}
 
 TreeMerger::~TreeMerger() = default;
 
@@ -59,9 +76,7 @@ void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& bran
                      "of them; merge without this tree (in a job merge.carry = false)");
   }
   index_.begin(tree);
-  for (const auto& place : filled_places(*tree_)) {
-    samples_.add_branch(place);
-  }
+  places_ = filled_places(*tree_);
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
     writers_.emplace_back(branch_of_root(*branch),
@@ -190,9 +205,8 @@ bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
     output_.describe_classes_of(file);
   }
   for (const auto& basket : copy_baskets(file, check, std::move(places), output_, chunk_)) {
-    writers_[basket.branch].enter(basket.header, basket.place);
-    samples_.note_basket(basket.branch, basket.tail, basket.header,
-                         n_entries_ + basket.first_entry);
+    writers_[basket.branch].enter(basket.header, basket.place, n_entries_ + basket.first_entry,
+                                  basket.ends);
   }
   include_ranges(record->filled);
   ++n_parts_;
@@ -216,9 +230,7 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
   }
   if (by_root) {
     check_all(file, check, chunk_);
-    if (!treatment_.recompresses) {
-      note_borders(file, branches);
-    }
+    note_passed(file, branches, treatment_.recompresses);
     return copy_by_root(tree, file);
   }
   if (has_objects(branches)) {
@@ -230,7 +242,7 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
     return join(file, branches, {&all, 1});
   }
   if (treatment_.recompresses) {
-    note_borders(file, branches);
+    note_passed(file, branches, false);
   }
   enter(file, branches, places,
         treatment_.recompresses ? recompressed(file, check, places)
@@ -302,7 +314,8 @@ std::vector<CopiedBasket> TreeMerger::recompressed(TreeFile& file, const BasketC
       const auto place = output_.allocate(basket.record.size());
       place_basket(basket.record, place, output_.seek_directory());
       output_.write(place, basket.record);
-      copied.push_back({chunk[i].branch, chunk[i].first_entry, basket.header, place});
+      copied.push_back({chunk[i].branch, chunk[i].first_entry, basket.header, place,
+                        ends_of(basket.record, basket.header)});
     }
   });
   sort_by_branch(copied);
@@ -316,27 +329,23 @@ void TreeMerger::enter(TreeFile& file, const BranchTree& branches,
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(branches, file, place);
     } else {
-      const auto& [branch, first_entry, header, at, tail] = copied.front();
-      writers_[place.branch].enter(header, at);
-      if (!treatment_.recompresses) {
-        samples_.note_basket(place.branch, tail, header, n_entries_ + place.first_entry);
-      }
+      const auto& [branch, first_entry, header, at, ends] = copied.front();
+      writers_[place.branch].enter(header, at, n_entries_ + place.first_entry, ends);
       copied = copied.subspan(1);
     }
   }
 }
 
-/// Notes the first and the last entry of each branch.
-void TreeMerger::note_borders(TreeFile& file, const BranchTree& branches) {
+/// Notes entries of each branch whose turn it is. `by_root`: ROOT reads and fills them, so that the
+/// bytes of objects may be others.
+void TreeMerger::note_passed(TreeFile& file, const BranchTree& branches, bool by_root) {
   const auto tree = tree_of_root(file.tree(place_.asked), path_, file);
   for (std::size_t i = 0; i < branches.filled.size(); ++i) {
-    BranchReader reader{stored_branch(*branches.filled[i], *tree, file), file};
-    if (const auto n = reader.branch().n_entries; n > 0) {
-      samples_.note(i, reader, 0, n_entries_);
-      samples_.note(i, reader, n - 1, n_entries_ + n - 1);
+    if (!by_root || has_numbers_alone(*branches.filled[i])) {
+      BranchReader reader{stored_branch(*branches.filled[i], *tree, file), file};
+      writers_[i].note_passed(reader);
     }
   }
-  samples_.end_cluster();
 }
 
 void TreeMerger::rewrite(const BranchTree& branches, TreeFile& file, const BasketPlace& place) {
@@ -344,7 +353,6 @@ void TreeMerger::rewrite(const BranchTree& branches, TreeFile& file, const Baske
   const auto tree = tree_of_root(*branch.GetTree(), path_, file);
   BranchReader reader{stored_branch(branch, *tree, file), file};
   const EntryRun run{place.first_entry, place.first_entry + place.n_entries};
-  samples_.note(place.branch, reader, run.first, n_entries_ + run.first);
   writers_[place.branch].copy(reader, {&run, 1});
   writers_[place.branch].encode();
   writers_[place.branch].write(output_);
@@ -356,7 +364,7 @@ void TreeMerger::join(TreeFile& file, const BranchTree& branches, std::span<cons
   for (auto* branch : branches.filled) {
     readers.push_back(std::make_unique<BranchReader>(stored_branch(*branch, *tree, file), file));
   }
-  joined_.add(readers, rows, n_entries_);
+  joined_.add(readers, rows);
 }
 
 std::int64_t TreeMerger::finish() {

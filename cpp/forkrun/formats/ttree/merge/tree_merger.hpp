@@ -17,6 +17,7 @@
 #include <forkrun/formats/ttree/merge/reclustering.hpp>
 #include <forkrun/formats/ttree/origins/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/rebuilt_index.hpp>
 
@@ -63,7 +64,9 @@ class TreeMerger {
   /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
   /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
-  void check(const std::string& path) const { samples_.check(path, path_, 1); }
+  void check(const std::string& path) const {
+    check_samples(path, path_, sampled(places_, writers_), 1);
+  }
 
  private:
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
@@ -79,7 +82,7 @@ class TreeMerger {
                                                        std::span<const BasketPlace> places);
   void enter(TreeFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
              std::span<const CopiedBasket> copied);
-  void note_borders(TreeFile& file, const BranchTree& branches);
+  void note_passed(TreeFile& file, const BranchTree& branches, bool by_root);
   void rewrite(const BranchTree& branches, TreeFile& file, const BasketPlace& place);
   void join(TreeFile& file, const BranchTree& branches, std::span<const RowRange> rows);
 
@@ -94,12 +97,12 @@ class TreeMerger {
   std::unique_ptr<TreeFile> only_without_entries_;
   BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<BranchWriter> writers_;  ///< as branches_.filled
+  std::vector<FilledPlace> places_;    ///< as branches_.filled
+  std::vector<BranchWriter> writers_;  ///< the same
   RebuiltIndex index_;
   std::size_t n_parts_{};  ///< trees, or rows of trees, that were added
   std::vector<std::string> notes_;
   Reclustering reclustering_;
-  Samples samples_;
   JoinedEntries joined_;
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> record_;             ///< structure of the first tree's

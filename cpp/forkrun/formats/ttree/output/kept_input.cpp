@@ -6,7 +6,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/verify/samples.hpp>
+#include <forkrun/formats/ttree/write/branch_samples.hpp>
 
 namespace forkrun::root_io {
 

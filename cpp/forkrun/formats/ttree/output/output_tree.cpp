@@ -47,7 +47,7 @@ OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputCo
 void OutputTree::keep_branches() {
   std::vector<KeptBranch> branches;
   for (auto& [branch, compression, target] : target_->take_kept()) {
-    samples_.add_branch({branch.top, branch.number});
+    places_.push_back({branch.top, branch.number});
     branches.push_back(branch);
     kept_.emplace_back(std::move(target), content_.compression);
     keeps_baskets_ = keeps_baskets_ || stays_as_it_is(compression);
@@ -62,12 +62,10 @@ void OutputTree::add_products() {
     if (column.type.is_counted()) {
       const auto name = counter_name(column.name);
       if (!tree.has(name)) {
-        counters_.push_back(
-            {i, samples_.add_branch({{name}}), {tree.add_counter(name), content_.compression}});
+        counters_.push_back({i, name, {tree.add_counter(name), content_.compression}});
       }
     }
-    columns_.push_back(
-        {i, samples_.add_branch({{column.name}}), {tree.add(column), content_.compression}});
+    columns_.push_back({i, column.name, {tree.add(column), content_.compression}});
   }
 }
 
@@ -111,22 +109,11 @@ void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewVal
   for (const auto& range : entries) {
     runs.push_back({range.first, range.last});
   }
-  in_parallel(kept_.size(), n_threads_, [&](std::size_t i) { copy(i, runs); });
+  in_parallel(kept_.size(), n_threads_,
+              [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   target_->fill(entries);
   add_columns(values);
   n_entries_ += n_events_of(entries);
-}
-
-/// Notes the first and the last entry, which the reader has at hand.
-void OutputTree::copy(std::size_t branch, std::span<const EntryRun> runs) {
-  auto& reader = input_.reader(branch);
-  samples_.note(branch, reader, runs.front().first, n_entries_);
-  kept_[branch].copy(reader, runs);
-  std::int64_t n = 0;
-  for (const auto& run : runs) {
-    n += run.last - run.first;
-  }
-  samples_.note(branch, reader, runs.back().last - 1, n_entries_ + n - 1);
 }
 
 double OutputTree::n_pending_bytes() {
@@ -148,7 +135,8 @@ void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues>
     (is_whole ? whole : others).push_back(i);
   }
   copy_records(whole, run);
-  in_parallel(others.size(), n_threads_, [&](std::size_t i) { copy(others[i], {&run, 1}); });
+  in_parallel(others.size(), n_threads_,
+              [&](std::size_t i) { kept_[others[i]].copy(input_.reader(others[i]), {&run, 1}); });
   target_->fill({&entries, 1});
   add_columns(values);
   n_entries_ += run.last - run.first;
@@ -164,9 +152,8 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
   }
   for (const auto& basket : copy_baskets(input_.file(), input_.check(), std::move(baskets),
                                          target_->tree().file(), chunk_)) {
-    kept_[basket.branch].enter(basket.header, basket.place);
-    samples_.note_basket(basket.branch, basket.tail, basket.header,
-                         n_entries_ + basket.first_entry - entries.first);
+    kept_[basket.branch].enter(basket.header, basket.place,
+                               n_entries_ + basket.first_entry - entries.first, basket.ends);
   }
   for (const auto branch : branches) {
     kept_[branch].include_largest(input_.branch(branch).largest_counts);
@@ -174,22 +161,13 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
 }
 
 void OutputTree::add_columns(std::span<const NewValues> values) {
-  auto first = n_entries_;
   for (const auto& [columns, events] : values) {
-    const auto last = first + events.last - events.first - 1;
-    for (auto& [number, sampled, writer] : counters_) {
-      const auto& column = (*columns)[number];
-      writer.add_counts(column, {&events, 1});
-      samples_.note_count(sampled, column, events.first, first);
-      samples_.note_count(sampled, column, events.last - 1, last);
+    for (auto& counter : counters_) {
+      counter.writer.add_counts((*columns)[counter.number], {&events, 1});
     }
-    for (auto& [number, sampled, writer] : columns_) {
-      const auto& column = (*columns)[number];
-      writer.add(column, {&events, 1});
-      samples_.note(sampled, column, events.first, first);
-      samples_.note(sampled, column, events.last - 1, last);
+    for (auto& column : columns_) {
+      column.writer.add((*columns)[column.number], {&events, 1});
     }
-    first = last + 1;
   }
 }
 
@@ -212,7 +190,6 @@ void OutputTree::end_cluster() {
   for (auto* writer : all) {
     writer->write(target_->tree().file());
   }
-  samples_.end_cluster();
 }
 
 void OutputTree::finish() {
@@ -224,7 +201,13 @@ void OutputTree::finish() {
 }
 
 void OutputTree::check() const {
-  samples_.check(path_, without_cycle(input_.config().tree), n_threads_);
+  auto branches = sampled(places_, kept_);
+  for (const auto* group : {&counters_, &columns_}) {
+    for (const auto& column : *group) {
+      branches.push_back({{{column.name}}, &column.writer.samples()});
+    }
+  }
+  check_samples(path_, without_cycle(input_.config().tree), branches, n_threads_);
 }
 
 }  // namespace forkrun::root_io

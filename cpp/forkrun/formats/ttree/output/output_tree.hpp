@@ -57,7 +57,7 @@ class OutputTree {
  private:
   struct NewColumn {
     std::size_t number{};
-    std::size_t sampled{};  ///< its number in `samples_`
+    std::string name;
     BranchWriter writer;
   };
 
@@ -65,7 +65,6 @@ class OutputTree {
   void add_products();
   [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
-  void copy(std::size_t branch, std::span<const EntryRun> runs);
   void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
   void add_columns(std::span<const NewValues> values);
   [[nodiscard]] std::vector<BranchWriter*> writers();
@@ -80,7 +79,7 @@ class OutputTree {
   std::vector<NewColumn> columns_;
   std::vector<NewColumn> counters_;  ///< of new jagged columns
   std::int64_t n_entries_{};         ///< with those of the present cluster
-  Samples samples_;
+  std::vector<FilledPlace> places_;  ///< of kept branches
   std::string path_;
   Bytes chunk_;
 };

@@ -10,41 +10,24 @@
 #include <TObjArray.h>
 #include <TTree.h>
 
-#include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
-#include <forkrun/formats/ttree/write/nested_entries.hpp>
 #include <forkrun/process/file_checksum.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-/// Of each branch and cluster: the first ones, and the last.
-constexpr std::size_t most_of_cluster = 4;
-constexpr std::size_t end_bytes = 256;
+/// What is read at a time: the end of a basket, the header of the next one and how it begins.
+constexpr std::size_t window_bytes = 1024;
+constexpr std::size_t baskets_at_a_time = 1024;
 
 std::string text_of(const BranchPlace& place) {
   return "branch \"" + place.name + "\"" +
          (place.number > 0 ? " (number " + std::to_string(place.number + 1) + " of this name)"
                            : "");
-}
-
-/// The bytes of a column's event as an entry on file.
-void add_entry(const Column& column, std::size_t event, Bytes& to) {
-  if (column.type().is_nested()) {
-    return add_nested_entry(column, event, to);
-  }
-  const auto value_size = size_of(column.type().element);
-  const auto item_size = value_size * column.type().n_in_item();
-  const auto offsets = column.offsets();
-  const bool is_jagged = column.type().shape == Shape::jagged;
-  const auto first = is_jagged ? static_cast<std::size_t>(offsets[event]) : event;
-  const auto last = is_jagged ? static_cast<std::size_t>(offsets[event + 1]) : event + 1;
-  const auto n_bytes = (last - first) * item_size;
-  swap_copy(to.extend(n_bytes), column.values<std::byte>().data() + first * item_size,
-            n_bytes / value_size, value_size);
 }
 
 }  // namespace
@@ -63,14 +46,10 @@ std::vector<FilledPlace> filled_places(TTree& tree) {
   return filled;
 }
 
-std::uint32_t tail_of(std::span<const std::byte> record, const BasketHeader& header) {
-  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
-  const auto n = std::min(payload.size(), end_bytes);
-  return crc32c(payload.last(n), crc32c(payload.first(n)));  // behind values offsets may follow
-}
+namespace {
 
 /// The file that was written, opened as any other one: branches are counted through.
-class Samples::WrittenTree {
+class WrittenTree {
  public:
   WrittenTree(const std::string& path, const std::string& tree)
       : file_{path}, tree_{file_.input_tree(tree)}, name_{tree} {
@@ -104,6 +83,7 @@ class Samples::WrittenTree {
     }
     return stored_branch(*within[place.number], *tree_of_root_, file_);
   }
+  /// It reads in any thread.
   [[nodiscard]] TreeFile& file() const { return file_; }
   [[noreturn]] void fail(const BranchPlace& place, const std::string& what) const {
     throw WrittenOtherwise(file_.path() + ": tree \"" + name_ + "\", " + text_of(place) + ": " +
@@ -122,113 +102,139 @@ class Samples::WrittenTree {
   std::unique_ptr<InputTree> tree_of_root_;
 };
 
-std::size_t Samples::add_branch(FilledPlace place) {
-  branches_.push_back({std::move(place)});
-  return branches_.size() - 1;
-}
+/// The payload of a basket, on file.
+struct Payload {
+  std::int64_t begin{};
+  std::size_t branch{};
+  const BranchSamples::BasketEnds* noted{};
+};
 
-void Samples::note(std::size_t branch, BranchReader& reader, std::int64_t from, std::int64_t to) {
-  note(branch, reader.basket_at(from).entries(from, from + 1), to);
-}
+/// Reads a little more than it is asked for, which is most often what comes next.
+class Window {
+ public:
+  explicit Window(TreeFile& file) : file_{file} {}
 
-void Samples::note(std::size_t branch, const Column& column, std::int64_t event, std::int64_t to) {
-  Bytes entry;
-  add_entry(column, static_cast<std::size_t>(event), entry);
-  note(branch, std::as_const(entry).view(), to);
-}
-
-void Samples::note_count(std::size_t branch, const Column& column, std::int64_t event,
-                         std::int64_t to) {
-  const auto* at = column.offsets().data() + event;
-  std::array<std::byte, sizeof(std::int32_t)> count{};
-  put_big_endian(count.data(), static_cast<std::int32_t>(at[1] - at[0]));
-  note(branch, count, to);
-}
-
-void Samples::note(std::size_t branch, std::span<const std::byte> entry, std::int64_t to) {
-  auto& cluster = branches_[branch].cluster;
-  const Entry noted{to, crc32c(entry), entry.size()};
-  if (cluster.size() < most_of_cluster) {
-    cluster.push_back(noted);
-  } else {
-    cluster.back() = noted;
-  }
-}
-
-void Samples::note_basket(std::size_t branch, std::uint32_t tail, const BasketHeader& header,
-                          std::int64_t to) {
-  auto& noted = branches_[branch];
-  const auto n = noted.n_baskets++;
-  const StoredAsIs basket{to, header.n_entries, header.n_bytes - header.key_length, tail};
-  noted.latest_basket.clear();
-  (n == 0 || (branch + n) % period == 0 ? noted.baskets : noted.latest_basket).push_back(basket);
-}
-
-void Samples::end_cluster() {
-  for (std::size_t i = 0; i < branches_.size(); ++i) {
-    auto& branch = branches_[i];
-    branch.latest.clear();
-    if (n_clusters_ == 0 || (i + n_clusters_) % period == 0) {
-      branch.entries.insert(branch.entries.end(), branch.cluster.begin(), branch.cluster.end());
-    } else if (!branch.cluster.empty()) {
-      branch.latest.swap(branch.cluster);
+  [[nodiscard]] std::span<const std::byte> at(std::int64_t begin, std::size_t n) {
+    if (begin < begin_ || begin + static_cast<std::int64_t>(n) > end_) {
+      const auto left = static_cast<std::size_t>(file_.size() - begin);
+      const auto size = std::max(n, std::min(window_bytes, left));
+      file_.read(begin, std::span{memory_}.first(size));
+      begin_ = begin;
+      end_ = begin + static_cast<std::int64_t>(size);
     }
-    branch.cluster.clear();
+    return std::span{memory_}.subspan(static_cast<std::size_t>(begin - begin_), n);
   }
-  ++n_clusters_;
+
+ private:
+  TreeFile& file_;
+  std::array<std::byte, window_bytes> memory_{};
+  std::int64_t begin_{};
+  std::int64_t end_{};
+};
+
+std::uint32_t ends_of(Window& file, const Payload& payload) {
+  const auto n_payload = payload.noted->n_payload_bytes;
+  const auto n = std::min(end_bytes, static_cast<std::size_t>(n_payload));
+  const auto begin = crc32c(file.at(payload.begin, n));
+  return crc32c(file.at(payload.begin + n_payload - static_cast<std::int64_t>(n), n), begin);
 }
 
-void Samples::check(const std::string& path, const std::string& tree, std::size_t n_threads) const {
-  if (branches_.empty()) {
+/// Compares a file with what its branches have to hold.
+class Comparison {
+ public:
+  Comparison(const std::string& path, const std::string& tree,
+             std::span<const SampledBranch> branches)
+      : branches_{branches}, written_{path, tree} {
+    for (const auto& branch : branches) {
+      stored_.push_back(written_.branch(branch.place));
+    }
+  }
+
+  void check_baskets(std::size_t n_threads) {
+    const auto payloads = find_payloads();
+    const auto n = (payloads.size() + baskets_at_a_time - 1) / baskets_at_a_time;
+    in_parallel(n, n_threads, [&](std::size_t i) {
+      const auto from = std::span{payloads}.subspan(i * baskets_at_a_time);
+      check_ends(from.first(std::min(from.size(), baskets_at_a_time)));
+    });
+  }
+
+  void check_entries(std::size_t n_threads) {
+    in_parallel(branches_.size(), n_threads, [&](std::size_t i) {
+      const auto entries = branches_[i].samples->entries();
+      if (entries.empty()) {
+        return;
+      }
+      BranchReader reader{std::move(stored_[i]), written_.file()};
+      for (const auto& noted : entries) {
+        const auto number = noted.number;
+        if (!BranchSamples::agrees(noted, reader.basket_at(number).entries(number, number + 1))) {
+          written_.fail(branches_[i].place.top, number, "is not what it was made of");
+        }
+      }
+    });
+  }
+
+ private:
+  /// In the order in which they lie in the file.
+  [[nodiscard]] std::vector<Payload> find_payloads() const {
+    std::vector<Payload> payloads;
+    for (std::size_t i = 0; i < branches_.size(); ++i) {
+      auto stored = stored_[i].baskets.begin();
+      const auto end = stored_[i].baskets.end();
+      for (const auto& noted : branches_[i].samples->baskets()) {
+        while (stored != end && stored->first_entry < noted.first_entry) {
+          ++stored;
+        }
+        if (stored == end || stored->first_entry != noted.first_entry ||
+            stored->n_entries != noted.n_entries || stored->n_bytes < noted.n_payload_bytes) {
+          written_.fail(branches_[i].place.top, noted.first_entry,
+                        "is not the first one of its basket");
+        }
+        payloads.push_back({stored->seek + stored->n_bytes - noted.n_payload_bytes, i, &noted});
+      }
+    }
+    std::ranges::sort(payloads, {}, &Payload::begin);
+    return payloads;
+  }
+
+  void check_ends(std::span<const Payload> payloads) const {
+    Window window{written_.file()};
+    for (const auto& payload : payloads) {
+      if (ends_of(window, payload) != payload.noted->checksum) {
+        written_.fail(branches_[payload.branch].place.top, payload.noted->first_entry,
+                      "is not in the basket that was made of it");
+      }
+    }
+  }
+
+  std::span<const SampledBranch> branches_;
+  WrittenTree written_;
+  std::vector<StoredBranch> stored_;
+};
+
+}  // namespace
+
+std::vector<SampledBranch> sampled(std::span<const FilledPlace> places,
+                                   std::span<const BranchWriter> writers) {
+  std::vector<SampledBranch> branches;
+  for (std::size_t i = 0; i < writers.size(); ++i) {
+    branches.push_back({places[i], &writers[i].samples()});
+  }
+  return branches;
+}
+
+void check_samples(const std::string& path, const std::string& tree,
+                   std::span<const SampledBranch> branches, std::size_t n_threads) {
+  if (branches.empty()) {
     return;
   }
   try {
-    WrittenTree written{path, tree};
-    std::vector<StoredBranch> stored;
-    for (const auto& branch : branches_) {
-      stored.push_back(written.branch(branch.place));
-    }
-    in_parallel(branches_.size(), n_threads, [&](std::size_t i) {
-      BranchReader reader{std::move(stored[i]), written.file()};
-      check_entries(branches_[i], written, reader);
-      check_baskets(branches_[i], written, reader);
-    });
+    Comparison comparison{path, tree, branches};
+    comparison.check_baskets(n_threads);
+    comparison.check_entries(n_threads);
   } catch (const InputError& error) {
     throw WrittenOtherwise(std::string{"what was written cannot be read back: "} + error.what());
-  }
-}
-
-void Samples::check_entries(const Branch& branch, const WrittenTree& tree, BranchReader& reader) {
-  for (const auto* entries : {&branch.entries, &branch.latest, &branch.cluster}) {
-    for (const auto& [number, checksum, n_bytes] : *entries) {
-      const auto entry = reader.basket_at(number).entries(number, number + 1);
-      if (entry.size() != n_bytes || crc32c(entry) != checksum) {
-        tree.fail(branch.place.top, number, "is not what it was made of");
-      }
-    }
-  }
-}
-
-void Samples::check_baskets(const Branch& branch, const WrittenTree& tree, BranchReader& reader) {
-  std::array<std::byte, end_bytes> memory{};
-  for (const auto* baskets : {&branch.baskets, &branch.latest_basket}) {
-    for (const auto& noted : *baskets) {
-      const auto found = std::ranges::lower_bound(reader.baskets(), noted.first_entry, {},
-                                                  &StoredBasket::first_entry);
-      if (found == reader.baskets().end() || found->first_entry != noted.first_entry ||
-          found->n_entries != noted.n_entries || found->n_bytes < noted.n_payload_bytes) {
-        tree.fail(branch.place.top, noted.first_entry, "is not the first one of its basket");
-      }
-      const auto n = std::min(memory.size(), static_cast<std::size_t>(noted.n_payload_bytes));
-      const auto bytes = std::span{memory}.first(n);
-      const auto end = found->seek + found->n_bytes;
-      tree.file().read(end - noted.n_payload_bytes, bytes);
-      const auto begin = crc32c(bytes);
-      tree.file().read(end - static_cast<std::int64_t>(n), bytes);
-      if (crc32c(bytes, begin) != noted.tail) {
-        tree.fail(branch.place.top, noted.first_entry, "is in another basket than in the input");
-      }
-    }
   }
 }
 

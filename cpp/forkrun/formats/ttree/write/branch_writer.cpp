@@ -28,14 +28,32 @@ std::int64_t counted(const std::byte* at, const CountPlace& place) {
   }
 }
 
+bool has_first(std::span<const EntryRun> runs) {
+  return !runs.empty() && runs.front().first < runs.front().last;
+}
+
+bool has_last(std::span<const EntryRun> runs) {
+  return !runs.empty() && runs.back().first < runs.back().last;
+}
+
 }  // namespace
 
 BranchWriter::BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression)
-    : branch_{std::move(branch)}, compression_{compression}, has_offsets_{branch_->has_offsets()} {}
+    : branch_{std::move(branch)},
+      compression_{compression},
+      has_offsets_{branch_->has_offsets()},
+      samples_{branch_->name()} {}
+
+void BranchWriter::note(BranchReader& reader, std::int64_t entry, std::int64_t number) {
+  samples_.note(number, reader.basket_at(entry).entries(entry, entry + 1));
+}
 
 void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   const auto n_bytes_before = pending_.size();
   const auto n_entries_before = offsets_.size();
+  if (has_first(runs)) {
+    note(reader, runs.front().first, n_written_ + n_pending_);
+  }
   for (auto run : runs) {
     while (run.first < run.last) {
       const Basket& basket = reader.basket_at(run.first);
@@ -48,6 +66,9 @@ void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
       n_pending_ += static_cast<std::int32_t>(part.last - part.first);
       run.first = part.last;
     }
+  }
+  if (has_last(runs)) {
+    note(reader, runs.back().last - 1, n_written_ + n_pending_ - 1);
   }
   note_counts(n_bytes_before, n_entries_before);
   for (const auto& place : branch_->counts()) {
@@ -108,9 +129,20 @@ void BranchWriter::include_largest(std::size_t leaf, std::int64_t count) {
 }
 
 void BranchWriter::add(const Column& column, std::span<const EntryRun> runs) {
-  if (column.type().is_nested()) {
-    return add_nested(column, runs);
+  if (has_first(runs)) {
+    samples_.note(n_written_ + n_pending_, column, runs.front().first);
   }
+  if (column.type().is_nested()) {
+    add_nested(column, runs);
+  } else {
+    add_values(column, runs);
+  }
+  if (has_last(runs)) {
+    samples_.note(n_written_ + n_pending_ - 1, column, runs.back().last - 1);
+  }
+}
+
+void BranchWriter::add_values(const Column& column, std::span<const EntryRun> runs) {
   const auto size = size_of(column.type().element) * column.type().n_in_item();
   const auto bytes = column.values<std::byte>().data();
   const bool is_jagged = column.type().shape == Shape::jagged;
@@ -150,6 +182,9 @@ void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> ru
   const auto offsets = column.offsets();
   const auto n_bytes_before = pending_.size();
   entry_size_ = sizeof(std::int32_t);
+  if (has_first(runs)) {
+    samples_.note_count(n_written_ + n_pending_, column, runs.front().first);
+  }
   for (const auto& run : runs) {
     for (auto event = static_cast<std::size_t>(run.first);
          event < static_cast<std::size_t>(run.last); ++event) {
@@ -158,13 +193,32 @@ void BranchWriter::add_counts(const Column& column, std::span<const EntryRun> ru
     }
     n_pending_ += static_cast<std::int32_t>(run.last - run.first);
   }
+  if (has_last(runs)) {
+    samples_.note_count(n_written_ + n_pending_ - 1, column, runs.back().last - 1);
+  }
   note_counts(n_bytes_before, offsets_.size());
+}
+
+/// As it is going to be in the basket.
+std::span<const std::byte> BranchWriter::pending_entry(std::int64_t number) const {
+  const auto at = static_cast<std::size_t>(number - n_written_);
+  const auto bytes = pending_.view();
+  if (offsets_.empty()) {
+    const auto size = static_cast<std::size_t>(entry_size_);
+    return (at + 1) * size <= bytes.size() ? bytes.subspan(at * size, size)
+                                           : std::span<const std::byte>{};
+  }
+  const auto begin = static_cast<std::size_t>(offsets_[at]);
+  const auto end =
+      at + 1 < offsets_.size() ? static_cast<std::size_t>(offsets_[at + 1]) : bytes.size();
+  return bytes.subspan(begin, end - begin);
 }
 
 void BranchWriter::encode() {
   if (n_pending_ == 0) {
     return;
   }
+  samples_.compare(branch_->tree_name(), [&](auto number) { return pending_entry(number); });
   encoded_ = encode_basket(branch_->name(), branch_->tree_name(), pending_.view(), offsets_,
                            entry_size_, n_pending_, compression_);
   encoded_->first_entry = n_written_;
@@ -179,6 +233,7 @@ void BranchWriter::write(RecordFile& file) {
     return;
   }
   auto& record = encoded_->record;
+  samples_.note_basket(encoded_->header, encoded_->first_entry, ends_of(record, encoded_->header));
   const auto place = file.allocate(record.size());
   place_basket(record, place, file.seek_directory());
   file.write(place, record);
@@ -186,9 +241,24 @@ void BranchWriter::write(RecordFile& file) {
   encoded_.reset();
 }
 
-void BranchWriter::enter(const BasketHeader& header, std::int64_t place) {
+void BranchWriter::enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry,
+                         std::uint32_t ends) {
+  if (first_entry != n_written_) {
+    samples_.fail(branch_->tree_name(), first_entry);
+  }
+  samples_.note_basket(header, first_entry, ends);
   branch_->enter(header, place, n_written_);
   n_written_ += header.n_entries;
+}
+
+void BranchWriter::note_passed(BranchReader& reader) {
+  const auto n = reader.branch().n_entries;
+  if (n == 0 || !samples_.takes_part()) {
+    return;
+  }
+  for (const auto entry : {std::int64_t{0}, n - 1}) {
+    samples_.note_passed(n_written_ + entry, reader.basket_at(entry).entries(entry, entry + 1));
+  }
 }
 
 void BranchWriter::finish() { branch_->finish(n_written_, largest_counts_); }

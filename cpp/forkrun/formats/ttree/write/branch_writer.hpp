@@ -11,12 +11,14 @@
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/ttree/write/branch_samples.hpp>
 #include <forkrun/formats/ttree/write/branch_target.hpp>
 
 namespace forkrun::root_io {
 
 /// Collects entries of one output branch, as they will be on disk, and writes them as a basket.
-/// Distinct writers collect and encode at the same time; only `write` is serial.
+/// Distinct writers collect and encode at the same time; only `write` is serial. Notes samples of
+/// what goes in: of each call the first and the last entry.
 class BranchWriter {
  public:
   BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression);
@@ -29,20 +31,32 @@ class BranchWriter {
   void add_counts(const Column& column, std::span<const EntryRun> runs);
 
   [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
-  /// Makes a basket of what was collected.
+  /// Makes a basket of what was collected. \throws WrittenOtherwise if samples differ from it.
   void encode();
   /// Writes what `encode` made.
   void write(RecordFile& file);
-  /// Enters a basket that is on file already; nothing may be pending.
-  void enter(const BasketHeader& header, std::int64_t place);
+  /// Enters a basket that is on file already; nothing may be pending. `first_entry`: its own in
+  /// the tree; `ends`: of what it held before it was written. \throws WrittenOtherwise if another
+  /// one has to come next.
+  void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry,
+             std::uint32_t ends);
   /// The largest counts of an input branch, baskets of which are entered as they are.
   void include_largest(std::span<const std::int64_t> counts);
+  /// Notes that the next entries of the tree are to be those of an input, which are added as
+  /// baskets or by ROOT: in its turn.
+  void note_passed(BranchReader& reader);
   /// Entries that ROOT has added.
   void pass(std::int64_t n_entries) { n_written_ += n_entries; }
   /// The branch is complete.
   void finish();
 
+  /// What has to be on file.
+  [[nodiscard]] const BranchSamples& samples() const { return samples_; }
+
  private:
+  [[nodiscard]] std::span<const std::byte> pending_entry(std::int64_t number) const;
+  void note(BranchReader& reader, std::int64_t entry, std::int64_t number);
+  void add_values(const Column& column, std::span<const EntryRun> runs);
   void add_nested(const Column& column, std::span<const EntryRun> runs);
   void copy_fixed(const Basket& basket, EntryRun run);
   void copy_varying(const Basket& basket, EntryRun run);
@@ -60,6 +74,7 @@ class BranchWriter {
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   std::optional<BasketRecord> encoded_;
+  BranchSamples samples_;
 };
 
 }  // namespace forkrun::root_io
