@@ -28,6 +28,8 @@ class OutputCounts(Struct, frozen=True):
     agree: bool | None
     written_anew: tuple[str, ...] = ()
     """Branches of objects whose entries could not be copied as bytes: ROOT wrote them anew."""
+    compression: str = "auto"
+    """As the configuration has it."""
 
 
 class LeftOut(Struct, frozen=True):
@@ -154,7 +156,14 @@ def _output(records: RunRecords, label: str) -> OutputCounts:
         n_bytes_merged=merged.n_bytes if merged else None,
         agree=_agree(merged, n_events, digest) if merged else None,
         written_anew=merged.written_anew if merged else (),
+        compression=_compression(records, label),
     )
+
+
+def _compression(records: RunRecords, label: str) -> str:
+    outputs = records.config.get("outputs", [])
+    chosen = (output.get("compression") for output in outputs if output["label"] == label)
+    return next(chosen, None) or "auto"
 
 
 def _agree(merged: Written, n_events: int, digest: str) -> bool:

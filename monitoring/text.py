@@ -158,7 +158,7 @@ def _output(output: OutputCounts, events: EventCounts) -> str:
     written = f"output {output.label}: {count(output.n_events_written)} events ({percent(kept)})"
     n_bytes = output.n_bytes_merged or output.n_bytes_written
     merged = _mark(output.agree, "merged file agrees", "MERGED FILE DIFFERS") or " · not merged"
-    return f"{written}, {size(n_bytes)}{merged}"
+    return f"{written}, {size(n_bytes)}, compression {output.compression}{merged}"
 
 
 def _anew(output: OutputCounts) -> str:

@@ -41,7 +41,9 @@ def add_parser(subparsers: Subparsers) -> None:
         " cycle)",
     )
     parser.add_argument(
-        "--compression", metavar="NAME:LEVEL", help="recompress baskets, for example zstd:5"
+        "--compression",
+        metavar="NAME:LEVEL",
+        help="recompress baskets: auto, or as ROOT does: zstd:5",
     )
     parser.add_argument(
         "--recluster",

@@ -24,7 +24,7 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ("drift", "drift", float, "relative growth of the event size along the sample, e.g. -0.5"),
     ("peak", "peak", float, "factor by which the first events are larger, e.g. 10"),
     ("cluster", "cluster", whole_number, "events per cluster of the tree"),
-    ("compression", "compression", str, "zstd:5, lz4:4, zlib:1, lzma:6 or none"),
+    ("compression", "compression", str, "auto, zstd:5, lz4:4, zlib:1, lzma:6 or none"),
     ("seed", "seed", whole_number, "same seed, same events"),
 )
 

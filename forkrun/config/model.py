@@ -101,7 +101,10 @@ _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of 
 InFlight = Annotated[Count, MOST_IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
-Compression = Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")]
+Compression = Annotated[
+    Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")] | None,
+    BeforeValidator(lambda given: None if given == "auto" else given),
+]
 
 
 class JobSection(Section):
@@ -299,9 +302,9 @@ class OutputConfig(Section):
     select and with their columns; "all": those in which something is different."""
     variation: str = ""
     """The variation whose events and columns these are; "": the nominal case."""
-    compression: Compression | None = None
-    """Compression of all baskets; not given: input baskets that are kept whole stay as they are,
-    others are "zstd:5"."""
+    compression: Compression = None
+    """Compression of all baskets, as ROOT does it at this level; None, from "auto": input baskets
+    that are kept whole stay as they are, others are "zstd:5" with forkrun's own search."""
 
 
 class MergeConfig(Section):

@@ -28,7 +28,8 @@ _FORMS = {
     "iovs.since": _BOUND_FORM,
     "iovs.until": _BOUND_FORM,
     "modules.variation": 'letters, digits and _, such as "jes_up"',
-    "outputs.compression": '"zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
+    "outputs.compression": '"auto", "zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or'
+    ' "none"',
 }
 _MOVED = {"merge.order": 'this key has been replaced; write source.order = "sorted"'}
 _LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"

@@ -9,7 +9,7 @@ from forkrun import _core
 from forkrun.formats.events import EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.format import Format
 
-COMPRESSION = "zstd:5"
+COMPRESSION = "auto"
 """Compression of new baskets where the configuration names none: small, and quick."""
 
 

@@ -78,8 +78,8 @@ def test_every_problem_of_a_file_is_in_one_list(tmp_path: Path) -> None:
         'modules[0].parms (label "dimuon"): unknown key; did you mean "params"?',
         'modules[1].type (label "dimuon"): \'M\' is not of the form "python:FILE.py:NAME",'
         ' "python:PACKAGE.MODULE:NAME", "cpp:CLASS" or "expression:EXPRESSION"',
-        'outputs[0].compression (label "events"): \'zstd\' is not of the form "zstd:5", "lz4:4",'
-        ' "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
+        'outputs[0].compression (label "events"): \'zstd\' is not of the form "auto", "zstd:5",'
+        ' "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or "none"',
         'modules[1].label (label "dimuon"): the label "dimuon" is used 2 times',
         'paths.skim[0]: no module has the label "dimuons"; did you mean "dimuon"?',
         'outputs[0].paths[0] (label "events"): unknown path "skin"; did you mean "skim"?',

@@ -15,17 +15,21 @@ Compression Compression::parse(const std::string& text) {
                                                     {"lz4", Algorithm::kLZ4},
                                                     {"zstd", Algorithm::kZSTD}};
   if (text == "none") {
-    return {Algorithm::kZLIB, 0};
+    return {Algorithm::kZLIB, 0, true};
+  }
+  if (text == "auto") {
+    constexpr int usual = 5;
+    return {Algorithm::kZSTD, usual, false};
   }
   const auto colon = text.find(':');
   const auto digit = colon == std::string::npos ? std::string{} : text.substr(colon + 1);
   for (const auto& [name, algorithm] : algorithms) {
     if (text.substr(0, colon) == name && digit.size() == 1 && digit[0] >= '1' && digit[0] <= '9') {
-      return {algorithm, digit[0] - '0'};
+      return {algorithm, digit[0] - '0', true};
     }
   }
   throw Error("compression \"" + text +
-              "\" is not zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) or none");
+              "\" is not auto, zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) or none");
 }
 
 }  // namespace forkrun

@@ -4,10 +4,13 @@
 
 namespace forkrun {
 
-/// "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none".
+/// "zstd:5", "lz4:4", "zlib:1", "lzma:6", "none" or "auto".
 struct Compression {
   int algorithm{};  ///< ROOT's number
   int level{};      ///< 1 to 9; 0: none
+  /// Somebody chose the level, and gets ROOT's bytes. Else zstd:3 to zstd:5 have forkrun's own
+  /// search.
+  bool is_chosen{};
 
   /// \throws Error naming the forms there are.
   [[nodiscard]] static Compression parse(const std::string& text);

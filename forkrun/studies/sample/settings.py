@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from forkrun.errors import ConfigError
 
-COMPRESSION = r"none|(zstd|lz4|zlib|lzma):[1-9]"
+COMPRESSION = r"auto|none|(zstd|lz4|zlib|lzma):[1-9]"
 FIRST_RUN = 362_001
 
 
@@ -29,7 +29,7 @@ class SampleSettings(Struct, frozen=True):
     drift: float = 0.0
     peak: float = 1.0
     cluster: int = 5_000
-    compression: str = "zstd:5"
+    compression: str = "auto"
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -63,8 +63,8 @@ class SampleSettings(Struct, frozen=True):
         ]
         if not re.fullmatch(COMPRESSION, self.compression):
             problems.append(
-                f"--compression {self.compression}: write none, or zstd, lz4, zlib or lzma with a"
-                " level from 1 to 9, for example zstd:5"
+                f"--compression {self.compression}: write auto, none, or zstd, lz4, zlib or lzma"
+                " with a level from 1 to 9, for example zstd:5"
             )
         if problems:
             raise ConfigError(problems)

@@ -1,5 +1,6 @@
-"""`make bench-output`: skims that keep all branches, whole commands with default settings, next to
-compiled RDataFrame; and how long the outputs take to be read again."""
+"""`make bench-output`: skims that keep all branches, whole commands with default settings
+(compression "auto"), next to compiled RDataFrame at zstd:5; and how long the outputs take to be
+read again."""
 
 from __future__ import annotations
 

@@ -72,30 +72,36 @@ std::vector<std::byte> compressible_bytes(std::size_t n) {
   return entries;
 }
 
-std::vector<std::byte> zipped_at(const char* level, const std::vector<std::byte>& entries) {
+std::vector<std::byte> zipped(const std::vector<std::byte>& entries, Compression compression) {
   return encode_basket("b", "t", entries, {}, 4, static_cast<std::int32_t>(entries.size() / 4),
-                       Compression::parse(level))
+                       compression)
       .record;
 }
 
-TEST(Basket, ZstandardIsSearchedInOneWayFromZstd3ToZstd5) {
+std::vector<std::byte> zipped_at(const char* level, const std::vector<std::byte>& entries) {
+  return zipped(entries, Compression::parse(level));
+}
+
+TEST(Basket, ZstandardIsSearchedInOneWayFromZstd3ToZstd5WhereNoLevelIsChosen) {
   for (const std::size_t n : {10'000, 30'000, 100'000}) {
     const auto entries = compressible_bytes(n);
-    const auto usual = zipped_at("zstd:5", entries);
-    EXPECT_EQ(zipped_at("zstd:3", entries), usual);
-    EXPECT_EQ(zipped_at("zstd:4", entries), usual);
-    EXPECT_NE(zipped_at("zstd:1", entries), usual);
-    EXPECT_NE(zipped_at("zstd:6", entries), usual);  // searched as ROOT does
+    const auto usual = zipped_at("auto", entries);
+    for (const int settings : {503, 504, 505}) {
+      EXPECT_EQ(zipped(entries, Compression::of_settings(settings)), usual);
+    }
+    for (const auto* level : {"zstd:1", "zstd:5", "zstd:6"}) {  // searched as ROOT does
+      EXPECT_NE(zipped_at(level, entries), usual);
+    }
   }
 }
 
 TEST(Basket, BytesDoNotDependOnWhatWasCompressedBefore) {
   const auto small = compressible_bytes(10'000);
   const auto large = compressible_bytes(1'000'000);
-  for (const auto* level : {"zstd:1", "zstd:5", "zstd:7"}) {
+  for (const auto* level : {"auto", "zstd:1", "zstd:5", "zstd:7"}) {
     const auto of_small = zipped_at(level, small);
     const auto of_large = zipped_at(level, large);
-    for (const auto* other : {"zstd:5", "zstd:9", "zstd:2"}) {
+    for (const auto* other : {"auto", "zstd:5", "zstd:9", "zstd:2"}) {
       static_cast<void>(zipped_at(other, some_bytes(200'000)));
       EXPECT_EQ(zipped_at(level, small), of_small);
       EXPECT_EQ(zipped_at(level, large), of_large);
