@@ -3,6 +3,7 @@ group `forkrun.formats`, each of which gives an instance of `Format`."""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,18 @@ def format_named(name: str) -> Format:
 
 
 def _begins_with_magic(path: str) -> bool:
+    """Also where it cannot be read: ROOT's reader says why. A pipe without a writer is not waited
+    for."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return True
+    try:
+        return os.read(descriptor, len(_MAGIC)) in (_MAGIC, b"")
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
 
 
 @cache

@@ -123,3 +123,5 @@ def test_a_file_of_no_known_format_is_taken_for_one_of_root(tmp_path: Path) -> N
     file.write_text("not a file of ROOT")
     assert format_of(str(file)).name == "ttree"
     assert format_of("root://server//some.csv").name == "ttree"
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert format_of(str(tmp_path / "pipe.csv")).name == "ttree"
