@@ -10,6 +10,7 @@ from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import NodeRanges, read_commits
+from forkrun.rundir.packing import unpack_units
 from tests.batch.jobs import Job, problem_of
 from tests.support.jobs import forkrun
 
@@ -66,6 +67,8 @@ def test_sums_that_are_damaged_or_of_other_commits_are_not_used(
 ) -> None:
     damaged = done.node(1).sums / "accumulators.json"
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    for number in (0, 1):
+        unpack_units(done.node(number))
     ordered = _ordered(done)
     of_second = [c for c in ordered if c.outputs["all"].file.startswith("nodes/0001")]
     histograms, accumulators = _files(done, ordered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tarfile
 import zlib
 from pathlib import Path
 from xml.etree import ElementTree as Xml
@@ -82,8 +83,10 @@ def test_lumis_are_told_by_node_and_a_failure_with_its_code(job: Job) -> None:
     assert failed.attrib["ExitStatus"] == "8001"
     first, second = json.loads((run / "site/lumisByNode.json").read_bytes()).values()
     assert first == {}
-    own = json.loads((run / "nodes/0001/processedLumis.json").read_bytes())
-    assert second == own != {}
+    with tarfile.open(run / "nodes/0001/records.tar") as records:
+        own = records.extractfile("processedLumis.json")
+        assert own is not None
+        assert second == json.load(own) != {}
 
 
 def test_exit_codes_are_those_that_users_of_crab_know() -> None:

@@ -38,7 +38,7 @@ def test_a_death_names_the_file_that_was_being_read() -> None:
         done(1)
         os.kill(os.getpid(), signal.SIGSEGV)
 
-    with pytest.raises(InputError, match=r"^b\.root: .*SIGSEGV.*damaged\?$"):
+    with pytest.raises(InputError, match=r"^b\.root: .*SIGSEGV.*may be damaged$"):
         ask_reader(die, ["a.root", "b.root", "c.root"], 60)
 
 

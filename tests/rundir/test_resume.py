@@ -7,11 +7,11 @@ import json
 import os
 import signal
 import socket
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.config import validate
