@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -53,4 +52,6 @@ def is_clean_command() -> bool:
 
 def end_with_parent() -> None:
     """Ends this process with its parent, however that ends."""
+    import ctypes  # few commands need it, and all load this file
+
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

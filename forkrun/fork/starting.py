@@ -82,14 +82,12 @@ def _configuration(argument: str) -> Path | None:
 
 
 def _is_root_needed(configuration: Path) -> bool:
-    from forkrun import _core
     from forkrun.errors import ForkrunError
+    from forkrun.formats import format_of
 
     try:
         first = _first_file(configuration)
-        if first is None:
-            return False
-        return "://" in first or not _core.has_plain_trees_alone(first)
+        return first is not None and format_of(first).needs_root(first, "", for_outputs=True)
     except (ForkrunError, OSError, ValueError, TypeError, LookupError, AttributeError):
         return False  # the command will say what is wrong
 
