@@ -19,7 +19,12 @@ LocalFile::LocalFile(const std::string& path)
   if (descriptor_ < 0) {
     throw InputError(path + ": cannot be opened: " + std::strerror(errno));
   }
-  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(descriptor_, &status) != 0) {
+    const auto why = std::string{std::strerror(errno)};
+    ::close(descriptor_);
+    throw InputError(path + ": cannot be read: " + why);
+  }
+  if (!S_ISREG(status.st_mode)) {
     ::close(descriptor_);
     throw InputError(path + ": is not a regular file");
   }
@@ -32,16 +37,17 @@ LocalFile::~LocalFile() { ::close(descriptor_); }
 
 bool LocalFile::is_path(const std::string& path) { return path.find("://") == std::string::npos; }
 
-bool LocalFile::read(std::int64_t place, std::span<std::byte> into) const {
+std::int64_t LocalFile::read(std::int64_t place, std::span<std::byte> into) const {
   const auto n = read_at(descriptor_, place, into);
   if (n < 0) {
     throw InputError(cannot_read(path_, place, std::strerror(errno)));
   }
-  return n == static_cast<std::int64_t>(into.size());
+  return n;
 }
 
 std::string cannot_read(const std::string& path, std::int64_t place, const std::string& why) {
-  return path + ": cannot be read at byte " + std::to_string(place) + ": " + why;
+  return path + ": cannot be read at byte " + std::to_string(place) +
+         (why.empty() ? "" : ": " + why);
 }
 
 }  // namespace forkrun

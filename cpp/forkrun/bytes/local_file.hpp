@@ -22,8 +22,9 @@ class LocalFile {
   [[nodiscard]] std::int64_t n_bytes() const { return n_bytes_; }
   /// Since 1970.
   [[nodiscard]] std::int64_t modified_ns() const { return modified_ns_; }
-  /// False if the file ends before. Any thread. \throws InputError if it cannot be read.
-  [[nodiscard]] bool read(std::int64_t place, std::span<std::byte> into) const;
+  /// Fills `into` from this place; gives the number of bytes, fewer only where the file ends
+  /// before. Any thread. \throws InputError if it cannot be read.
+  std::int64_t read(std::int64_t place, std::span<std::byte> into) const;
 
  private:
   std::string path_;
@@ -32,7 +33,7 @@ class LocalFile {
   std::int64_t modified_ns_{};
 };
 
-/// For an error: why this place of a file was not read.
+/// For an error: why this place of a file was not read; "" if nobody knows.
 [[nodiscard]] std::string cannot_read(const std::string& path, std::int64_t place,
                                       const std::string& why);
 

@@ -163,8 +163,9 @@ void InputFile::check_keys() const {
 }
 
 FileOutline::Read InputFile::reading() const {
-  return
-      [this](std::int64_t place, std::span<std::byte> into) { return local_->read(place, into); };
+  return [this](std::int64_t place, std::span<std::byte> into) {
+    return local_->read(place, into) == static_cast<std::int64_t>(into.size());
+  };
 }
 
 Compression InputFile::compression() const {
@@ -194,8 +195,9 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   if (!local_) {
     return read_remote(offset, into);
   }
-  if (!local_->read(offset, into)) {
-    throw InputError(cannot_read(path_, std::max(offset, size()), "the file ends before"));
+  const auto n = local_->read(offset, into);
+  if (n != static_cast<std::int64_t>(into.size())) {
+    throw InputError(cannot_read(path_, offset + n, "the file ends before"));
   }
 }
 
