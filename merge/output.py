@@ -13,7 +13,7 @@ from msgspec import Struct
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import published, published_folder, write_json
-from forkrun.formats import EventSource, Format, OutputToMake, format_of
+from forkrun.formats import EventSource, Format, OutputToMake, format_named
 from forkrun.formats.ttree import TTREE
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.parquet import write_parquet
@@ -43,11 +43,6 @@ class Planned(Struct, frozen=True):
     contents: OutputContents
     ids: IdBranches
     is_whole: bool = True
-
-    @property
-    def format(self) -> Format:
-        """The format of the input, and so of the outputs."""
-        return format_of(self.files[self.contents.first_file])
 
     @property
     def source(self) -> EventSource:
@@ -93,7 +88,7 @@ def merge_outputs(
             for output in config.outputs
         ]
         anew = [making for making in makings if making.output.label not in joined]
-        n_events = planned.format.make_outputs(
+        n_events = format_named(config.outputs[0].format).make_outputs(
             [making.to_make for making in anew],
             planned.source,
             merge_threads(config.forking.children, config.threads.per_child),
@@ -142,7 +137,9 @@ def _making(
         if progress is not None:
             progress(output.label, n_units * n_events // written.count)
 
-    final = RunDirectory(folder).merged(output.label, output.per_lumi, planned.format.suffix)
+    final = RunDirectory(folder).merged(
+        output.label, output.per_lumi, format_named(output.format).suffix
+    )
     with _files_to_make(final, output, commits, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
         making = to_make(folder, config, output, commits, planned, files, show)
@@ -185,16 +182,14 @@ def _finished(
     making: _Making, n_events: Sequence[int], config: JobConfig, planned: Planned
 ) -> MergedOutput:
     """Adds to the files what is not of events, and verifies them."""
-    output, written = making.output, making.written
+    output, written, form = making.output, making.written, format_named(making.output.format)
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
     elif config.merge.carry and output.mode == "full":
-        _carry(files[0], config, planned)
-    digest = check_merged(
-        making.final, files, sum(n_events), written, config.source, planned.format
-    )
-    anew = _written_anew(files[0], config, planned)
+        _carry(form, files[0], config, planned)
+    digest = check_merged(making.final, files, sum(n_events), written, config.source, form)
+    anew = _written_anew(form, files[0], config, planned)
     n_bytes = sum(file.stat().st_size for file in files)
     parquet = RunDirectory.parquet_of(making.final)
     n_parquet = write_parquet(files[0], config.source.output_tree, parquet) if output.parquet else 0
@@ -221,14 +216,10 @@ def _files_to_make(
         with published(final) as temporary:
             yield [_Target(temporary, [])]
         return
+    suffix = format_named(output.format).suffix
     with published_folder(final) as temporary:
         yield [
-            _Target(
-                temporary / f"run{run:06d}_lumi{lumi:05d}{planned.format.suffix}",
-                entries,
-                run,
-                lumi,
-            )
+            _Target(temporary / f"run{run:06d}_lumi{lumi:05d}{suffix}", entries, run, lumi)
             for run, lumi, entries in _lumis(planned, commits)
         ]
 
@@ -262,16 +253,16 @@ def _groups(
     return [(number, group) for number, group in enumerate(with_events) if group]
 
 
-def _carry(file: Path, config: JobConfig, planned: Planned) -> None:
+def _carry(form: Format, file: Path, config: JobConfig, planned: Planned) -> None:
     same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
     inputs, source = list(planned.files), config.source
     by_entry = [source.output_tree, *(friend.tree for friend in source.friends if not friend.files)]
     common = source.branches == "common"
-    planned.format.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
+    form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
-def _written_anew(file: Path, config: JobConfig, planned: Planned) -> list[str]:
+def _written_anew(form: Format, file: Path, config: JobConfig, planned: Planned) -> list[str]:
     source = config.source
-    kept = branches_of(str(file), source.output_tree, planned.format)
+    kept = branches_of(str(file), source.output_tree, form)
     first = planned.files[planned.contents.first_file]
-    return [b for b in planned.format.written_anew(first, source.tree) if b in kept]
+    return [b for b in form.written_anew(first, source.tree) if b in kept]

@@ -48,16 +48,15 @@ class Merging(Struct, frozen=True):
 
     @property
     def outputs(self) -> list[OutputConfig]:
-        """Those that can be made in parts: of one file, in which ROOT writes no branch anew."""
-        source = self.config.source
+        """Those that can be made in parts: trees of one file, in which ROOT writes no branch
+        anew."""
+        trees = [o for o in self.config.outputs if o.format == TTREE.name and not o.per_lumi]
+        if not trees:
+            return []
         first = self.planned.files[self.planned.contents.first_file]
-        by_root = set(self.planned.format.written_anew(first, source.tree))
+        by_root = set(TTREE.written_anew(first, self.config.source.tree))
         kept = self.planned.contents.by_label
-        return [
-            output
-            for output in self.config.outputs
-            if not output.per_lumi and not by_root & set(kept[output.label].branches)
-        ]
+        return [output for output in trees if not by_root & set(kept[output.label].branches)]
 
 
 def make_part(

@@ -24,7 +24,7 @@ def write_parquet(root_file: Path, tree: str, final: Path) -> int:
     import pyarrow.parquet as pq
 
     form = format_of(str(root_file))
-    index = form.index(str(root_file), tree, "", "", "")
+    index = form.index(str(root_file), tree)
     names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
     opened = form.opened(str(root_file), tree)
     with published(final) as temporary:

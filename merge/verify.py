@@ -77,4 +77,4 @@ def id_branches(file: str, source: SourceConfig, form: Format) -> tuple[str, str
 
 def branches_of(file: str, tree: str, form: Format) -> set[str]:
     """Names of the top branches of a tree."""
-    return {branch[0] for branch in form.index(file, tree, "", "", "")["branches"]}
+    return {branch[0] for branch in form.index(file, tree)["branches"]}

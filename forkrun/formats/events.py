@@ -9,10 +9,10 @@ from msgspec import Struct
 
 Ids = tuple[str, str, str]
 """Branches of run, lumi and number of an event."""
+NO_IDS: Ids = ("", "", "")
+"""Run 1, a lumi for each file, the number of an entry."""
 Identity = tuple[str, int, int]
 """UUID, bytes, and when a file was last written."""
-
-
 Read = Callable[[str, str, Sequence[str], int, int], Mapping[str, Any]]
 """Reads columns by path of a file, name of its table, names, first entry and the one behind the
 last."""

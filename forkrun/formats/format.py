@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.formats.events import EventSource, Identity, Ids, OutputToMake, Range
+from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, Range
 
 if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
     from forkrun.formats.plain import Plain
@@ -25,13 +25,7 @@ class Format:
         raise NotImplementedError
 
     def index(
-        self,
-        path: str,
-        tree: str,
-        run_branch: str,
-        lumi_branch: str,
-        event_branch: str,
-        file_number: int = 0,
+        self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
     ) -> dict[str, Any]:
         """The index of a file, as `forkrun.formats.columns_index` makes it. Raises InputError."""
         raise NotImplementedError
@@ -70,18 +64,25 @@ class Format:
     ) -> list[list[int]]:
         """Makes the files of outputs; gives the number of events in each file, by output. Raises
         InputError, OutputError."""
+        known = self._types(events.files[0], events.tree)
         return [
-            [self._make_file(output, path, entries, events) for path, entries in output.files]
+            [self._make_file(output, *file, events, known) for file in output.files]
             for output in outputs
         ]
 
     def _make_file(
-        self, output: OutputToMake, path: str, entries: Sequence[Range], events: EventSource
+        self,
+        output: OutputToMake,
+        path: str,
+        entries: Sequence[Range],
+        events: EventSource,
+        known: Mapping[str, str],
     ) -> int:
+        """`known`: types of the input's columns."""
         from forkrun.formats.selection import selected_columns
 
-        known = self.index(events.files[0], events.tree, "", "", "")["branches"]
-        types = {name: kind for name, kind, _ in known if name in set(output.branches)}
+        kept = set(output.branches)
+        types = {name: kind for name, kind in known.items() if name in kept}
         types.update(output.products)
         n_events = 0
 
@@ -127,8 +128,8 @@ class Format:
         self.write(output, first, parts())
         return {"": n_events}
 
-    def _types(self, path: str) -> dict[str, str]:
-        return {name: kind for name, kind, _ in self.index(path, "", "", "", "")["branches"]}
+    def _types(self, path: str, tree: str = "") -> dict[str, str]:
+        return {name: kind for name, kind, _ in self.index(path, tree)["branches"]}
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         """Digest of the events of a file. Raises InputError."""

@@ -3,7 +3,6 @@ group `forkrun.formats`, each of which gives an instance of `Format`."""
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,15 +14,14 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "forkrun.formats"
-_MAGIC = b"root"
 
 
 def format_of(path: str) -> Format:
-    """The format of a file, which need not be there. It is opened to read its first bytes; what
-    nobody knows is taken for a file of ROOT, whose reader says what is wrong with it."""
-    if "://" in path or _begins_with_magic(path):
+    """The format of a file, which need not be there. What no format knows is taken for a file of
+    ROOT, whose reader says what is wrong with it."""
+    if TTREE.is_of(path):
         return TTREE
-    return next((format_named(name) for name in _added() if _loaded(name).is_of(path)), TTREE)
+    return next((form for form in map(_loaded, _added()) if form.is_of(path)), TTREE)
 
 
 def format_named(name: str) -> Format:
@@ -34,21 +32,6 @@ def format_named(name: str) -> Format:
         known = ", ".join([TTREE.name, *_added()])
         raise ConfigError(f'unknown format "{name}"; the formats are {known}')
     return _loaded(name)
-
-
-def _begins_with_magic(path: str) -> bool:
-    """Also where it cannot be read: ROOT's reader says why. A pipe without a writer is not waited
-    for."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return True
-    try:
-        return os.read(descriptor, len(_MAGIC)) in (_MAGIC, b"")
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
 
 
 @cache

@@ -10,6 +10,7 @@ from forkrun.formats.plain import Plain, joined, part_of
 
 if TYPE_CHECKING:
     from forkrun.formats.events import EventSource, OutputToMake, Range, Read
+
 Run = tuple["Range", Mapping[str, Plain]]
 """Entries that follow each other, with their new columns."""
 

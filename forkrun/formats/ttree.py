@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from forkrun import _core
-from forkrun.formats.events import EventSource, Identity, Ids, OutputToMake
+from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.format import Format
 
+_MAGIC = b"root"
+"""How a file of ROOT begins."""
 COMPRESSION = "auto"
 """Compression of new baskets where the configuration names none: small, and quick."""
 
@@ -20,18 +23,25 @@ class TTreeFormat(Format):
     suffix = ".root"
 
     def is_of(self, path: str) -> bool:
-        return path.endswith(self.suffix)
+        """Also what is on a server or cannot be read: ROOT's reader says why. A pipe without a
+        writer is not waited for."""
+        if "://" in path:
+            return True
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return True
+        try:
+            return os.read(descriptor, len(_MAGIC)) in (_MAGIC, b"")
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
 
     def index(
-        self,
-        path: str,
-        tree: str,
-        run_branch: str,
-        lumi_branch: str,
-        event_branch: str,
-        file_number: int = 0,
+        self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
     ) -> dict[str, Any]:
-        return _core.index_tree(path, tree, run_branch, lumi_branch, event_branch, file_number)
+        return _core.index_tree(path, tree, *ids, file_number)
 
     def read(
         self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1

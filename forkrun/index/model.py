@@ -9,9 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.lumis import Integers
-
-Identity = tuple[str, int, int]
-"""UUID, bytes, and when it was last written."""
+from forkrun.formats.events import Identity
 
 
 class LumiRange(NamedTuple):

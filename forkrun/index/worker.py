@@ -47,14 +47,14 @@ def answer(request: Request) -> Answer:
 
 def index_of(request: dict[str, Any]) -> dict[str, Any]:
     """The index of a tree; without ids where these are optional and it lacks their branches."""
-    wanted = {name: value for name, value in request.items() if name != "optional_ids"}
-    read = format_of(request["path"]).index
+    path, tree, number = request["path"], request["tree"], request.get("file_number", 0)
+    ids = tuple(request[name] for name in _IDS)
+    read = format_of(path).index
     if request.get("optional_ids"):
-        without_ids = read(**{**wanted, **dict.fromkeys(_IDS, "")})
-        names = {name for name, *_ in without_ids["branches"]}
-        if not {wanted[name] for name in _IDS} <= names:
+        without_ids = read(path, tree, file_number=number)
+        if not {*ids} <= {name for name, *_ in without_ids["branches"]}:
             return without_ids
-    return read(**wanted)
+    return read(path, tree, ids, number)
 
 
 def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
@@ -80,7 +80,7 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
 
 
 def _index(path: str, tree: str) -> dict[str, Any] | None:
-    index = format_of(path).index(path, tree, "", "", "")
+    index = format_of(path).index(path, tree)
     return None if index["absent"] else index
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, convert
 
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
-from forkrun.index.model import Identity
+from forkrun.formats.events import Identity
 from forkrun.index.ranges import Flags
 
 ANY_CHILD = -1

@@ -13,6 +13,7 @@ import numpy as np
 from forkrun.errors import InputError
 from forkrun.formats import Format
 from forkrun.formats.columns_index import columns_index, made_up_ids
+from forkrun.formats.events import NO_IDS, Ids
 
 
 class CsvColumns(Format):
@@ -25,23 +26,17 @@ class CsvColumns(Format):
         return path.endswith(self.suffix)
 
     def index(
-        self,
-        path: str,
-        tree: str,
-        run_branch: str,
-        lumi_branch: str,
-        event_branch: str,
-        file_number: int = 0,
+        self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
     ) -> dict[str, Any]:
         types, rows = _table(path)
         n_entries = len(rows)
         clusters = [*range(0, n_entries, 100), n_entries] if n_entries else [0]
-        ids = made_up_ids(n_entries, file_number)
-        if event_branch:
-            found = self.read(path, tree, [run_branch, lumi_branch, event_branch])
+        run, lumi, event = made_up_ids(n_entries, file_number)
+        if ids != NO_IDS:
+            found = self.read(path, tree, ids)
             run, lumi, event = (each.astype(np.uint64) for each in found.values())
-            ids = run, lumi, event
-        return columns_index(self.name, path, list(types.items()), clusters, ids)
+        known = list(types.items())
+        return columns_index(self.name, path, known, clusters, (run, lumi, event))
 
     def read(
         self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
