@@ -7,6 +7,7 @@ import datetime
 import functools
 import gc
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -15,6 +16,7 @@ import textwrap
 import time
 import types
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -174,16 +176,26 @@ def fragmented_objects() -> list[tuple[float, str]]:
     return [value for i, value in enumerate(values) if i % 16]
 
 
-def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path: Path) -> None:
+def private_bytes_in_holes_and_beside(folder: Path) -> tuple[int, int]:
+    """What a child makes private that makes objects: with holes between those of its parent, and
+    where these were filled before the fork."""
     values = fragmented_objects()
 
     def work() -> object:
         return [(float(i), f"k{i}") for i in range(50_000)]  # about 8 MB
 
     prepare_memory(MemoryConfig(fill_holes=False, huge_pages=False), [values], 1)
-    in_holes = private_bytes_of(work, tmp_path)
+    in_holes = private_bytes_of(work, folder)
     prepare_memory(MemoryConfig(huge_pages=False), [values], 1)
-    in_new_memory = private_bytes_of(work, tmp_path)
+    return in_holes, private_bytes_of(work, folder)
+
+
+def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path: Path) -> None:
+    new = multiprocessing.get_context("spawn")  # it has no free memory left by earlier tests
+    with ProcessPoolExecutor(1, new) as process:
+        in_holes, in_new_memory = process.submit(
+            private_bytes_in_holes_and_beside, tmp_path
+        ).result()
     assert in_new_memory < 16 * MB
     assert in_holes > 2 * in_new_memory
 
