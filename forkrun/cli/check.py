@@ -106,7 +106,8 @@ def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) ->
 
 
 def _check_blocks(job: PreparedJob, n_events: int) -> None:
-    from forkrun.studies.blocks import check_blocks, describe
+    from forkrun.studies.blocks.check import check_blocks
+    from forkrun.studies.blocks.report import describe
 
     checked = check_blocks(job, n_events)
     if checked.found:

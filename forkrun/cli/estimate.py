@@ -14,7 +14,7 @@ from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
 if TYPE_CHECKING:
-    from forkrun.studies.estimate import EstimateGraph
+    from forkrun.studies.estimate.graph import EstimateGraph
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     """Prints the estimate."""
     from rich.console import Console
 
-    from forkrun.studies.estimate import measure_parallelism, scale
+    from forkrun.studies.estimate.parallelism import measure_parallelism
     from forkrun.studies.estimate.report import Estimate, print_estimate
-    from forkrun.studies.estimate.scaling import limits
+    from forkrun.studies.estimate.scaling import limits, scale
 
     threads = _numbers(options.threads)
     if not 1 <= (options.events_in_flight or 1) <= _MOST_THREADS or options.events_in_flight == 0:
@@ -87,8 +87,8 @@ def _numbers(text: str) -> list[int]:
 
 def _graph(source: Path) -> EstimateGraph:
     from forkrun.monitoring.timing import read_timing
-    from forkrun.studies.estimate import graph_of_replay, graph_of_timing
-    from forkrun.studies.replay import read_replay
+    from forkrun.studies.estimate.graph import graph_of_replay, graph_of_timing
+    from forkrun.studies.replay.read import read_replay
 
     if source.suffix == ".toml":
         raise ConfigError(

@@ -79,9 +79,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Replays a file."""
-    from forkrun.studies.replay import (
-        read_replay,  # NumPy and the extension: only when they are needed
-    )
+    from forkrun.studies.replay.read import read_replay
     from forkrun.studies.replay.run import run_replay
 
     fields = ReplaySettings.__struct_fields__

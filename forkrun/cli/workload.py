@@ -14,7 +14,7 @@ from forkrun.base.quantities import whole_number
 from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
-    from forkrun.studies.workload import Statistics
+    from forkrun.studies.workload.statistics import Statistics
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -66,7 +66,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
-    from forkrun.studies.workload import Wishes, generate
+    from forkrun.studies.workload.generate import Wishes, generate
 
     require_folder(options.output)
 
@@ -81,8 +81,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _statistics(like: str) -> Statistics:
-    from forkrun.studies.replay import read_replay
-    from forkrun.studies.workload import PRESETS, fit
+    from forkrun.studies.replay.read import read_replay
+    from forkrun.studies.workload.fit import fit
+    from forkrun.studies.workload.presets import PRESETS
 
     if like in PRESETS:
         return PRESETS[like]

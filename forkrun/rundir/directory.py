@@ -35,6 +35,16 @@ _BESIDE_OUTPUTS = {".json", ".parquet", ".part"}
 """Suffixes of what is in the folder of merged files and is none."""
 
 
+class _Place:
+    """Path of a file or folder, by its name in the run directory."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: RunDirectory, _: type[RunDirectory]) -> Path:
+        return run.path / self._name
+
+
 class RunDirectory(Struct, frozen=True):
     """Names; `rundir.start` makes what they stand for."""
 
@@ -47,117 +57,60 @@ class RunDirectory(Struct, frozen=True):
 
     # --- what the job is --------------------------------------------------------------------------
 
-    @property
-    def config(self) -> Path:
-        return self.path / "config.json"
-
-    @property
-    def plan(self) -> Path:
-        return self.path / "plan.json"
-
-    @property
-    def conditions(self) -> Path:
-        return self.path / "conditions.json"
-
-    @property
-    def fingerprint(self) -> Path:
-        return self.path / "fingerprint.json"
-
-    @property
-    def input_lumis(self) -> Path:
-        return self.path / "lumis.json"
-
-    @property
-    def output_contents(self) -> Path:
-        """What outputs hold."""
-        return self.path / "outputs.json"
-
-    @property
-    def lock(self) -> Path:
-        return self.path / "lock"
+    config = _Place("config.json")
+    plan = _Place("plan.json")
+    conditions = _Place("conditions.json")
+    fingerprint = _Place("fingerprint.json")
+    input_lumis = _Place("lumis.json")
+    output_contents = _Place("outputs.json")
+    """What outputs hold."""
+    lock = _Place("lock")
 
     # --- what was done ----------------------------------------------------------------------------
 
-    @property
-    def ledger(self) -> Path:
-        """Folder of the ledgers."""
-        return self.path / "ledger"
+    ledger = _Place("ledger")
+    """Folder of the ledgers."""
 
     def child_ledgers(self, child: int) -> list[Path]:
         """Ledgers of all processes that were this child, in no order."""
         return list(self.ledger.glob(f"child-{child:03d}.*"))
 
-    @property
-    def merge_summary(self) -> Path:
-        """Summary of a merge of everything."""
-        return self.ledger / "merge.json"
-
-    @property
-    def partial_merge_summary(self) -> Path:
-        """Summary of a merge of a job that was stopped."""
-        return self.ledger / "partial-merge.json"
-
-    @property
-    def units(self) -> Path:
-        """Folder of the temporary outputs."""
-        return self.path / "units"
-
-    @property
-    def sums(self) -> Path:
-        """Folder of a node's histograms and accumulators, added up."""
-        return self.path / "sums"
+    merge_summary = _Place("ledger/merge.json")
+    """Summary of a merge of everything."""
+    partial_merge_summary = _Place("ledger/partial-merge.json")
+    """Summary of a merge of a job that was stopped."""
+    units = _Place("units")
+    """Folder of the temporary outputs."""
+    sums = _Place("sums")
+    """Folder of a node's histograms and accumulators, added up."""
 
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
         return unit_folder(str(self.units), number)
 
-    @property
-    def processed_lumis(self) -> Path:
-        return self.path / "processedLumis.json"
-
-    @property
-    def failed_lumis(self) -> Path:
-        return self.path / "failedLumis.json"
-
-    @property
-    def not_finished_lumis(self) -> Path:
-        return self.path / "notFinishedLumis.json"
+    processed_lumis = _Place("processedLumis.json")
+    failed_lumis = _Place("failedLumis.json")
+    not_finished_lumis = _Place("notFinishedLumis.json")
 
     # --- a job on many nodes ----------------------------------------------------------------------
 
-    @property
-    def batch(self) -> Path:
-        """Folder of what was given to a batch system; only of a job on many nodes."""
-        return self.path / "batch"
-
-    @property
-    def node_ranges(self) -> Path:
-        """Which units of the plan each node has."""
-        return self.batch / "nodes.json"
+    batch = _Place("batch")
+    """Folder of what was given to a batch system; only of a job on many nodes."""
+    node_ranges = _Place("batch/nodes.json")
+    """Which units of the plan each node has."""
 
     def node_part(self, number: int) -> Path:
         """A node's part of the plan."""
         return self.batch / "parts" / f"{number:04d}.json"
 
-    @property
-    def code(self) -> Path:
-        """Copies of the job's code."""
-        return self.batch / "code"
-
-    @property
-    def found_out(self) -> Path:
-        """What was found out of modules when the job was submitted."""
-        return self.batch / "found.json"
-
-    @property
-    def submissions(self) -> Path:
-        """What was submitted, a line each."""
-        return self.batch / "submitted.jsonl"
-
-    @property
-    def kills(self) -> Path:
-        """Which nodes users have asked to end, a line each time."""
-        return self.batch / "killed.jsonl"
+    code = _Place("batch/code")
+    """Copies of the job's code."""
+    found_out = _Place("batch/found.json")
+    """What was found out of modules when the job was submitted."""
+    submissions = _Place("batch/submitted.jsonl")
+    """What was submitted, a line each."""
+    kills = _Place("batch/killed.jsonl")
+    """Which nodes users have asked to end, a line each time."""
 
     def node_ends(self, number: int) -> Path:
         """How the processes of a node ended, a line each."""
@@ -167,29 +120,19 @@ class RunDirectory(Struct, frozen=True):
         """What the processes of a node said."""
         return self.batch / "logs" / f"{number:04d}.log"
 
-    @property
-    def merge_log(self) -> Path:
-        """What jobs said that merge the outputs."""
-        return self.batch / "logs" / "merge.log"
-
-    @property
-    def staged_out(self) -> Path:
-        """Which outputs were copied to storage."""
-        return self.batch / "staged-out.json"
-
-    @property
-    def output_cuts(self) -> Path:
-        """Where outputs are cut into parts that jobs of their own make."""
-        return self.batch / "merge" / "cuts.json"
+    merge_log = _Place("batch/logs/merge.log")
+    """What jobs said that merge the outputs."""
+    staged_out = _Place("batch/staged-out.json")
+    """Which outputs were copied to storage."""
+    output_cuts = _Place("batch/merge/cuts.json")
+    """Where outputs are cut into parts that jobs of their own make."""
 
     def output_part(self, number: int) -> Path:
         """Folder of a part of the outputs."""
         return self.batch / "merge" / f"{number:04d}"
 
-    @property
-    def nodes(self) -> Path:
-        """Folder of the run directories of nodes."""
-        return self.path / "nodes"
+    nodes = _Place("nodes")
+    """Folder of the run directories of nodes."""
 
     @staticmethod
     def name_of_node(number: int) -> str:
@@ -202,10 +145,8 @@ class RunDirectory(Struct, frozen=True):
 
     # --- what comes out ---------------------------------------------------------------------------
 
-    @property
-    def output(self) -> Path:
-        """Folder of the merged files."""
-        return self.path / "output"
+    output = _Place("output")
+    """Folder of the merged files."""
 
     def merged(self, label: str, per_lumi: bool = False, suffix: str = ".root") -> Path:
         """The merged file of an output, or the folder of its files by lumi."""
@@ -216,25 +157,14 @@ class RunDirectory(Struct, frozen=True):
         """The file in Parquet beside the merged one."""
         return merged.with_name(f"{merged.name.removesuffix('.root')}.parquet")
 
-    @property
-    def partial_output(self) -> Path:
-        """Folder of merged files of a job of which something is missing."""
-        return self.path / "partial"
-
-    @property
-    def histograms(self) -> Path:
-        """The merged histograms."""
-        return self.merged("histograms")
-
-    @property
-    def histograms_json(self) -> Path:
-        """The same by the schema of UHI."""
-        return self.output / "histograms.json"
-
-    @property
-    def accumulators(self) -> Path:
-        """The merged accumulators."""
-        return self.output / "accumulators.json"
+    partial_output = _Place("partial")
+    """Folder of merged files of a job of which something is missing."""
+    histograms = _Place("output/histograms.root")
+    """The merged histograms."""
+    histograms_json = _Place("output/histograms.json")
+    """The same by the schema of UHI."""
+    accumulators = _Place("output/accumulators.json")
+    """The merged accumulators."""
 
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
@@ -245,66 +175,29 @@ class RunDirectory(Struct, frozen=True):
         """Lists of the files of outputs that have one for each lumi."""
         return list(self.output.glob("*/files.json"))
 
-    @property
-    def report_json(self) -> Path:
-        return self.path / "report.json"
-
-    @property
-    def report_text(self) -> Path:
-        return self.path / "report.txt"
-
-    @property
-    def plots(self) -> Path:
-        """Folder of the report's plots."""
-        return self.path / "plots"
-
-    @property
-    def timing(self) -> Path:
-        """Times of modules."""
-        return self.path / "timing.json"
-
-    @property
-    def trace(self) -> Path:
-        return self.path / "trace.json"
-
-    @property
-    def records(self) -> Path:
-        """What a node that is done has noted of its work, in one file; only of nodes."""
-        return self.path / "records.tar"
-
-    @property
-    def packed_units(self) -> Path:
-        """What the units of a node that is done have written, in one file; only of nodes."""
-        return self.path / "units.tar"
-
-    @property
-    def site(self) -> Path:
-        """Folder of what sites and their tools read."""
-        return self.path / "site"
+    report_json = _Place("report.json")
+    report_text = _Place("report.txt")
+    plots = _Place("plots")
+    """Folder of the report's plots."""
+    timing = _Place("timing.json")
+    """Times of modules."""
+    trace = _Place("trace.json")
+    records = _Place("records.tar")
+    """What a node that is done has noted of its work, in one file; only of nodes."""
+    packed_units = _Place("units.tar")
+    """What the units of a node that is done have written, in one file; only of nodes."""
+    site = _Place("site")
+    """Folder of what sites and their tools read."""
 
     # --- how it went ------------------------------------------------------------------------------
 
-    @property
-    def monitoring(self) -> Path:
-        """Folder of what was observed."""
-        return self.path / "monitoring"
-
-    @property
-    def samples(self) -> Path:
-        return self.monitoring / "samples.jsonl"
-
-    @property
-    def timeline(self) -> Path:
-        return self.monitoring / "events.jsonl"
-
-    @property
-    def host(self) -> Path:
-        return self.monitoring / "host.json"
-
-    @property
-    def sampler(self) -> Path:
-        """What sampling cost."""
-        return self.monitoring / "sampler.json"
+    monitoring = _Place("monitoring")
+    """Folder of what was observed."""
+    samples = _Place("monitoring/samples.jsonl")
+    timeline = _Place("monitoring/events.jsonl")
+    host = _Place("monitoring/host.json")
+    sampler = _Place("monitoring/sampler.json")
+    """What sampling cost."""
 
     def child_timing(self, child: int) -> Path:
         """Times of modules in a process that is the first to be this child."""
@@ -326,13 +219,8 @@ class RunDirectory(Struct, frozen=True):
         """A file for `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
         return self.monitoring / f"unshared-{what}"
 
-    @property
-    def logs(self) -> Path:
-        return self.path / "logs"
-
-    @property
-    def parent_log(self) -> Path:
-        return self.logs / "parent.log"
+    logs = _Place("logs")
+    parent_log = _Place("logs/parent.log")
 
     def log(self, name: str, parent_pid: int) -> Path:
         """Log of a process of this parent: `name` is `child-003` or `merge`."""

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 from schedules import measure as measure_menus
 
-from forkrun.studies.estimate import graph_of_replay, simulate
-from forkrun.studies.replay import Concurrency, ReplayJob, ReplaySettings, read_replay
-from forkrun.studies.replay.read import parse_replay
+from forkrun.studies.estimate.graph import graph_of_replay
+from forkrun.studies.estimate.simulate import simulate
+from forkrun.studies.replay.model import Concurrency, ReplayJob
+from forkrun.studies.replay.read import parse_replay, read_replay
 from forkrun.studies.replay.run import ReplayResult, run_replay
-from forkrun.studies.workload import PRESETS, Wishes, generate
+from forkrun.studies.replay.settings import ReplaySettings
+from forkrun.studies.workload.generate import Wishes, generate
+from forkrun.studies.workload.presets import PRESETS
 
 HIGH_PILEUP = "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"
 MINIMUM_BIAS = "reco_minbias_sleeping_betweenmodules.config.gz"

@@ -18,18 +18,17 @@ from rich.console import Console
 
 from forkrun.cli import main
 from forkrun.monitoring.timing import ModuleTiming, Timing, read_timing
-from forkrun.studies.estimate import (
+from forkrun.studies.estimate.graph import (
     EstimateGraph,
-    critical_path_speedup,
+    MeasuredRun,
     graph_of_replay,
-    measure_parallelism,
-    scale,
-    simulate,
+    graph_of_timing,
 )
-from forkrun.studies.estimate.graph import MeasuredRun, graph_of_timing
+from forkrun.studies.estimate.parallelism import critical_path_speedup, measure_parallelism
 from forkrun.studies.estimate.report import Estimate, print_estimate, shorten
-from forkrun.studies.estimate.scaling import limits
-from forkrun.studies.replay import read_replay
+from forkrun.studies.estimate.scaling import limits, scale
+from forkrun.studies.estimate.simulate import simulate
+from forkrun.studies.replay.read import read_replay
 from tests.studies.test_replay_run import write_file
 from tests.support.files import write_events
 from tests.support.graphs import graph, graphs

@@ -14,16 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.errors import ConfigError
-from forkrun.studies.replay import (
-    Concurrency,
-    Kind,
-    Product,
-    ReplayJob,
-    ReplayModule,
-    Work,
-    read_replay,
-)
-from forkrun.studies.replay.read import parse_replay
+from forkrun.studies.replay.model import Concurrency, Kind, Product, ReplayJob, ReplayModule, Work
+from forkrun.studies.replay.read import parse_replay, read_replay
 
 Raw = dict[str, Any]
 

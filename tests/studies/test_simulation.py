@@ -18,23 +18,14 @@ from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import Plan, make_plan
-from forkrun.studies.simulation import (
-    CostModel,
-    Costs,
-    Settings,
-    Simulated,
-    SyntheticInput,
-    compare,
-    costs,
-    draw_costs,
-    layout_of,
-    parse_cost_model,
-    read_costs,
-    synthetic_index,
-)
-from forkrun.studies.simulation.costs import Shape
+from forkrun.studies.simulation import costs
+from forkrun.studies.simulation.compare import Settings, Simulated, compare
+from forkrun.studies.simulation.cost_files import read_costs
+from forkrun.studies.simulation.costs import CostModel, Costs, Shape, draw_costs, parse_cost_model
 from forkrun.studies.simulation.hand_out import HandedOut, Overheads, hand_out, unit_times
+from forkrun.studies.simulation.layout import layout_of
 from forkrun.studies.simulation.reading import Reads, reads_of
+from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
 
 
 @st.composite

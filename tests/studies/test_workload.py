@@ -10,10 +10,13 @@ import pytest
 
 from forkrun.cli import main
 from forkrun.errors import ConfigError
-from forkrun.studies.estimate import graph_of_replay, measure_parallelism
-from forkrun.studies.replay import Kind, ReplayJob, read_replay
-from forkrun.studies.replay.read import parse_replay
-from forkrun.studies.workload import PRESETS, Wishes, fit, generate
+from forkrun.studies.estimate.graph import graph_of_replay
+from forkrun.studies.estimate.parallelism import measure_parallelism
+from forkrun.studies.replay.model import Kind, ReplayJob
+from forkrun.studies.replay.read import parse_replay, read_replay
+from forkrun.studies.workload.fit import fit
+from forkrun.studies.workload.generate import Wishes, generate
+from forkrun.studies.workload.presets import PRESETS
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:

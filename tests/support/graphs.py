@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from forkrun.studies.estimate import EstimateGraph
+from forkrun.studies.estimate.graph import EstimateGraph
 
 
 def graph(

@@ -20,7 +20,7 @@ from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.preparation import JobInput, index_input, plan_of
 from forkrun.plan import ANY_CHILD, Plan, Unit
-from forkrun.studies.simulation import SyntheticInput, synthetic_index
+from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

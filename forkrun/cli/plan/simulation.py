@@ -16,16 +16,10 @@ from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.preparation import mask_of
-from forkrun.studies.simulation import (
-    Costs,
-    Layout,
-    Settings,
-    compare,
-    draw_costs,
-    layout_of,
-    parse_cost_model,
-    read_costs,
-)
+from forkrun.studies.simulation.compare import Settings, compare
+from forkrun.studies.simulation.cost_files import read_costs
+from forkrun.studies.simulation.costs import Costs, draw_costs, parse_cost_model
+from forkrun.studies.simulation.layout import Layout, layout_of
 from forkrun.studies.simulation.report import Simulation, describe_input, print_simulation
 
 _CHILDREN = (8, 32, 256)

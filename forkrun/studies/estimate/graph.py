@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from forkrun.errors import ConfigError
 from forkrun.monitoring.timing import ModuleTiming, Timing
-from forkrun.studies.replay import Kind, ReplayJob
+from forkrun.studies.replay.model import Kind, ReplayJob
 
 
 class MeasuredRun(Struct, frozen=True):

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from forkrun.studies.estimate import EstimateGraph, critical_path_speedup, graph_of_replay
-from forkrun.studies.replay import Kind, ReplayJob
+from forkrun.studies.estimate.graph import EstimateGraph, graph_of_replay
+from forkrun.studies.estimate.parallelism import critical_path_speedup
+from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay
 from forkrun.studies.workload.generate import Wishes, generate
 from forkrun.studies.workload.statistics import Statistics
