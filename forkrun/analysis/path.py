@@ -19,7 +19,7 @@ from forkrun.analysis.arguments import (
     name_of,
 )
 from forkrun.analysis.step import Step
-from forkrun.base.arguments import check_text, check_texts, listed_names, plain_value
+from forkrun.base.arguments import check_flags, check_text, check_texts, listed_names, plain_value
 from forkrun.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,26 +68,40 @@ class JobPath:
         check_what(_call("define", name), what)
         return self._add(Step("producer", name, what, params))
 
-    def redefine(self, name: Any = None, what: Any = None, **params: Any) -> Any:
+    def redefine(
+        self, name: Any = None, what: Any = None, *, on_data: bool = False, **params: Any
+    ) -> Any:
         """Replaces a column: all that is added to the job from here on sees the new one, and
         `NAME@input` is the old one. As `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a
-        decorator of a function with the column's name."""
+        decorator of a function with the column's name. Datasets with `is_data` keep the old column,
+        unless `on_data`."""
+        check_flags("job.redefine(…)", on_data=on_data)
         if name is None or (is_function(name) and what is None):
             if name is None:
-                return functools.partial(self.redefine, **params)
+                return functools.partial(self.redefine, on_data=on_data, **params)
             name, what = _name(name), name
         check_text("job.redefine(…)", "name", name)
         if what is None:
             raise ConfigError(f'job.redefine("{name}", what): give an expression or a function')
         check_what(_call("redefine", name), what)
         label = self._version(f"new_{name}")
-        return self._add(Step("producer", label, what, {**params, "replaces": [name]}))
+        declared = {"replaces": [name], "on_data": on_data}
+        return self._add(Step("producer", label, what, {**params, **declared}))
 
-    def vary(self, column: str | Sequence[str], variation: str, **directions: Any) -> Self:
+    def vary(
+        self,
+        column: str | Sequence[str],
+        variation: str,
+        *,
+        on_data: bool = False,
+        **directions: Any,
+    ) -> Self:
         """Systematic variations of a column: vary("Jet_pt", "jes", up="1.02 * Jet_pt",
         down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
         event block; of several columns a function that gives a dict. What is added from here on,
-        and depends on them, runs again for each, and histograms get an axis `variation`."""
+        and depends on them, runs again for each, and histograms get an axis `variation`. Datasets
+        with `is_data` have the nominal columns in all of them, unless `on_data`."""
+        check_flags("job.vary(…)", on_data=on_data)
         columns = listed_names("job.vary(…)", "column", "column", column)
         call = _call("vary", columns[0])
         check_text(call, "variation", variation)
@@ -98,8 +112,8 @@ class JobPath:
         for direction, what in directions.items():
             check_what(call, what, direction)
             name = f"{variation}_{direction}"
-            replaces = {"replaces": columns, "variation": name}
-            self._add(Step("producer", self._version(f"{columns[0]}_{name}"), what, replaces))
+            declared = {"replaces": columns, "variation": name, "on_data": on_data}
+            self._add(Step("producer", self._version(f"{columns[0]}_{name}"), what, declared))
         return self
 
     def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:

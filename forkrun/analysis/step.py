@@ -14,7 +14,7 @@ from forkrun.errors import ConfigError
 from forkrun.modules.program.code_digest import code_digest
 from forkrun.modules.program.given import Given
 
-_DECLARED = ("consumes", "produces", "replaces", "variations", "variation")
+_DECLARED = ("consumes", "produces", "replaces", "variations", "variation", "on_data")
 """What a function cannot say itself."""
 
 

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
-from forkrun.batch.shipping import take_shipped
+from forkrun.batch.shipping import changed_outputs, take_shipped
 from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, input_files
 from forkrun.index.digests import friend_name
-from forkrun.parent.job import describe_job, read_found
+from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.preparation import JobInput, PlannedJob, in_order, index_input, plan_of
 from forkrun.plan import Plan
 from forkrun.plan.extend import extended, first_units
@@ -58,6 +58,7 @@ def extend_nodes(
     job = _extended(_with_friends(config, given), plan, new, ranges, split, known)
     check_extends(before, job.job.fingerprint)
     _check_friends(job.index[: len(plan.files)], before)
+    _check_found(folder, job, known)
     kept: dict[str, Any] = {n: before[n] for n in ("shipped", "mended") if n in before}
     whole = replace(job.job, fingerprint={**job.job.fingerprint, **kept})
     job = replace(job, job=whole)
@@ -123,6 +124,24 @@ def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> Non
                 )
 
 
+def _check_found(folder: RunDirectory, job: NodesJob, known: FoundOut) -> None:
+    """Raises ConfigError if with the new files events would be others than nodes have made."""
+    remedy = "submit the whole input to another folder"
+    if changed := changed_outputs(folder, job.job):
+        raise ConfigError(
+            f"submit --extend: with the branches of the new files {', '.join(changed[:5])} would"
+            f" have other columns than nodes have made already; {remedy}"
+        )
+    now = job.job.schedule.found.sums_of_weights
+    others = [name for name, total in now.items() if total != known.sums_of_weights.get(name)]
+    if others:
+        raise ConfigError(
+            f"submit --extend: the new files change the sum of weights of {', '.join(others)}, with"
+            f" which nodes have made lumi_weight already; {remedy}, or give sum_of_weights of"
+            " such a dataset from the beginning"
+        )
+
+
 def _extended(
     config: JobConfig,
     plan: Plan,
@@ -144,7 +163,8 @@ def _extended(
             " events would come elsewhere; submit the whole input to another folder"
         )
     planned = replace(whole, config=whole_config, plan=joined, may_reorder=False)
-    job = planned.prepared(planned.conditions(), known)
+    of_modules = replace(known, branches=None, sums_of_weights={})
+    job = planned.prepared(planned.conditions(), of_modules)
     n_before = len(plan.units)
     n_nodes = (split or _as_before(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
@@ -166,5 +186,6 @@ def _write(folder: RunDirectory, job: NodesJob, n_before: int) -> None:
     """The nodes' ranges last: what is written before them is not used without them."""
     remove(folder.merge_summary)
     write_parts(folder, job, range(n_before, len(job.ranges)))
+    write_found(folder, job.job)
     describe_job(folder, job.job)
     job.ranges.write(folder)

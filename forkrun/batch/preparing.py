@@ -80,11 +80,6 @@ def _check_can_be_split(config: JobConfig) -> None:
         )
     if config.source.only:
         problems.append("source.only: some events alone are a job for one node: forkrun run")
-    if config.source.branches != "same":
-        problems.append(
-            "source.branches: a node does not know the branches of other nodes' files;"
-            ' many nodes need "same", the default'
-        )
     if problems:
         raise ConfigError([f"submit: {problem}" for problem in problems])
 

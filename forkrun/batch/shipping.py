@@ -80,7 +80,11 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
     job = _prepared_anew(folder, config)
     now = job.fingerprint
     check_extends({**before, "code": now["code"]}, now)
-    _check_outputs(folder, job)
+    if changed := changed_outputs(folder, job):
+        raise ConfigError(
+            f"resubmit --new-code: the present code changes what nodes have made already:"
+            f" {', '.join(changed[:5])}; submit the job to another folder"
+        )
     old = {p: d for p, d in before["code"].items() if now["code"].get(p) != d}
     if old or now["code"].keys() - before["code"].keys():
         mended = [*before.get("mended", ()), {"time_s": time.time(), "code": old}]
@@ -97,21 +101,16 @@ def _prepared_anew(folder: RunDirectory, config: JobConfig) -> PreparedJob:
     return planned.prepared(planned.conditions())
 
 
-def _check_outputs(folder: RunDirectory, job: PreparedJob) -> None:
-    """Raises ConfigError if the code makes other columns or histograms than before."""
+def changed_outputs(folder: RunDirectory, job: PreparedJob) -> list[str]:
+    """Outputs that would have other columns, and histograms of another form, than before."""
     before = read_contents(folder).by_label
     now = job.schedule.outputs
     changed = [
         f'output "{label}"' for label in {**before, **now} if before.get(label) != now.get(label)
     ]
     forms = read_json(folder.found_out).get("histograms", {}), job.schedule.histogram_forms()
-    changed += [f'histogram "{n}"' for n in {**forms[0], **forms[1]}
+    return changed + [f'histogram "{n}"' for n in {**forms[0], **forms[1]}
                 if forms[0].get(n) != forms[1].get(n)]  # fmt: skip
-    if changed:
-        raise ConfigError(
-            f"resubmit --new-code: the present code changes what nodes have made already:"
-            f" {', '.join(changed[:5])}; submit the job to another folder"
-        )
 
 
 def words_of_new_code(folder: RunDirectory, commits: Sequence[Commit]) -> Iterator[str]:

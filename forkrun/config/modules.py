@@ -93,6 +93,8 @@ class ModuleConfig(Section):
     """Systematic variations of a function and their directions, {"jes": ["up", "down"]}."""
     variation: VariationName | None = None
     """The one in which alone a function or an expression replaces its columns: "jes_up"."""
+    on_data: Flag = True
+    """false: events of data keep the columns that it replaces, in all variations."""
     code: str | None = None
     """Digest of a function that is given by a running program."""
     values: dict[str, str] = Field(default_factory=dict)
@@ -115,7 +117,9 @@ class ModuleConfig(Section):
         )
         keys = _OF_FUNCTIONS if self.type.startswith("cpp:") else _OF_PYTHON_FUNCTIONS
         given = self.model_fields_set
-        if is_class and (used := [key for key in keys if key in given and getattr(self, key)]):
+        used = [key for key in keys if key in given and getattr(self, key)]
+        used += [] if self.on_data else ["on_data"]
+        if is_class and used:
             raise ValueError(
                 f"{', '.join(used)}: for functions and expressions, which have a kind; a class says"
                 " itself what it consumes and produces"
@@ -141,6 +145,8 @@ class ModuleConfig(Section):
                 'variation = "jes_up" goes with replaces, and without variations: in this variation'
                 " alone the columns are replaced"
             )
+        if not self.on_data and not self.replaces:
+            raise ValueError("on_data = false goes with replaces: data keep these columns")
         return self
 
     @model_validator(mode="after")

@@ -51,6 +51,8 @@ class Producer(Module):
     on it; `block.variation` is then "jes_up" or "jes_down"."""
     only_variation: str = ""
     """It makes its columns in this variation alone."""
+    on_data: bool = True
+    """False: events of data keep the columns that it replaces."""
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""

@@ -100,5 +100,5 @@ def _of_function(
         module.produces = entry.produces  # type: ignore[attr-defined]
     if isinstance(module, Producer):
         module.replaces, module.variations = entry.replaces, entry.variations
-        module.only_variation = entry.variation or ""
+        module.only_variation, module.on_data = entry.variation or "", entry.on_data
     return PythonModule(module)

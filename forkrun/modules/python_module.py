@@ -15,7 +15,7 @@ from forkrun.histograms.accumulators.totals import Total
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
-from forkrun.modules.datasets.dataset import Datasets
+from forkrun.modules.datasets.dataset import Dataset, Datasets
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.returned import check_replaced, columns_of, mask_of, taken
 
@@ -91,8 +91,7 @@ class PythonModule:
         self._conditions.enter_iov(block.iov)
         events = EventBlock(block, self.columns, self._conditions)
         events.variation = self.variation
-        if self.datasets:
-            events.dataset = self.datasets.datasets[self.datasets.number(block.file)]
+        events.dataset = self._dataset(block)
         try:
             return method(events)
         except Exception as error:
@@ -100,6 +99,11 @@ class PythonModule:
             raise
         finally:
             events.forget()
+
+    def _dataset(self, block: Any) -> Dataset | None:
+        """That of the block's events; None if the job has none."""
+        each = self.datasets
+        return each.datasets[each.number(block.file)] if each else None
 
     @property
     def wants_one_lumi(self) -> bool:
@@ -138,11 +142,20 @@ class PythonModule:
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
+        if (kept := self.left_alone(block)) is not None:
+            return kept
         columns = self._call(self.module.produce, block)
         made = self.taken(columns_of, columns, self.produces, block.n_events)
         for name in self.replaces:
             self.taken(check_replaced, name, block.column(name), made[name])
         return made
+
+    def left_alone(self, block: Any) -> dict[str, Any] | None:
+        """The columns that it would replace, if the events are data that it leaves as they are."""
+        dataset = self._dataset(block)
+        if getattr(self.module, "on_data", True) or not (dataset and dataset.is_data):
+            return None
+        return {name: block.column(name) for name in self.replaces}
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)

@@ -180,9 +180,9 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
 
 
 def write_found(folder: RunDirectory, job: PreparedJob) -> None:
-    """Writes what was found out of modules, for the nodes of a job."""
+    """Writes what was found out of modules and of the input, for the nodes of a job."""
     schedule = job.schedule
-    found = {**asdict(schedule.found), "histograms": schedule.histogram_forms()}
+    found = {**msgspec.to_builtins(schedule.found), "histograms": schedule.histogram_forms()}
     write_json(folder.found_out, found, indent=None)
 
 

@@ -39,6 +39,7 @@ from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
+from forkrun.schedule.datasets import data_notes
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job import Job
@@ -149,7 +150,10 @@ class PlannedJob(Struct, frozen=True):
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
-        index = _indexed(part.plan.files, config)
+        index = [
+            replace(file, dataset=part.datasets.get(n, 0))
+            for n, file in enumerate(index_files(part.plan.files, config.source.ids))
+        ]
         index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
@@ -184,12 +188,14 @@ class PlannedJob(Struct, frozen=True):
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
         Raises ConfigError or InputError."""
         config, index = self.config, self.index
-        branches = InputBranches.of(self._as_read(), config.source.branches)
+        all_branches = known.branches if known else None
+        branches = InputBranches.of(self._as_read(), config.source.branches, all_branches)
         wanted = ScheduleInput(config, branches, conditions, self.plan.units, known)
         schedule = build_schedule(wanted)
         plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumis, plan.units.n_events)
+        plan = replace(plan, notes=(*plan.notes, *data_notes(config)))
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,

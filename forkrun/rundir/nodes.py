@@ -22,7 +22,7 @@ from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
 
-VERSION = 3
+VERSION = 4
 """Version of the records in batch/ and of how units are counted."""
 
 _READ_AT_ONCE = 100

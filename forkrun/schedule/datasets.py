@@ -12,16 +12,34 @@ from forkrun.index.generated import sums_of_weights, total_of
 from forkrun.modules.datasets.dataset import Dataset, Datasets
 
 
-def find_datasets(config: JobConfig, files: Sequence[FileIndex]) -> Datasets | None:
-    """None if the job has none. Raises ConfigError with all that is missing for weights."""
+def find_datasets(
+    config: JobConfig, files: Sequence[FileIndex], known_sums: Mapping[str, float] | None
+) -> Datasets | None:
+    """None if the job has none. `known_sums`: sums of weights, by dataset, if they are known.
+    Raises ConfigError with all that is missing for weights."""
     if not config.datasets:
         return None
     of_file = [file.dataset for file in files]
-    sums = _sums(config) if config.job.luminosity else {}
+    sums = known_sums
+    if sums is None:
+        sums = _sums(config) if config.job.luminosity else {}
     datasets = Datasets([_dataset(config, each, sums) for each in config.datasets], of_file)
     if config.job.luminosity:
         _check(config, datasets)
     return datasets
+
+
+def data_notes(config: JobConfig) -> tuple[str, ...]:
+    """Says which columns are left as they are in data."""
+    chosen = config.source.datasets
+    data = [d.name for d in config.datasets if d.is_data and (not chosen or d.name in chosen)]
+    names = dict.fromkeys(n for m in config.modules if not m.on_data for n in m.replaces)
+    if not data or not names:
+        return ()
+    return (
+        f"{', '.join(names)}: replaced and varied in simulation alone; data ({', '.join(data)}) are"
+        " left as they are (on_data=True in job.vary and job.redefine: data as well)",
+    )
 
 
 def _dataset(config: JobConfig, given: DatasetConfig, sums: Mapping[str, float]) -> Dataset:

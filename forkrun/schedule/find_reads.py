@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
@@ -30,8 +30,8 @@ _LIMIT_S = 30.0
 _BY_NUMBER = {"getattr", "objects"}
 """Ways to columns whose names are computed."""
 
-FirstOf = Callable[[int], tuple[FirstEvents, int]]
-"""Gives the first n events of the job, and their IOV."""
+FirstOf = Callable[[int], Iterable[tuple[FirstEvents, int]]]
+"""Gives the first n events of the job, and their IOV: those of data and those of simulation."""
 
 
 def find_reads(
@@ -52,17 +52,27 @@ def find_reads(
     found: dict[str, Finding] = {}
     n, died = 0, ""
     for n_most in _N_EVENTS:
-        events, iov = first_of(n_most)
-        n = len(events)
-        more, died = _try(config, modules, elsewhere, versions, events, iov)
-        found |= more
+        tried = list(first_of(n_most))
+        n, died = sum(len(events) for events, _ in tried), ""
+        for events, iov in tried:
+            more, why = _try(config, modules, elsewhere, versions, events, iov)
+            found, died = _joined(found, more), died or why
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
-        if not missing or events.is_all:
+        if not missing or all(events.is_all for events, _ in tried):
             break
     _complete(
         modules, found, types, NamingRule(config.source.collections, config.source.fields), died
     )
     return n
+
+
+def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[str, Finding]:
+    """What is known when modules were called with other events as well."""
+    joined = {**more, **found}
+    for label in found.keys() & more.keys():
+        reads = dict.fromkeys((*found[label].reads, *more[label].reads))
+        joined[label] = replace(found[label], reads=list(reads))
+    return joined
 
 
 def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) -> None:
@@ -171,6 +181,8 @@ def _complete(
             continue
         if label in found:
             module.found_out(found[label].reads, found[label].produces)
+        elif not getattr(module.module, "on_data", True):  # all events are data
+            module.found_out(module.replaces, None)
         elif module.kind == "producer" and not module.produces:
             what = "they could not be determined" + (
                 f" with the first events: {died}" if died else ""

@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from forkrun.base.column_types import ColumnType
 from forkrun.config import SourceConfig
+from forkrun.errors import InputError
 from forkrun.formats import format_named
 from forkrun.formats.plain import Plain, joined
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
-from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.input_branches import InputBranches, missing_branches
 
 _MOST_OPEN = 64
 """Files at a time."""
@@ -52,8 +53,10 @@ class FirstEvents(Struct, frozen=True, dict=True):
         if name in self.branches.friends:
             return self._of_friend(name, r)
         fill, file = self.branches.fills.get(name), self.branches.files[r.file]
-        if fill is None or any(branch.name == name for branch in file.branches):
+        if any(branch.name == name for branch in file.branches):
             return self._stored(name, r)
+        if fill is None:
+            raise InputError(missing_branches(file, [name], self.branches.branches))
         value, counter = fill
         kind, n = ColumnType.of(self.branches.branches[name].type), r.last - r.first
         if not kind.n_levels:
@@ -103,15 +106,15 @@ def first_events(
     source: SourceConfig,
     branches: InputBranches,
     units: Units,
-    n_same_iov: int,
+    numbers: Sequence[int],
     n_most: int,
     one_lumi: bool,
 ) -> FirstEvents:
-    """`units`: of the plan, of which the first `n_same_iov` are of one IOV."""
+    """`numbers`: of units of the plan that are of one IOV, in which they are looked for."""
     ranges: list[EntryRange] = []
     lumis: list[tuple[int, int, int, int]] = []
     n, files = 0, set[int]()
-    for number in range(n_same_iov):
+    for number in numbers:
         unit = units[number]
         if n == n_most or len(files) > _MOST_FILES:
             break

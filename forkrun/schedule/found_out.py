@@ -1,5 +1,6 @@
-"""What was found out of modules by calling them, so that nodes of a job need not call them again
-with other events, which might say something else."""
+"""What was found out when a job was submitted, for its nodes: of modules by calling them, so that
+nodes need not call them again with other events, which might say something else; and of the whole
+input, of which each node opens a part."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from forkrun.schedule.input_branches import KnownBranches
+
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
 
@@ -15,14 +18,21 @@ if TYPE_CHECKING:
 class FoundOut(Struct, frozen=True):
     """`modules`: by label of each module that does not declare both, the columns that it reads and
     the types of those that it makes; `n_tried`: events that it took, None if nothing had to be
-    tried."""
+    tried; `branches`: of all files; `sums_of_weights`: by dataset, of its files."""
 
     modules: Mapping[str, tuple[list[str], dict[str, str]]]
     n_tried: int | None = None
+    branches: KnownBranches | None = None
+    sums_of_weights: Mapping[str, float] = {}
 
     @classmethod
     def of(
-        cls, modules: Mapping[str, PythonModule], undeclared: Collection[str], n_tried: int | None
+        cls,
+        modules: Mapping[str, PythonModule],
+        undeclared: Collection[str],
+        n_tried: int | None,
+        branches: KnownBranches,
+        sums_of_weights: Mapping[str, float],
     ) -> FoundOut:
         """Record of what modules declare now that they are complete."""
         found = {
@@ -30,7 +40,7 @@ class FoundOut(Struct, frozen=True):
             for label in undeclared
             if modules[label].is_declared
         }
-        return cls(found, n_tried)
+        return cls(found, n_tried, branches, sums_of_weights)
 
     def tell(self, modules: Mapping[str, PythonModule]) -> None:
         """Completes those that were found out. What they declare stays."""

@@ -25,34 +25,63 @@ Fill = tuple[float, str]
 """A value, and the branch that counts the values of a jagged column, or ""."""
 
 
+class KnownBranches(Struct, frozen=True):
+    """Branches of a whole input, for nodes, each of which opens a part of its files: as
+    `InputBranches` has them. `filled`: names of those that some file lacks."""
+
+    branches: tuple[Branch, ...]
+    filled: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
 class InputBranches(Struct, frozen=True):
     """`files`: of the input; `branches`: by name, in order of first appearance; `fills`: of those
     that some file lacks; `left_out`: names of those that are not common to all files; `friends`: by
-    column, number of the friend that has it, and its branch there."""
+    column, number of the friend that has it, and its branch there; `is_checked`: whoever knew all
+    files has seen that they agree."""
 
     files: Sequence[FileIndex]
     branches: dict[str, Branch]
     fills: Mapping[str, Fill] = {}
     left_out: Sequence[str] = ()
     friends: Mapping[str, tuple[int, Branch]] = {}
+    is_checked: bool = False
 
     @classmethod
-    def of(cls, index: Sequence[FileIndex], rule: FilledBranches | str = "same") -> InputBranches:
-        """`rule`: source.branches. Raises ConfigError for values that columns cannot hold."""
+    def of(
+        cls,
+        index: Sequence[FileIndex],
+        rule: FilledBranches | str = "same",
+        known: KnownBranches | None = None,
+    ) -> InputBranches:
+        """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
+        ConfigError for values that columns cannot hold."""
         files = [file for file in index if file.n_entries] or list(index)
-        branches = all_branches(index)
         friends = {
             name: (number, branch)
             for number, part in enumerate(files[0].friends if files else ())
             for name, branch in part.columns.items()
         }
-        if isinstance(rule, FilledBranches):
-            return cls(index, branches, _fills(files, branches, rule.fill), friends=friends)
+        values = rule.fill if isinstance(rule, FilledBranches) else {}
+        if known is not None:
+            branches = {branch.name: branch for branch in known.branches}
+            lacking = [branches[name] for name in known.filled]
+            return cls(index, branches, _fills(lacking, values), known.left_out, friends, True)
+        branches = all_branches(index)
+        if values:
+            fills = _fills(_lacking(files, branches), values)
+            return cls(index, branches, fills, friends=friends)
         if rule == "common":
             common = _common(files, branches)
             left_out = [name for name in branches if name not in common]
             return cls(index, common, {}, left_out, friends)
         return cls(index, branches, friends=friends)
+
+    @property
+    def known(self) -> KnownBranches:
+        """What nodes have to know of files that they do not open."""
+        filled, left_out = tuple(self.fills), tuple(self.left_out)
+        return KnownBranches(tuple(self.branches.values()), filled, left_out)
 
     @property
     def format(self) -> Format:
@@ -92,16 +121,18 @@ def _common(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> dict[
     }
 
 
-def _fills(
-    files: Sequence[FileIndex], branches: Mapping[str, Branch], values: Mapping[str, bool | float]
-) -> dict[str, Fill]:
-    """By column that some file lacks, what the first pattern says that it matches."""
+def _lacking(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> list[Branch]:
+    """Columns that some file lacks."""
     names = [{branch.name for branch in file.branches} for file in files]
-    lacking = [
+    return [
         branch
         for branch in branches.values()
         if branch.readable and not all(branch.name in each for each in names)
     ]
+
+
+def _fills(lacking: Sequence[Branch], values: Mapping[str, bool | float]) -> dict[str, Fill]:
+    """By column that some file lacks, what the first pattern says that it matches."""
     fills = {}
     problems: list[str] = []
     for branch in lacking:
@@ -159,6 +190,8 @@ def types_of(file: FileIndex) -> dict[str, str]:
 def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
     """Used branches that some file lacks or has with another type, one line per file, with what to
     do. Files without events are not looked at, nor branches that are filled."""
+    if given.is_checked:
+        return []
     files = [file for file in given.files if file.n_entries]
     branches, may_lack = all_branches(given.files), given.fills
     names = [name for name in branches if name in set(used)]
@@ -189,11 +222,7 @@ def _of_file(
             f" its tree: it was made when that had some already; {_remedy(short)}"
         )
     if missing:
-        problems.append(
-            f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
-            f" reads or keeps; {_remedy(missing)}, or say what it is there:"
-            f" source.branches = {{ fill = {_filled(missing, branches)} }}"
-        )
+        problems.append(missing_branches(file, missing, branches))
     twice = [name for name in may_lack if " and " in own.get(name, "")]
     if twice:
         problems.append(
@@ -207,6 +236,16 @@ def _of_file(
             f" files; {_remedy_of_other(other, names, branches)}"
         )
     return problems
+
+
+def missing_branches(file: FileIndex, names: Sequence[str], branches: dict[str, Branch]) -> str:
+    """What is said of branches that a file lacks, and others have."""
+    return (
+        f"{file.path}: this file lacks {_shown(names)}, which other files have and the job reads or"
+        f" keeps; say what it is there: source.branches = {{ fill = {_filled(names, branches)} }}"
+        " (functions know data by block.dataset.is_data, if their dataset has is_data = true), or"
+        f" {_remedy(names)}"
+    )
 
 
 def _remedy_of_other(
@@ -238,6 +277,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _filled(names: Sequence[str], branches: dict[str, Branch]) -> str:
-    """An example for the configuration."""
+    """An example for the configuration. Weights are multiplied with others."""
     name = names[0]
-    return f'{{ "{name}" = {"false" if branches[name].type.startswith("bool") else 0} }}'
+    number = 1 if "weight" in name.lower() else 0
+    return f'{{ "{name}" = {"false" if branches[name].type.startswith("bool") else number} }}'

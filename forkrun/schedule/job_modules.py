@@ -3,7 +3,7 @@ depends on. What they read and make says which versions of columns there are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +67,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     first = [(versions.first.get(name, name), kind) for name, kind in types.items()]
     builder = _core.ScheduleBuilder(first, config.job.seed, given.conditions.core)
     in_cpp, wrong_parameters = _construct_cpp(builder, config, modules, versions)
-    datasets = find_datasets(config, given.branches.files)
+    known_sums = given.known.sums_of_weights if given.known and given.known.branches else None
+    datasets = find_datasets(config, given.branches.files, known_sums)
     for module in modules.values():
         module.datasets = datasets
     n_tried = given.known.n_tried if given.known else None
@@ -76,7 +77,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
         n_now = _find_reads(given, modules, versions, elsewhere)
         n_tried = n_tried if n_now is None else n_now
-        found = FoundOut.of(modules, undeclared, n_tried)
+        sums = datasets.sums_of_weights if datasets else {}
+        found = FoundOut.of(modules, undeclared, n_tried, given.branches.known, sums)
         if wrong := _complete_replaced(versions, types, modules):
             raise ConfigError(wrong)
     variations = Variations(versions, _wirings(config, modules, in_cpp), config.paths)
@@ -171,16 +173,27 @@ def _find_reads(
     from forkrun.schedule.first_events import FirstEvents, first_events
 
     config, branches = given.config, given.branches
-    of_unit = given.conditions.table.of_unit
-    n_same_iov = int(np.count_nonzero(np.cumprod(of_unit == of_unit[:1])))
     one_lumi = any(module.wants_one_lumi for module in modules.values())
 
-    def first_of(n_most: int) -> tuple[FirstEvents, int]:
-        events = first_events(config.source, branches, given.units, n_same_iov, n_most, one_lumi)
-        return events, int(of_unit[0]) if len(of_unit) else 0
+    def first_of(n_most: int) -> Iterator[tuple[FirstEvents, int]]:
+        for iov, numbers in _data_and_simulation(given):
+            found = first_events(config.source, branches, given.units, numbers, n_most, one_lumi)
+            yield found, iov
 
     types = dict(branches.columns)
     return find_reads(config, modules, elsewhere, versions, types, first_of)
+
+
+def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:
+    """IOV and numbers of the first units of each, as far as these are of one IOV."""
+    datasets = given.config.datasets
+    of_file = [bool(datasets) and datasets[f.dataset].is_data for f in given.branches.files]
+    is_data = given.units.of_file(of_file)
+    of_unit = given.conditions.table.of_unit
+    for kind in dict.fromkeys(is_data.tolist()) or [False]:
+        numbers = np.flatnonzero(is_data == kind)
+        iov = int(of_unit[numbers[0]]) if len(numbers) else 0
+        yield iov, numbers[np.cumprod(of_unit[numbers] == iov).astype(np.bool_)].tolist()
 
 
 def _complete_replaced(

@@ -126,6 +126,9 @@ class Trial:
         if module.module.consumes is not None:  # nothing is to be found out: arrays as in the job
             module.columns = ModuleColumns(self._known, frozenset(module.consumes))
         try:
+            if (kept := module.left_alone(block)) is not None:
+                self._keep(label, kept)
+                return kept
             answer = module.call(METHODS[module.kind], block)
             produces = self._produces(label, answer) if module.kind == "producer" else None
             for variation in module.variations if not module.is_declared else ():
@@ -154,6 +157,12 @@ class Trial:
         text = str(error) if is_name else f"{type(error).__name__}: {error}"
         self._say(Finding(label, error=text + lines_in_user_code(error), is_name=is_name))
         raise TrialFailed
+
+    def _keep(self, label: str, columns: Mapping[str, Plain]) -> None:
+        """Has what the module leaves as it is."""
+        types = {**{name: self._types[name] for name in columns}, **self._modules[label].produces}
+        for name, column in columns.items():
+            self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
 
     def _produces(self, label: str, answer: Any) -> dict[str, str]:
         module = self._modules[label]

@@ -131,7 +131,8 @@ def run(folder: Path, scale_table: Path) -> dict[str, Any]:
             mass, z_pt = candidates(events, pt)
             mass, z_pt = mass.astype(np.float32), z_pt.astype(np.float32)
             weight = ak.to_numpy(events["weight"]).astype(np.float64) * lumi_weight(dataset)
-            weight = weight * {"trigger_up": 1.02, "trigger_down": 0.98}.get(variation, 1.0)
+            if not dataset.get("is_data"):
+                weight = weight * {"trigger_up": 1.02, "trigger_down": 0.98}.get(variation, 1.0)
             triggered = ak.to_numpy(events["trigger"]).astype(bool)
             left = triggered & (mass > 60) & (mass < 120)
             for key, values in (("z_mass", mass), ("z_pt", z_pt), ("muon_pt", pt)):

@@ -53,6 +53,12 @@ class Datasets(Struct, frozen=True):
     def names(self) -> list[str]:
         return [dataset.name for dataset in self.datasets]
 
+    @property
+    def sums_of_weights(self) -> dict[str, float]:
+        """By dataset, where they are known."""
+        known = {dataset.name: dataset.sum_of_weights for dataset in self.datasets}
+        return {name: total for name, total in known.items() if total is not None}
+
     def number(self, file: int) -> int:
         """Number of the dataset that a file belongs to."""
         return self.of_file[file]
