@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from forkrun import _core
 from forkrun.base.notes import take_notes
-from forkrun.child.affinity import bind
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.lost_state import State, lost_states, states_of
 from forkrun.child.pace import Pace
-from forkrun.child.probe import probe
 from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
+from forkrun.config import Executor
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
 from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger_writer import Ledger
+from forkrun.schedule.job_schedule import processor_settings
 
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
@@ -91,4 +92,41 @@ def _end(work: Work, child: int, processor: _core.Processor) -> None:
         write_timing(processor, work.files.run.path, child, work.job.config.monitoring.trace)
     work.job.schedule.core.end_job()
     work.guard.check()
+    work.shared.board.set_state(child, "done")
+
+
+def cpus_of(child: int, threads: int, available: Sequence[int]) -> set[int]:
+    """`threads` CPUs for this child, after those of the children before it; begins again when all
+    are taken. Pure."""
+    first = child * threads
+    return {available[(first + n) % len(available)] for n in range(threads)}
+
+
+def bind(child: int, threads: int) -> None:
+    """Binds this process, and the threads that it will start, to CPUs."""
+    os.sched_setaffinity(0, cpus_of(child, threads, sorted(os.sched_getaffinity(0))))
+
+
+def probe(work: Work, child: int, assignment: Assignment) -> None:
+    """Processes entries of a unit event by event and keeps nothing. The status board shows how far
+    it came."""
+    (number,) = assignment.first
+    config = work.job.config
+    threads = config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
+    monitoring = config.monitoring.model_copy(update={"timing": False, "trace": False})
+    config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    processor = begin(work, child, processor_settings(config))
+    folder = work.files.probe_folder(number, child)
+    try:
+        unit = work.job.plan.units[number]._replace(ranges=assignment.entries)
+        work.chaos.strike("begin", range(number, number + 1), folder)
+        places = work.files.places(folder)
+        iov = work.job.schedule.conditions.enter_unit(number)
+        processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov)
+        processor.finish()
+        work.job.schedule.core.end_job()
+    except _core.Stopped:
+        return
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     work.shared.board.set_state(child, "done")

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 def _statistics(like: str) -> Statistics:
     from forkrun.studies.replay.read import read_replay
     from forkrun.studies.workload.fit import fit
-    from forkrun.studies.workload.presets import PRESETS
+    from forkrun.studies.workload.statistics import PRESETS
 
     if like in PRESETS:
         return PRESETS[like]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,6 @@ from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
 from forkrun.config.datasets import read_fileset
 from forkrun.config.model import JobConfig
-from forkrun.config.module_labels import with_labels
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
@@ -119,3 +119,31 @@ def _line(
 
 def _covers(setting: str, key: str) -> bool:
     return key == setting or key.startswith(setting + ".")
+
+
+def with_labels(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration whose modules have labels where these follow from their types. What is of
+    another form stays for others to refuse."""
+    modules = raw.get("modules")
+    if not isinstance(modules, list | tuple):
+        return dict(raw)
+    names = [None if _label_of(module) else _name_of(module) for module in modules]
+    taken = Counter([*names, *map(_label_of, modules)])
+    labelled = [
+        {"label": name, **module} if name and taken[name] == 1 else module
+        for name, module in zip(names, modules, strict=True)
+    ]
+    return {**raw, "modules": labelled}
+
+
+def _label_of(module: Any) -> Any:
+    label = module.get("label") if isinstance(module, Mapping) else None
+    return label if isinstance(label, str) else None
+
+
+def _name_of(module: Any) -> str | None:
+    """The class or function; None of an expression, which has no name."""
+    kind = module.get("type") if isinstance(module, Mapping) else None
+    if not isinstance(kind, str) or ":" not in kind or kind.startswith("expression:"):
+        return None
+    return kind.rpartition(":")[2] or None

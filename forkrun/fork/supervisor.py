@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from forkrun import _core
 from forkrun.fork.forking import Process, fork_processes
-from forkrun.fork.orphans import Orphans
 from forkrun.fork.signals import STOP_SIGNALS, SignalQueue
+
+_PROC = Path("/proc/self/task")
+
+
+def own_children(tasks: Path = _PROC) -> set[int]:
+    """Processes whose parent is this one, also those that have ended and not been waited for."""
+    found: set[int] = set()
+    for task in tasks.iterdir():
+        with contextlib.suppress(OSError):  # the thread has ended; or a kernel without this file
+            found.update(map(int, (task / "children").read_text().split()))
+    return found
+
+
+class Orphans:
+    """While open, this process adopts them. Children that it had before are left alone."""
+
+    def __enter__(self) -> Orphans:
+        self._before = own_children()
+        _core.adopt_orphans(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        _core.adopt_orphans(False)
+
+    def end(self, but: Collection[int] = ()) -> None:
+        """Kills those that are there, and what these leave, apart from the processes `but`."""
+        while orphans := own_children() - self._before - {*but}:
+            for pid in orphans:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            for pid in orphans:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+
 
 _INTERVAL_S = 0.1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,6 @@ from forkrun.base.lumis import Integers, Keys
 from forkrun.config import Distribution, EventOrder, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.plan.distribute import by_lumi, by_turns
 from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import Plan
@@ -111,3 +111,36 @@ def _distribute(
             return by_turns(selected, children, forking.events_per_turn)
         case Distribution.CONTIGUOUS:
             return by_turns(selected, children, max(1, -(-n_events // children)))
+
+
+def by_lumi(selected: Selected, lumi_rank: Integers, children: int) -> Pieces:
+    """Whole lumis: the largest first, each to the child with the fewest events so far; ties go to
+    the lumi that comes first and the child with the lowest number. `lumi_rank` : (n_ranges,)."""
+    _, first, lumi = np.unique(lumi_rank, return_index=True, return_inverse=True)
+    sizes = np.zeros(len(first), dtype=np.int64)
+    np.add.at(sizes, lumi, selected.last - selected.first)
+    child = _deal(sizes, np.lexsort((first, -sizes)), children)[lumi]
+    source = np.arange(len(child))
+    return Pieces(child, np.zeros_like(child), source, selected.first, selected.last)
+
+
+def _deal(sizes: Integers, order: Integers, children: int) -> Integers:
+    loads = [(0, child) for child in range(children)]
+    child_of = np.zeros(len(sizes), dtype=np.int64)
+    for lumi, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+        load, child = loads[0]
+        child_of[lumi] = child
+        heapq.heapreplace(loads, (load + size, child))
+    return child_of
+
+
+def by_turns(selected: Selected, children: int, per_turn: int) -> Pieces:
+    """`per_turn` consecutive events of the sequence to child 0, the next to child 1, and so on."""
+    n_events = selected.n_events
+    begins = np.concatenate(([0], np.cumsum(selected.last - selected.first)))[:-1]
+    firsts = np.union1d(begins, np.arange(0, n_events, per_turn))
+    lasts = np.append(firsts, n_events)[1:]
+    source = np.searchsorted(begins, firsts, side="right") - 1
+    shift = selected.first[source] - begins[source]
+    child = firsts // per_turn % children
+    return Pieces(child, np.zeros_like(child), source, firsts + shift, lasts + shift)

@@ -23,7 +23,7 @@ from forkrun.studies.replay.read import parse_replay, read_replay
 from forkrun.studies.replay.run import ReplayResult, run_replay
 from forkrun.studies.replay.settings import ReplaySettings
 from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.presets import PRESETS
+from forkrun.studies.workload.statistics import PRESETS
 
 HIGH_PILEUP = "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"
 MINIMUM_BIAS = "reco_minbias_sleeping_betweenmodules.config.gz"

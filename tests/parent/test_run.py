@@ -13,7 +13,7 @@ import pytest
 import uproot
 
 from forkrun.base.quantities import progress_line
-from forkrun.child.affinity import cpus_of
+from forkrun.child.loop import cpus_of
 from forkrun.plan import Plan
 from forkrun.rundir.ledger import read_ledgers
 from tests.support.files import write_events

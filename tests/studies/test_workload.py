@@ -16,7 +16,7 @@ from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay, read_replay
 from forkrun.studies.workload.fit import fit
 from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.presets import PRESETS
+from forkrun.studies.workload.statistics import PRESETS
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:

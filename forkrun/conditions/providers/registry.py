@@ -10,9 +10,23 @@ from typing import Any
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import bind_parameters, import_home
+from forkrun.conditions.iov import Iov
 from forkrun.conditions.provider import ConditionsProvider
-from forkrun.conditions.providers.functions import FunctionProvider
 from forkrun.errors import ConfigError
+
+
+class FunctionProvider(ConditionsProvider):
+    """What the function returns; it gets the file, if one is given, and the params by keyword."""
+
+    depends_on_iov = False
+
+    def __init__(self, function: Callable[..., Any], params: Mapping[str, Any]) -> None:
+        self._function = function
+        self._params = params
+
+    def load(self, file: str | None, iov: Iov) -> Any:
+        return self._function(*([] if file is None else [file]), **self._params)
+
 
 _MODULES = {
     "npy": ("arrays", "NpyProvider"),

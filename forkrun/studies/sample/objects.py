@@ -7,8 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.studies.sample.collections import Array, Column, Objects, accepted, join, reduced
-from forkrun.studies.sample.kinematics import Momenta, falling, smeared, z_to_leptons
+from forkrun.studies.sample.collections import (
+    Array,
+    Column,
+    Momenta,
+    Objects,
+    accepted,
+    falling,
+    join,
+    reduced,
+    smeared,
+    z_to_leptons,
+)
 
 MUON_MASS_GEV = 0.1056583745
 ELECTRON_MASS_GEV = 0.000510998950

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Struct, json
 
 
 class Statistics(Struct, frozen=True):
@@ -40,3 +42,8 @@ def draw(
     places = (np.arange(n) + random.uniform(size=n)) / n
     values = np.interp(places, np.linspace(0, 1, len(quantiles)), quantiles)
     return random.permutation(values)
+
+
+PRESETS = json.decode(
+    Path(__file__).with_name("presets.json").read_bytes(), type=dict[str, Statistics]
+)
